@@ -38,7 +38,7 @@ from agent.mcp.sampling import SampleMessage, SampleRequest, SamplingRefused
 from agent.mcp.transports import Hooks, TransportState, open_transport
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
-from agent.tools.core.clean_text import visible
+from agent.tools.core.clean_text import without_invisible
 
 REFUSED = -1
 """The code for what the user does not want to be asked of a model."""
@@ -316,7 +316,7 @@ LONGEST_WORDS = 4_000
 
 def instructions_of(said: str | None) -> str:
     """What a server says of its tools, as models may be told it."""
-    text = visible(said or "").strip()
+    text = without_invisible(said or "").strip()
     return text if len(text) <= LONGEST_WORDS else text[:LONGEST_WORDS].rstrip() + "…"
 
 

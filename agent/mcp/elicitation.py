@@ -14,7 +14,7 @@ from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Question, QuestionOption, QuestionReply
 from agent.tools.core.base import ToolContext
-from agent.tools.core.clean_text import visible
+from agent.tools.core.clean_text import without_invisible
 
 MAX_FIELDS = 30
 MAX_TRIES = 3
@@ -117,15 +117,15 @@ class Elicitation:
             id=new_id("que"),
             session_id=self.context.session_id,
             root_id=self.context.root_id,
-            header=visible(self.server)[:30],
-            text=visible(f"The MCP server {self.server} asks: {text}"),
-            options=tuple(QuestionOption(visible(label)) for label in choices_of(spec)),
+            header=without_invisible(self.server)[:30],
+            text=without_invisible(f"The MCP server {self.server} asks: {text}"),
+            options=tuple(QuestionOption(without_invisible(label)) for label in choices_of(spec)),
             multiple=spec.get("type") == "array",
             agent=self.context.agent,
             number=place[0],
             total=place[1],
         )
-        return await self.ask(question, self.context.waiting)
+        return await self.ask(question, self.context.on_request)
 
 
 def choices_of(spec: JsonObject) -> dict[str, Json]:
@@ -152,7 +152,10 @@ def choices_of(spec: JsonObject) -> dict[str, Json]:
 
 def parse_reply(reply: QuestionReply, spec: JsonObject) -> Json:
     """The answer as the kind that the field wants, as it was typed where it is none."""
-    choices, typed = {visible(k): v for k, v in choices_of(spec).items()}, reply.text.strip()
+    choices, typed = (
+        {without_invisible(k): v for k, v in choices_of(spec).items()},
+        reply.text.strip(),
+    )
     if spec.get("type") == "array":
         words = [word.strip() for word in typed.split(",") if word.strip()]
         return [choices.get(word, word) for word in (*reply.labels, *words)]

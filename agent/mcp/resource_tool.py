@@ -11,7 +11,7 @@ from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.clean_text import visible
+from agent.tools.core.clean_text import without_invisible
 from agent.tools.core.schema import parameters
 
 NAME = "read_mcp_resource"
@@ -67,7 +67,7 @@ class ResourceTool:
 def describe_resources(resources: Sequence[tuple[str, Resource]]) -> str:
     """What the model is told: which resources there are."""
     lines = [
-        f"- {server} {visible(one.uri)}: {visible(one.name)}"
+        f"- {server} {without_invisible(one.uri)}: {without_invisible(one.name)}"
         for server, one in resources[:MAX_LISTED]
     ]
     if len(resources) > MAX_LISTED:

@@ -12,8 +12,8 @@ from agent.records.blocks import Block, ImageBlock, TextBlock
 from agent.records.errors import ToolError
 from agent.records.messages import FilePart
 from agent.tools.core.base import Result, ToolContext
-from agent.tools.core.clean_text import visible
-from agent.tools.files.attachments import attach, check_wanted, checked
+from agent.tools.core.clean_text import without_invisible
+from agent.tools.files.attachments import attach, check_media, check_supported
 from agent.tools.files.media import media_type
 
 MAX_SHOWN = 20_000
@@ -57,7 +57,7 @@ def text_of(pieces: Iterable[Content]) -> str:
     for piece in pieces:
         match piece:
             case Text():
-                texts.append(visible(piece.text))
+                texts.append(without_invisible(piece.text))
             case Blob():
                 texts.append(f"[{piece.mime or 'data'}, not text: {piece.uri or 'left out'}]")
             case ResourceLink():
@@ -68,9 +68,9 @@ def text_of(pieces: Iterable[Content]) -> str:
 def _take(piece: Content, made: _Made, ctx: ToolContext) -> None:
     match piece:
         case Text():
-            text = visible(piece.text)
+            text = without_invisible(piece.text)
             if piece.uri:
-                text = f"[{visible(piece.uri)}]\n{text}"
+                text = f"[{without_invisible(piece.uri)}]\n{text}"
             if text.strip():
                 made.texts.append(text)
         case Blob():
@@ -80,11 +80,11 @@ def _take(piece: Content, made: _Made, ctx: ToolContext) -> None:
 
 
 def _take_blob(piece: Blob, made: _Made, ctx: ToolContext) -> None:
-    name = visible(piece.uri) or piece.mime or "data"
+    name = without_invisible(piece.uri) or piece.mime or "data"
     size = round(len(piece.data) / _PER_BYTE)
     try:
-        check_wanted(name, _kind(piece, size, len(made.files)), size, ctx)
-        given = attach(name, checked(name, piece.decoded()), ctx)
+        check_supported(name, _kind(piece, size, len(made.files)), size, ctx)
+        given = attach(name, check_media(name, piece.decoded()), ctx)
     except ToolError as error:
         made.texts.append(f"[{name} is left out: {str(error).rstrip('.')}.]")
     except ValueError:
@@ -105,7 +105,7 @@ def _kind(piece: Blob, size: int, given: int) -> tuple[str, str]:
 
 
 def _pointer(piece: ResourceLink) -> str:
-    words = [visible(part) for part in (piece.name, piece.uri, piece.description) if part]
+    words = [without_invisible(part) for part in (piece.name, piece.uri, piece.description) if part]
     return "Resource: " + " · ".join(words)
 
 

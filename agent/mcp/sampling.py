@@ -10,8 +10,8 @@ from agent.provider.client import AssistantTurn, MediaContent, TextContent, User
 from agent.records.blocks import TextBlock
 from agent.records.errors import OpencodePyError, PermissionRejected
 from agent.records.requests import Need
-from agent.tools.core.base import Completer, Completion, ToolContext
-from agent.tools.core.clean_text import visible
+from agent.tools.core.base import Completer, CompletionRequest, ToolContext
+from agent.tools.core.clean_text import without_invisible
 
 PERMISSION = "mcp_sampling"
 """The permission by which rules speak of it; the pattern is the server's name."""
@@ -60,7 +60,7 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
     completer = context.completer
     if completer is None:
         raise SamplingRefused("There is no model to ask here.")
-    completer = completer.hinted(sample.hints)
+    completer = completer.with_model_hints(sample.hints)
     wanted = _wanted(sample, completer)
     shown = _shown(sample, completer)
     if len(shown) > MAX_PROMPT:
@@ -69,10 +69,10 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
         PERMISSION,
         server,
         always=server,
-        shown=f"{visible(server)} asks {completer.model}",
-        reason=f"the MCP server {visible(server)} sends the model words of its own",
+        shown=f"{without_invisible(server)} asks {completer.model}",
+        reason=f"the MCP server {without_invisible(server)} sends the model words of its own",
     )
-    heading = f"Let the MCP server {visible(server)} ask the model?"
+    heading = f"Let the MCP server {without_invisible(server)} ask the model?"
     try:
         await context.ask((need,), heading, (TextBlock(shown),))
         return SampleResult(text=await completer.complete(wanted), model=completer.model)
@@ -82,7 +82,7 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
         raise SamplingRefused(f"The model gave no answer: {error.message}") from error
 
 
-def _wanted(sample: SampleRequest, completer: Completer) -> Completion:
+def _wanted(sample: SampleRequest, completer: Completer) -> CompletionRequest:
     turns: list[UserTurn | AssistantTurn] = []
     for said in sample.said:
         content = [_content(piece, completer) for piece in said.pieces]
@@ -95,7 +95,7 @@ def _wanted(sample: SampleRequest, completer: Completer) -> Completion:
         turns.append(AssistantTurn(tuple(texts)))
     if not turns or isinstance(turns[-1], AssistantTurn):
         raise SamplingRefused("The prompt has to end with a message of the user's.")
-    return Completion(
+    return CompletionRequest(
         system=sample.system,
         turns=tuple(turns),
         max_output=max(1, sample.most),
@@ -105,7 +105,7 @@ def _wanted(sample: SampleRequest, completer: Completer) -> Completion:
 
 def _content(piece: Content, completer: Completer) -> TextContent | MediaContent:
     if isinstance(piece, Text):
-        return TextContent(visible(piece.text))
+        return TextContent(without_invisible(piece.text))
     if isinstance(piece, Blob) and piece.mime.startswith("image/") and completer.vision:
         return MediaContent(piece.mime, piece.data)
     raise SamplingRefused(f"The model {completer.model} takes nothing but text.")
@@ -115,11 +115,13 @@ def _shown(sample: SampleRequest, completer: Completer) -> str:
     """The whole prompt, as the user reads it."""
     lines = [f"To {completer.model}, for {sample.most:,} tokens at most."]
     if sample.system:
-        lines.append(f"system: {visible(sample.system)}")
+        lines.append(f"system: {without_invisible(sample.system)}")
     lines += [f"{said.role}: {_told(said.pieces)}" for said in sample.said]
     return "\n\n".join(lines)
 
 
 def _told(pieces: Sequence[Content]) -> str:
-    words = (visible(one.text) if isinstance(one, Text) else "[an image]" for one in pieces)
+    words = (
+        without_invisible(one.text) if isinstance(one, Text) else "[an image]" for one in pieces
+    )
     return "\n".join(words)

@@ -22,7 +22,7 @@ from agent.mcp.sampling import SampleRequest, SampleResult, SamplingRefused
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.tools.core.base import ToolContext
-from agent.tools.core.clean_text import visible
+from agent.tools.core.clean_text import without_invisible
 
 if TYPE_CHECKING:  # brings the SDK
     from agent.mcp.client import McpClient
@@ -216,7 +216,7 @@ class ServerSupervisor:
         try:
             return await self._ask(
                 lambda link: link.call(
-                    tool, arguments, silence, lambda text: ctx.progress(visible(text))
+                    tool, arguments, silence, lambda text: ctx.progress(without_invisible(text))
                 )
             )
         finally:

@@ -15,7 +15,7 @@ from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.clean_text import visible
+from agent.tools.core.clean_text import without_invisible
 
 MAX_DESCRIPTION = 4_000
 """Characters of a description that the model is given."""
@@ -68,7 +68,9 @@ class McpTool:
         caller: ToolCaller,
         approve: Callable[[ToolDefinition], None],
     ) -> None:
-        self.spec = ToolSpec(name=name, verb=server, indirect=True, on_demand=True, server=server)
+        self.spec = ToolSpec(
+            name=name, verb=server, changes_indirectly=True, on_demand=True, server=server
+        )
         self.description = describe(server, holds)
         self.parameters = for_models(holds.schema)
         self.definition = told
@@ -129,10 +131,10 @@ class McpTool:
 
 def describe(server: str, definition: ToolDefinition) -> str:
     """What the model is told of a tool."""
-    text = visible(definition.description or definition.title or definition.name).strip()
+    text = without_invisible(definition.description or definition.title or definition.name).strip()
     if len(text) > MAX_DESCRIPTION:
         text = text[:MAX_DESCRIPTION] + "…"
-    return f"{text}\n\n(A tool of the MCP server {visible(server)}.)"
+    return f"{text}\n\n(A tool of the MCP server {without_invisible(server)}.)"
 
 
 def arguments_text(given: JsonObject) -> str:
@@ -163,5 +165,5 @@ def definition_diff(old: ToolDefinition, new: ToolDefinition) -> str:
 
 def _lines(definition: ToolDefinition) -> list[str]:
     schema = json.dumps(definition.schema, indent=1, sort_keys=True, ensure_ascii=False)
-    described = visible(definition.description).splitlines()
-    return [definition.title, *described, *visible(schema).splitlines()]
+    described = without_invisible(definition.description).splitlines()
+    return [definition.title, *described, *without_invisible(schema).splitlines()]

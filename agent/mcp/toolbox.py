@@ -158,11 +158,11 @@ class Toolbox:
 
     def _register(self) -> None:
         keys = [(server, tool) for server, held in self._held.items() for tool in held.told]
-        names = tool_names(keys, lambda name: name == NAME or self._registry.claims(name))
+        names = tool_names(keys, lambda name: name == NAME or self._registry.is_builtin_name(name))
         tools = {key: self._tool(key, name) for key, name in names.items()}
         resources = [(name, one) for name, held in self._held.items() for one in held.resources]
         reading = [ResourceTool(resources, self._read)] if resources else []
-        self._registry.put(OWNER, [*tools.values(), *reading], self._spoken())
+        self._registry.replace_tools(OWNER, [*tools.values(), *reading], self._spoken())
         self._names = {
             server: tuple((names[server, tool], one) for tool, one in held.told.items())
             for server, held in self._held.items()

@@ -23,7 +23,7 @@ from agent.mcp.records import Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
 from agent.mcp.schemas import BadSchema, repaired
 from agent.records.json import Json, JsonObject
-from agent.tools.core.clean_text import visible
+from agent.tools.core.clean_text import without_invisible
 
 KEPT = 8_000
 """Bytes that are kept."""
@@ -314,7 +314,7 @@ class _Client(httpx2.AsyncClient):
     def _look_at(self, answer: httpx2.Response) -> None:
         lacked = missing_scope(answer)
         if lacked is not None:
-            rights = f" ({visible(lacked)[:MAX_SCOPE]})" if lacked else ""
+            rights = f" ({without_invisible(lacked)[:MAX_SCOPE]})" if lacked else ""
             self._hooks.refused(403, f"It wants more rights than the login gave{rights}.")
             self._wired.fault = (
                 f"The server wants more rights for this than the login gave{rights}. The user can "

@@ -245,7 +245,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
     sessions = SessionService(deps, bus, folder)
     default = config.default_agent
     leaving = plan_tools(sessions, deps.questions, deps.permissions, agents, default)
-    deps.registry.put("plan mode", leaving)
+    deps.registry.replace_tools("plan mode", leaving)
     titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
     titles.start()
     return Runtime(

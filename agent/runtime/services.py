@@ -29,7 +29,7 @@ from agent.store.store import Store
 from agent.tools.registry import Registry, ToolDeps
 from agent.tools.shell.shells import Shells
 from agent.tools.task import SubagentInfo
-from agent.tools.web.addresses import Allowed
+from agent.tools.web.addresses import AllowedHosts
 from agent.tools.web.client import Web, WebLimits
 from agent.tools.websearch import ENGINES, engine_of
 
@@ -117,7 +117,7 @@ def add_plugin_tools(opened: OpenedFolder, registry: Registry) -> tuple[str, ...
     for each in opened.plugins.working:
         plugin = each.plugin
         try:
-            registry.put(f"plugin {plugin.source}", plugin.tools)
+            registry.replace_tools(f"plugin {plugin.source}", plugin.tools)
         except ValueError as error:
             notes.append(f"The tools of the plugin {plugin.name} are left out: {error}")
     return tuple(notes)
@@ -165,7 +165,7 @@ def tool_deps(opened: OpenedFolder, config: Config, shells: Shells, agents: Agen
         shells=shells,
         data_dir=opened.paths.data,
         web=Web(
-            allowed=Allowed.of(config.webfetch.allow),
+            allowed=AllowedHosts.from_settings(config.webfetch.allow),
             limits=WebLimits(
                 seconds=config.webfetch.timeout / 1000, bytes=config.webfetch.max_bytes
             ),

@@ -5,7 +5,7 @@ from agent.permission.service import PermissionService
 from agent.session.api import PromptInput
 from agent.session.service import SessionService
 from agent.tools.core.questions import QuestionService
-from agent.tools.plan_exit import PLAN, PlanExitTool
+from agent.tools.plan_exit import PLAN_AGENT, PlanExitTool
 
 
 def plan_tools(
@@ -17,9 +17,9 @@ def plan_tools(
 ) -> tuple[PlanExitTool, ...]:
     """The tool by which plan mode is left: for the *default* agent, or the first in the order of
     Tab. () where there is no agent to carry a plan out."""
-    names = [info.name for info in agents.primary() if info.name != PLAN]
+    names = [info.name for info in agents.primary() if info.name != PLAN_AGENT]
     worker = default if default in names else next(iter(names), None)
-    if worker is None or agents.find(PLAN) is None:
+    if worker is None or agents.find(PLAN_AGENT) is None:
         return ()
 
     async def hand_over(session_id: str, text: str, accept: bool) -> None:

@@ -14,12 +14,17 @@ from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.files.change import ChangedMeanwhile, Done, check_as_shown, formatted
+from agent.tools.files.change import (
+    AppliedChange,
+    ChangedSinceShown,
+    check_still_as_shown,
+    run_formatters,
+)
 from agent.tools.files.diffs import make_diff
-from agent.tools.files.patch_changes import FileChange, plan_patch, show_blocks, write_patch
+from agent.tools.files.patch_changes import FileChange, numbered_blocks, plan_patch, write_patch
 from agent.tools.files.patch_text import Section, parse_patch
 from agent.tools.files.paths import ToolPath, edit_needs
-from agent.tools.files.text_file import Loaded, check_leads_there, keep_unsaved
+from agent.tools.files.text_file import LoadedText, check_link_target, save_unsaved
 
 MAX_EXCERPT = 60
 """Lines of the changed places in one result."""
@@ -50,7 +55,7 @@ class ApplyPatchTool:
         verb="Patch",
         aliases=("applypatch", "patch"),
         models=re.compile(r"gpt-(?!oss|[1-4])|codex", re.IGNORECASE),
-        instead_of=("edit", "multiedit", "write"),
+        replaces=("edit", "multiedit", "write"),
     )
     args = ApplyPatchArgs
 
@@ -65,7 +70,7 @@ class ApplyPatchTool:
             label=_label(changes),
             payload=PatchPlan(sections, changes),
             needs=_needs(changes),
-            blocks=show_blocks(changes),
+            blocks=numbered_blocks(changes),
             heading="Make these changes?" if len(changes) > 1 else "Make this change?",
             writes=tuple(path.real for change in changes for path in change.paths),
         )
@@ -81,21 +86,21 @@ class ApplyPatchTool:
                 await locks.enter_async_context(ctx.files.lock(real))
             try:
                 await _check_as_shown(changes, ctx)
-            except ChangedMeanwhile:
+            except ChangedSinceShown:
                 if reply is not None:
                     raise  # the user saw other diffs (M10)
                 # Nobody was shown anything: a sibling's edit came first, so match anew (T7).
                 changes = await asyncio.to_thread(plan_patch, payload.sections, ctx)
             changes = await write_patch(changes, ctx)
-            changes = tuple([await _formatted(change, ctx) for change in changes])
+            changes = tuple([await _run_formatters(change, ctx) for change in changes])
         return _result(changes, note)
 
 
-async def _formatted(change: FileChange, ctx: ToolContext) -> FileChange:
+async def _run_formatters(change: FileChange, ctx: ToolContext) -> FileChange:
     """*change* as it is once the formatters have run over its file."""
     if change.after is None:
         return change
-    text, problem = await formatted(change.target, change.after, ctx)
+    text, problem = await run_formatters(change.target, change.after, ctx)
     if problem:
         change = replace(change, notes=(*change.notes, problem.removesuffix(".")))
     if text is change.after:
@@ -108,14 +113,14 @@ async def _formatted(change: FileChange, ctx: ToolContext) -> FileChange:
 async def _check_as_shown(changes: tuple[FileChange, ...], ctx: ToolContext) -> None:
     """Raises ``ChangedMeanwhile`` for files that are not as they were shown. What the user has
     not saved in those that are is saved for them."""
-    held: list[tuple[ToolPath, Loaded]] = []
-    for path, expected in (pair for change in changes for pair in change.expected()):
+    held: list[tuple[ToolPath, LoadedText]] = []
+    for path, expected in (pair for change in changes for pair in change.expected_files()):
         stamp = None if expected is None else expected.stamp
-        found = await asyncio.to_thread(check_as_shown, path, stamp, ctx, "patch")
+        found = await asyncio.to_thread(check_still_as_shown, path, stamp, ctx, "patch")
         held += [] if found is None else [(path, found)]
-        check_leads_there(path)
+        check_link_target(path)
     for path, found in held:
-        await keep_unsaved(path, found, ctx)
+        await save_unsaved(path, found, ctx)
 
 
 def _accepted(
@@ -151,7 +156,7 @@ def _result(changes: tuple[FileChange, ...], note: str) -> Result:
     for change in changes:
         if change.before is None or change.after is None or not change.diff.spans:
             continue
-        excerpt = Done(change.target, change.after, change.diff, "").excerpt()
+        excerpt = AppliedChange(change.target, change.after, change.diff, "").excerpt()
         room -= excerpt.count("\n") + 1
         if room < 0:
             lines.append("…")
@@ -159,7 +164,7 @@ def _result(changes: tuple[FileChange, ...], note: str) -> Result:
         lines += [f"{change.target.shown}:", excerpt]
     touched = tuple(dict.fromkeys(path.real for change in changes for path in change.paths))
     return Result(
-        "\n".join(lines), label=_label(changes), blocks=show_blocks(changes), touched=touched
+        "\n".join(lines), label=_label(changes), blocks=numbered_blocks(changes), touched=touched
     )
 
 

@@ -35,8 +35,8 @@ from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.files.paths import ToolPath, outside_need, resolve_path
 from agent.tools.shell.results import (
     describe_shell,
-    exit_one_answers,
-    seconds,
+    format_seconds,
+    is_exit_one_normal,
     shell_block,
     shell_output,
 )
@@ -48,7 +48,7 @@ DEFAULT_TIMEOUT = 120.0
 MAX_TIMEOUT = 600.0
 """Seconds (spec 3, ``bash``)."""
 
-LEAST_MILLISECONDS = 1_000
+MIN_MILLISECONDS = 1_000
 """A smaller limit is one in seconds: models mix the two up, and in so few milliseconds nothing
 would be done."""
 
@@ -63,10 +63,10 @@ NOTE_LINES, NOTE_BYTES = 8, 1_024
 
 HEADING = "Run this command?"
 
-EARLY = 0.5
+EARLY_EXIT = 0.5
 """Seconds in which a background command that fails at once is still told of as such."""
 
-HANDLING = (
+BACKGROUND_HINT = (
     "Read what it prints with bash_output and end it with bash_kill, both with the id {id}; it "
     "ends with the program."
 )
@@ -115,8 +115,8 @@ class BashSettings:
     """
 
     secret_names: Collection[str] = ()
-    strict: bool = False
-    kept: Collection[str] = ()
+    strict_env: bool = False
+    kept_env: Collection[str] = ()
     default_timeout: float = DEFAULT_TIMEOUT
     max_timeout: float = MAX_TIMEOUT
     env: Mapping[str, str] | None = None
@@ -125,13 +125,13 @@ class BashSettings:
     def environment(self) -> dict[str, str]:
         """What a command is started with."""
         inherited = os.environ if self.env is None else self.env
-        if self.strict:
-            return strict_environment(inherited, self.secret_names, self.kept)
+        if self.strict_env:
+            return strict_environment(inherited, self.secret_names, self.kept_env)
         return child_environment(inherited, self.secret_names)
 
-    def passing(self) -> EnvironmentFilter:
+    def terminal_environment(self) -> EnvironmentFilter:
         """What a command in somebody else's terminal sees of the variables there."""
-        only = frozenset(self.environment()) if self.strict else None
+        only = frozenset(self.environment()) if self.strict_env else None
         return EnvironmentFilter(excluded=frozenset(self.secret_names), only=only)
 
 
@@ -148,7 +148,7 @@ class BashTool:
             name="bash",
             verb="Bash",
             aliases=("shell", "sh", "run_command", "execute_command", "run_shell_command"),
-            keep="tail",
+            kept_end="tail",
             variables={
                 "shell": Path(settings.shell[0]).name,
                 "platform": sys.platform,
@@ -201,7 +201,7 @@ class BashTool:
         if args.timeout is None:
             return (None if args.background else self._settings.default_timeout), ()
         wanted, notes = args.timeout / 1000, ()
-        if args.timeout < LEAST_MILLISECONDS:
+        if args.timeout < MIN_MILLISECONDS:
             wanted = float(args.timeout)
             notes = (f"timeout={args.timeout} was taken as seconds; it is in milliseconds.",)
         most = self._settings.max_timeout
@@ -224,19 +224,19 @@ class BashTool:
         )
         try:
             if call.background:
-                self._shells.check_room()
-                return await self._left(call, await start(command, capture), ctx)
-            done = await self._in_front(command, capture, ctx)
+                self._shells.check_limit()
+                return await self._run_in_background(call, await start(command, capture), ctx)
+            done = await self._run_in_foreground(command, capture, ctx)
         except OSError as error:
             return _not_started(call, error)
         if isinstance(done, RunningCommand):
-            return await self._left(call, done, ctx)
+            return await self._run_in_background(call, done, ctx)
         output = self._truncator.apply_captured(
             done.output, note_lines=NOTE_LINES, note_bytes=NOTE_BYTES
         )
         return _result(call, done, output)
 
-    async def _in_front(
+    async def _run_in_foreground(
         self, command: Command, capture: Capture, ctx: ToolContext
     ) -> FinishedCommand | RunningCommand:
         """Run in a terminal of the user's editor where there is one, else in a shell here."""
@@ -244,8 +244,8 @@ class BashTool:
         # BASH_ENV, by which a command stays ours in a terminal, is bash's alone.
         bash = Path(command.argv[0]).name == "bash"
         if ctx.terminals is not None and bash and size <= MAX_IN_TERMINAL:
-            place = TerminalPlace(ctx.terminals, ctx.root_id, ctx.placed)
-            passing = self._settings.passing()
+            place = TerminalPlace(ctx.terminals, ctx.root_id, ctx.on_terminal)
+            passing = self._settings.terminal_environment()
             try:
                 return await run_in_terminal(place, command, passing, capture, ctx.progress)
             except TerminalMissing as missing:
@@ -255,7 +255,9 @@ class BashTool:
         with self._shells.detachable(ctx) as detach:
             return await run(command, capture, ctx.progress, detach)
 
-    async def _left(self, call: BashPlan, started: RunningCommand, ctx: ToolContext) -> Result:
+    async def _run_in_background(
+        self, call: BashPlan, started: RunningCommand, ctx: ToolContext
+    ) -> Result:
         """Leave what was *started* to the background, and tell how to go on with it."""
         info = self._shells.adopt(
             started,
@@ -268,14 +270,14 @@ class BashTool:
         how = "The user sent it to the background, where it goes on"
         if call.background:
             try:
-                ended = await self._shells.exited(info.id, EARLY)
+                ended = await self._shells.wait_for_exit(info.id, EARLY_EXIT)
             except asyncio.CancelledError:
                 # Nobody would ever learn its id.
                 await self._shells.kill(info.id)
                 raise
             how = "It has ended already" if ended else "It was started in the background"
         info, taken = await self._shells.read(info.id, info.root_id, 0)
-        notes = (f"{how}: {describe_shell(info)}", HANDLING.format(id=info.id), *call.notes)
+        notes = (f"{how}: {describe_shell(info)}", BACKGROUND_HINT.format(id=info.id), *call.notes)
         ran = info.state == "running"
         return Result(
             shell_output(taken, notes),
@@ -333,13 +335,13 @@ def _not_started(call: BashPlan, error: OSError) -> Result:
     return Result(text, blocks=(block,), facts=("not started",), failed=True)
 
 
-def _ending(call: BashPlan, done: FinishedCommand) -> tuple[str, ...]:
+def _ending_notes(call: BashPlan, done: FinishedCommand) -> tuple[str, ...]:
     """How the command ended, where that was not simply well."""
     notes: list[str] = []
     if done.timed_out:
         notes.append(
-            f"Timed out after {seconds(call.timeout or 0)}: the command and all it started were "
-            "ended. What it printed until then is above."
+            f"Timed out after {format_seconds(call.timeout or 0)}: the command and all it started "
+            "were ended. What it printed until then is above."
         )
     elif done.signal:
         notes.append(f"Ended by {done.signal}.")
@@ -354,7 +356,7 @@ def _ending(call: BashPlan, done: FinishedCommand) -> tuple[str, ...]:
 
 
 def _result(call: BashPlan, done: FinishedCommand, output: Truncated) -> Result:
-    notes = _ending(call, done)
+    notes = _ending_notes(call, done)
     printed = output.text.rstrip("\n") or "(no output)"
     text = "\n".join((printed, *([""] if notes else []), *(f"({note})" for note in notes)))
     fact = "timed out" if done.timed_out else done.signal
@@ -367,7 +369,7 @@ def _result(call: BashPlan, done: FinishedCommand, output: Truncated) -> Result:
         " ".join(notes),
         lines=done.output.lines,
     )
-    good = done.exit_code == 0 or (done.exit_code == 1 and exit_one_answers(call.command))
+    good = done.exit_code == 0 or (done.exit_code == 1 and is_exit_one_normal(call.command))
     return Result(
         text,
         blocks=(block,),

@@ -21,7 +21,9 @@ class BashKillArgs(ToolArgs):
 class BashKillTool:
     """Ends one of *shells*."""
 
-    spec = ToolSpec(name="bash_kill", verb="Kill", aliases=("kill_shell", "kill_bash"), keep="tail")
+    spec = ToolSpec(
+        name="bash_kill", verb="Kill", aliases=("kill_shell", "kill_bash"), kept_end="tail"
+    )
     args = BashKillArgs
 
     def __init__(self, shells: Shells) -> None:

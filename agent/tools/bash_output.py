@@ -10,7 +10,7 @@ from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.shell.results import describe_shell, shell_block, shell_output
 from agent.tools.shell.shells import Shells
 
-MOST_WAIT = 60_000
+MAX_WAIT = 60_000
 """Milliseconds that one call may wait for output."""
 
 
@@ -24,11 +24,11 @@ class BashOutputArgs(ToolArgs):
     wait: int = Field(
         default=0,
         ge=0,
-        description=f"Milliseconds to wait for new output or the end, at most {MOST_WAIT}",
+        description=f"Milliseconds to wait for new output or the end, at most {MAX_WAIT}",
     )
 
 
-LEFT = "Something that it started still runs and may print more."
+LEFTOVERS = "Something that it started still runs and may print more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class BashOutputTool:
         name="bash_output",
         verb="Output",
         aliases=("shell_output", "read_shell"),
-        keep="tail",
+        kept_end="tail",
         polling=True,
     )
     args = BashOutputArgs
@@ -62,7 +62,7 @@ class BashOutputTool:
         info, _ = self._shells.get(args.id, ctx.root_id)
         return Plan(
             label=ToolLabel("Output", info.id, info.command.partition("\n")[0]),
-            payload=OutputPlan(info.id, min(args.wait, MOST_WAIT) / 1000),
+            payload=OutputPlan(info.id, min(args.wait, MAX_WAIT) / 1000),
         )
 
     async def execute(
@@ -70,7 +70,7 @@ class BashOutputTool:
     ) -> Result:
         _ = reply
         info, taken = await self._shells.read(plan.payload.shell_id, ctx.root_id, plan.payload.wait)
-        left = (LEFT,) if self._shells.leaves(info.id) else ()
+        left = (LEFTOVERS,) if self._shells.has_leftovers(info.id) else ()
         return Result(
             shell_output(taken, (describe_shell(info), *left)),
             blocks=(shell_block(info.command, taken.text, info.exit_code),),

@@ -2,10 +2,16 @@
 
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
-from agent.tools.files.replacements import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
+from agent.tools.files.replacements import (
+    EditPlan,
+    FileArg,
+    ReplacementArg,
+    execute_edits,
+    prepare_edits,
+)
 
 
-class EditArgs(Replacing, OnFile):
+class EditArgs(ReplacementArg, FileArg):
     """Arguments of ``edit``."""
 
 

@@ -15,7 +15,7 @@ from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import (
     ToolPath,
-    missing,
+    missing_file_error,
     resolve_path,
     search_needs,
     show_path,
@@ -26,12 +26,12 @@ from agent.tools.search.globs import (
     literal_part,
     literal_prefix,
     matcher,
-    names_hidden,
+    matches_hidden,
 )
 from agent.tools.search.newest_hits import LIMIT, PARTIAL, TIMED_OUT, Newest
 from agent.tools.search.searcher import Outcome, Searcher, find_rg
 from agent.tools.search.tree import find_links, is_ignored
-from agent.tools.search.worker import Order
+from agent.tools.search.worker import SearchRequest
 
 
 class GlobArgs(ToolArgs):
@@ -86,7 +86,7 @@ class GlobTool:
             pattern=args.pattern,
             root=root,
             rest=rest,
-            hidden=names_hidden(pattern) or (named and _hidden(root, ctx)),
+            hidden=matches_hidden(pattern) or (named and _hidden(root, ctx)),
             ignored=named and is_ignored(root.path, ctx.project),
         )
         where = f" in {top.shown}" if args.path else ""
@@ -123,7 +123,7 @@ class GlobTool:
         return _result([show_path(path, ctx) for path in found.paths()], found.total, notes)
 
     async def _find(self, plan: GlobPlan, found: Newest, *, hidden: bool, ignored: bool) -> Outcome:
-        order = Order(plan.root.path, plan.root.path, hidden=hidden, ignored=ignored)
+        order = SearchRequest(plan.root.path, plan.root.path, hidden=hidden, ignored=ignored)
         fits = _fits(plan)
 
         def take(records: list[bytes]) -> None:
@@ -154,7 +154,7 @@ def _literal(plan: GlobPlan) -> str | None:
     if not root.is_dir():
         if root.exists():
             raise ToolError(f"{plan.root.shown} is a file, not a folder. Read it instead.")
-        raise missing(plan.root, granted=True)
+        raise missing_file_error(plan.root, granted=True)
     if is_magic(plan.rest):
         return None
     path = root / plan.rest

@@ -14,7 +14,7 @@ from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import (
     ToolPath,
-    missing,
+    missing_file_error,
     resolve_path,
     search_needs,
     show_path,
@@ -22,8 +22,8 @@ from agent.tools.files.paths import (
 from agent.tools.search.globs import check_glob
 from agent.tools.search.newest_hits import LIMIT, PARTIAL, TIMED_OUT, NewestMatches
 from agent.tools.search.searcher import MAX_COUNT, Outcome, Searcher, find_rg
-from agent.tools.search.tree import Ignore, find_links, is_ignored
-from agent.tools.search.worker import Order
+from agent.tools.search.tree import IgnoreRules, find_links, is_ignored
+from agent.tools.search.worker import SearchRequest
 
 MAX_COLUMNS = 500
 """Characters shown of a matching line: 100 of them stay below the limit of one output (T5)."""
@@ -46,7 +46,7 @@ class GrepArgs(ToolArgs):
 @dataclass(frozen=True, slots=True)
 class GrepPlan:
     root: ToolPath
-    order: Order
+    request: SearchRequest
 
 
 class GrepTool:
@@ -84,7 +84,7 @@ class GrepTool:
         payload = await asyncio.to_thread(_plan, args, root, ctx)
         where = f" in {root.shown}" if args.path else ""
         which = f" ({args.include})" if args.include else ""
-        is_folder = payload.order.root == payload.order.folder
+        is_folder = payload.request.root == payload.request.folder
         return Plan(
             label=ToolLabel("Grep", f'"{args.pattern}"{where}{which}'),
             payload=payload,
@@ -97,8 +97,8 @@ class GrepTool:
     ) -> Result:
         _ = reply
         hits = _Hits(plan.payload)
-        outcome = await self._searcher.run(plan.payload.order, hits.take)
-        links = [] if hits.any else await asyncio.to_thread(_linked_folders, plan.payload)
+        outcome = await self._searcher.run(plan.payload.request, hits.take)
+        links = [] if hits.found_any else await asyncio.to_thread(_linked_folders, plan.payload)
         return hits.result(outcome, links, ctx)
 
 
@@ -110,8 +110,8 @@ class _Hits:
         self._found = NewestMatches()
         self._secrets: set[str] = set()
         # ripgrep lets an include glob override ignore rules: here they hold all the same.
-        filtered = plan.order.include is not None and not plan.order.ignored
-        self._ignore = Ignore(plan.order.folder) if filtered else None
+        filtered = plan.request.include is not None and not plan.request.ignored
+        self._ignore = IgnoreRules(plan.request.folder) if filtered else None
         self._verdicts: dict[str, bool] = {}
 
     def take(self, records: list[bytes]) -> None:
@@ -130,7 +130,7 @@ class _Hits:
         if self._ignore is not None:
             ignored = self._verdicts.get(path)
             if ignored is None:
-                ignored = self._verdicts[path] = self._ignore.below(path)
+                ignored = self._verdicts[path] = self._ignore.ignores(path)
             if ignored:
                 return
         text = line.decode("utf-8", "replace").removesuffix("\r")
@@ -139,7 +139,7 @@ class _Hits:
         self._found.offer(path, f"{int(number)}: {text}")
 
     @property
-    def any(self) -> bool:
+    def found_any(self) -> bool:
         return self._found.total > 0
 
     def result(self, outcome: Outcome, links: list[str], ctx: ToolContext) -> Result:
@@ -187,7 +187,7 @@ class _Hits:
 
 
 def _linked_folders(plan: GrepPlan) -> list[str]:
-    order = plan.order
+    order = plan.request
     if order.root != order.folder:
         return []
     links = find_links(order.root, hidden=order.hidden, ignored=order.ignored)
@@ -197,11 +197,11 @@ def _linked_folders(plan: GrepPlan) -> list[str]:
 def _plan(args: GrepArgs, root: ToolPath, ctx: ToolContext) -> GrepPlan:
     path = Path(root.path)
     if not path.exists():
-        raise missing(root)
+        raise missing_file_error(root)
     if not path.is_dir() and not path.is_file():
         raise ToolError(f"{root.shown} is neither a file nor a folder, so it is not searched.")
     folder = root.path if path.is_dir() else str(path.parent)
-    order = Order(
+    order = SearchRequest(
         root=root.path,
         folder=folder,
         hidden=True,

@@ -15,15 +15,15 @@ from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import (
     ToolPath,
-    explain,
-    missing,
+    missing_file_error,
+    os_error_message,
     printable,
     resolve_path,
     search_needs,
 )
 from agent.tools.search.globs import check_glob, matcher
 from agent.tools.search.newest_hits import LIMIT, mtime_of
-from agent.tools.search.tree import Ignore, is_ignored
+from agent.tools.search.tree import IgnoreRules, is_ignored
 
 MAX_FOLDER = 20_000
 """Entries of one folder that are looked at."""
@@ -43,7 +43,7 @@ class ListArgs(ToolArgs):
 @dataclass(frozen=True, slots=True)
 class ListPlan:
     root: ToolPath
-    leave_out: tuple[str, ...]
+    excluded: tuple[str, ...]
     ignored: bool
 
 
@@ -101,13 +101,13 @@ def _list(plan: ListPlan) -> Result:
     top = _Node(root.path, root.shown, is_folder=True)
     reader = _Reader(plan)
     try:
-        shown, complete = _fill(top, reader)
+        shown, complete = _read_levels(top, reader)
     except FileNotFoundError:
-        raise missing(root, granted=True) from None
+        raise missing_file_error(root, granted=True) from None
     except NotADirectoryError:
         raise ToolError(f"{root.shown} is a file, not a folder. Read it instead.") from None
     except OSError as error:
-        raise explain(error, root.shown, "listed") from None
+        raise os_error_message(error, root.shown, "listed") from None
     if not shown:
         return Result(f"{root.shown}/ has nothing to show.", facts=("empty",))
     items = _draw(top.children or [], 1)
@@ -121,7 +121,7 @@ def _list(plan: ListPlan) -> Result:
     )
 
 
-def _fill(top: _Node, reader: "_Reader") -> tuple[int, bool]:
+def _read_levels(top: _Node, reader: "_Reader") -> tuple[int, bool]:
     """Open folders breadth first. Returns how many entries are shown, and whether all are."""
     top.children = reader.entries(top.path)
     reader.left_out += max(0, len(top.children) - LIMIT)
@@ -151,8 +151,8 @@ class _Reader:
 
     def __init__(self, plan: ListPlan) -> None:
         self._base = plan.root.path.rstrip("/") + "/"
-        self._ignore = None if plan.ignored else Ignore(plan.root.path)
-        self._leave_out: list[Callable[[str], bool]] = [matcher(p) for p in plan.leave_out]
+        self._ignore = None if plan.ignored else IgnoreRules(plan.root.path)
+        self._leave_out: list[Callable[[str], bool]] = [matcher(p) for p in plan.excluded]
         self.left_out = 0
 
     def entries(self, folder: str) -> list[_Node]:
@@ -179,7 +179,9 @@ class _Reader:
         relative = entry.path.removeprefix(self._base)
         if any(test(relative) for test in self._leave_out):
             return False
-        return self._ignore is None or not self._ignore.entry(entry.path, is_folder=is_folder)
+        return self._ignore is None or not self._ignore.ignores_entry(
+            entry.path, is_folder=is_folder
+        )
 
 
 def _draw(nodes: list[_Node], depth: int) -> list[str]:

@@ -18,7 +18,13 @@ from agent.records.errors import InvalidArguments, ToolError
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.files.paths import ToolPath, missing, read_needs, resolve_path, show_path
+from agent.tools.files.paths import (
+    ToolPath,
+    missing_file_error,
+    read_needs,
+    resolve_path,
+    show_path,
+)
 from agent.tools.files.text_file import load_text
 
 Operation = Literal[
@@ -40,7 +46,7 @@ METHODS: Mapping[Operation, str] = {
     "workspace_symbols": "workspace/symbol",
 }
 
-MOST = 200
+MAX_PLACES = 200
 """Places in one answer."""
 
 DIAGNOSTICS_WAIT = 5.0
@@ -105,7 +111,7 @@ class LspTool:
         payload = plan.payload
         target = payload.target
         if not await asyncio.to_thread(Path(target.real).is_file):
-            raise missing(target, ctx.project, granted=True)
+            raise missing_file_error(target, ctx.project, granted=True)
         if not self._servers.serves(target.real):
             raise ToolError(
                 f"No language server is there for files like {target.shown}. "
@@ -122,9 +128,9 @@ class LspTool:
             if payload.operation in {"symbols", "workspace_symbols"}
             else parse_locations(answer)
         )
-        lines = await asyncio.to_thread(_lines, found[:MOST], ctx)
-        if len(found) > MOST:
-            lines.append(f"… and {len(found) - MOST} more. Ask about something narrower.")
+        lines = await asyncio.to_thread(_lines, found[:MAX_PLACES], ctx)
+        if len(found) > MAX_PLACES:
+            lines.append(f"… and {len(found) - MAX_PLACES} more. Ask about something narrower.")
         text = "\n".join(lines) or "Nothing was found."
         fact = f"{len(found):,} found" if found else "nothing found"
         return Result(text, blocks=(TextBlock(text),), facts=(fact,))
@@ -151,9 +157,9 @@ class LspTool:
                 f"{DIAGNOSTICS_WAIT:.0f} s. It may still be reading the project."
             )
         shown = [diagnostic_line(one) for one in said if one.severity in {"error", "warning"}]
-        text = "\n".join(shown[:MOST]) or "No errors and no warnings."
-        if len(shown) > MOST:
-            text += f"\n… and {len(shown) - MOST:,} more."
+        text = "\n".join(shown[:MAX_PLACES]) or "No errors and no warnings."
+        if len(shown) > MAX_PLACES:
+            text += f"\n… and {len(shown) - MAX_PLACES:,} more."
         return Result(text, blocks=(TextBlock(text),), facts=(f"{len(shown)} found",))
 
 

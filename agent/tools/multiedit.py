@@ -4,13 +4,19 @@ from pydantic import Field
 
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
-from agent.tools.files.replacements import EditPlan, OnFile, Replacing, execute_edits, prepare_edits
+from agent.tools.files.replacements import (
+    EditPlan,
+    FileArg,
+    ReplacementArg,
+    execute_edits,
+    prepare_edits,
+)
 
 
-class MultiEditArgs(OnFile):
+class MultiEditArgs(FileArg):
     """Arguments of ``multiedit``."""
 
-    edits: list[Replacing] = Field(
+    edits: list[ReplacementArg] = Field(
         min_length=1,
         description="The replacements, made in this order, each on what the one before left",
     )

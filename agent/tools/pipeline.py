@@ -23,9 +23,9 @@ from agent.records.errors import InvalidArguments, PermissionRejected, ToolError
 from agent.records.json import JsonObject
 from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import Need, PermissionReply
-from agent.tools.core.arguments import parse_arguments, validate, with_command
+from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
-from agent.tools.core.call_hooks import Before, CallHooks
+from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
 from agent.tools.core.clean_text import encodable, encodable_record
 from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.registry import AnyTool, Registry
@@ -34,24 +34,24 @@ from agent.tracing import Tracing
 log = logging.getLogger(__name__)
 
 
-class Observer(Protocol):
+class CallObserver(Protocol):
     """Hears how a call goes, so that it can be stored and shown."""
 
-    async def running(
+    async def on_running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
     ) -> None:
         """The call is prepared: this is what it would do. Again after a command was edited."""
         ...
 
-    def waiting(self, request_id: str | None) -> None:
+    def on_request(self, request_id: str | None) -> None:
         """A question is open (its id), or over (None)."""
         ...
 
-    def placed(self, terminal: str) -> None:
+    def on_terminal(self, terminal: str) -> None:
         """It runs in a terminal of the user's editor (its id)."""
         ...
 
-    def answered(self, consent: Decision) -> None:
+    def on_decision(self, consent: Decision) -> None:
         """Somebody or something allowed or refused the call."""
         ...
 
@@ -84,7 +84,7 @@ class CallCompleted:
     exit_code: int | None = None
     spill: str | None = None
     files: tuple[FilePart, ...] = ()
-    failed_sibling: bool = False
+    cancels_siblings: bool = False
     stop_turn: bool = False
     touched: tuple[str, ...] = ()
 
@@ -139,7 +139,7 @@ class Pipeline:
         """What cuts all that the model gets to read."""
         return self._truncator
 
-    def title(self, name: str) -> str:
+    def verb(self, name: str) -> str:
         """The tool's word for its calls, "" for a tool that nobody has."""
         tool = self._registry.find(name)
         return tool.spec.verb if tool is not None else ""
@@ -179,7 +179,7 @@ class Pipeline:
             return False
 
     async def run(
-        self, call: ResolvedCall, context: ToolContext, observer: Observer
+        self, call: ResolvedCall, context: ToolContext, observer: CallObserver
     ) -> CallOutcome:
         """Take *call* from prepare to its outcome, in a span of its own (T6)."""
         with self._tracing.span(
@@ -194,12 +194,12 @@ class Pipeline:
                 span.failed(outcome.kind, "")
                 hooks = self._hooks_of(call, context)
                 if outcome.kind == "error" and hooks is not None:
-                    notes = await hooks.failed(outcome.error)
-                    outcome = replace(outcome, error=_noted(outcome.error, notes))
+                    notes = await hooks.after_failure(outcome.error)
+                    outcome = replace(outcome, error=_with_notes(outcome.error, notes))
             return outcome
 
     async def _outcome(
-        self, call: ResolvedCall, context: ToolContext, observer: Observer
+        self, call: ResolvedCall, context: ToolContext, observer: CallObserver
     ) -> CallOutcome:
         """Take *call* from prepare to its outcome.
 
@@ -215,8 +215,8 @@ class Pipeline:
             callers=context.callers,
             tool=call.name,
             folder=context.directory,
-            on_asked=observer.waiting,
-            on_answered=observer.answered,
+            on_asked=observer.on_request,
+            on_answered=observer.on_decision,
         )
 
         async def ask(
@@ -226,10 +226,12 @@ class Pipeline:
             reply = await self._permissions.ask(asking, needs, heading, shown)
             return reply or PermissionReply("once")
 
-        context = replace(context, ask=ask, waiting=observer.waiting, placed=observer.placed)
+        context = replace(
+            context, ask=ask, on_request=observer.on_request, on_terminal=observer.on_terminal
+        )
         hooks = self._hooks_of(call, context)
         if hooks is not None:
-            asking = replace(asking, consult=hooks.consulted)
+            asking = replace(asking, consult=hooks.on_permission_request)
         progress = _Progress(call.input, ToolLabel(call.tool.spec.verb))
         try:
             return await self._steps(call, context, observer, asking, progress)
@@ -252,18 +254,20 @@ class Pipeline:
         self,
         call: ResolvedCall,
         context: ToolContext,
-        observer: Observer,
+        observer: CallObserver,
         asking: AskContext,
         progress: _Progress,
     ) -> CallCompleted:
         comments: list[str] = []
         by_user = False
         while True:
-            before = Before()
+            before = PreToolOutcome()
             if (hooks := self._hooks_of(call, context)) is not None:
-                before = await _before(hooks, observer)
+                before = await _run_before_hooks(hooks, observer)
                 call = self._changed(call, before)
-                asking = replace(asking, vouched=before.vouched, consult=hooks.consulted)
+                asking = replace(
+                    asking, vouched=before.approved, consult=hooks.on_permission_request
+                )
                 comments += before.notes
             plan = await self._prepare(call, context, observer, progress)
             if before.need is not None:
@@ -278,7 +282,7 @@ class Pipeline:
                 reply = await self._permissions.ask(asking, plan.needs, plan.heading, plan.blocks)
             if reply is not None and reply.comment:
                 comments.append(f"The user allowed this and said: {reply.comment}")
-            edited = with_command(call.tool.args, call.input, reply)
+            edited = with_edited_command(call.tool.args, call.input, reply)
             if edited is None:
                 break
             # What the user wrote needs no second question, but a deny still holds.
@@ -286,14 +290,16 @@ class Pipeline:
             args, edited = validate(call.tool.args, edited)
             call = replace(call, input=edited, args=args)
             comments.append(f"The user changed the command. What ran is: {edited['command']}")
-        if context.before_change is not None and (call.tool.spec.indirect or not call.safe):
+        if context.before_change is not None and (
+            call.tool.spec.changes_indirectly or not call.safe
+        ):
             hooked = self._hooks_of(call, context) is not None  # hooks may change anything
             await context.before_change(None if hooked else plan.writes)
         result = await call.tool.execute(plan, reply, context)
-        result = await _looked_after(call, result, context)
+        result = await _with_diagnostics(call, result, context)
         stop = False
         if (hooks := self._hooks_of(call, context)) is not None:
-            result, notes, stop = await hooks.after(result)
+            result, notes, stop = await hooks.after_call(result)
             comments += notes
         done = await self._completed(call, result, comments, progress)
         return replace(done, stop_turn=stop) if stop else done
@@ -303,7 +309,7 @@ class Pipeline:
             return None
         return CallHooks(self._hooks, call.name, call.input, context)
 
-    def _changed(self, call: ResolvedCall, before: Before) -> ResolvedCall:
+    def _changed(self, call: ResolvedCall, before: PreToolOutcome) -> ResolvedCall:
         """*call* with the arguments that a hook gave it, checked like the model's."""
         if before.input is None:
             return call
@@ -314,7 +320,7 @@ class Pipeline:
         self,
         call: ResolvedCall,
         context: ToolContext,
-        observer: Observer,
+        observer: CallObserver,
         progress: _Progress,
     ) -> Plan[Any]:
         plan = await call.tool.prepare(call.args, context)
@@ -322,14 +328,14 @@ class Pipeline:
             plan, label=encodable_record(plan.label), blocks=encodable_record(plan.blocks)
         )
         progress.input, progress.label, progress.blocks = call.input, plan.label, plan.blocks
-        await observer.running(call.input, plan.label, plan.blocks)
+        await observer.on_running(call.input, plan.label, plan.blocks)
         return plan
 
     async def _completed(
         self, call: ResolvedCall, result: Result, comments: list[str], progress: _Progress
     ) -> CallCompleted:
         cut = await self._truncated(call.tool, result)
-        text = _noted(cut.text, comments)
+        text = _with_notes(cut.text, comments)
         blocks = progress.blocks if result.blocks is None else encodable_record(result.blocks)
         return CallCompleted(
             input=call.input,
@@ -340,15 +346,15 @@ class Pipeline:
             exit_code=result.exit_code,
             spill=cut.spill or result.spill,
             files=result.files,
-            failed_sibling=result.failed,
+            cancels_siblings=result.failed,
             touched=result.touched,
         )
 
     async def _truncated(self, tool: AnyTool, result: Result) -> Truncated:
         text = encodable(result.output)
-        if self._truncator.fits(text, paged=tool.spec.pages):
+        if self._truncator.fits(text, paged=tool.spec.paginates):
             return Truncated(text)
-        return await asyncio.to_thread(self._truncator.apply, text, tool.spec.keep)
+        return await asyncio.to_thread(self._truncator.apply, text, tool.spec.kept_end)
 
     def _failed(
         self,
@@ -361,7 +367,7 @@ class Pipeline:
     ) -> CallFailed:
         return CallFailed(
             kind=kind,
-            error=self._truncator.shorten(encodable(error), call.tool.spec.keep),
+            error=self._truncator.shorten(encodable(error), call.tool.spec.kept_end),
             input=progress.input,
             label=progress.label,
             blocks=progress.blocks,
@@ -369,25 +375,25 @@ class Pipeline:
         )
 
 
-async def _before(hooks: CallHooks, observer: Observer) -> Before:
+async def _run_before_hooks(hooks: CallHooks, observer: CallObserver) -> PreToolOutcome:
     try:
-        return await hooks.before()
+        return await hooks.before_call()
     except PermissionRejected as error:
-        observer.answered(refused("hook", str(error)))
+        observer.on_decision(refused("hook", str(error)))
         raise
 
 
-def _noted(text: str, notes: Sequence[str]) -> str:
+def _with_notes(text: str, notes: Sequence[str]) -> str:
     """*text* with what was said of the call behind it."""
     return "\n\n".join((text, *(f"[{encodable(note)}]" for note in notes)))
 
 
-async def _looked_after(call: ResolvedCall, result: Result, context: ToolContext) -> Result:
+async def _with_diagnostics(call: ResolvedCall, result: Result, context: ToolContext) -> Result:
     """*result* with what the language servers say of the files that a call changed (X6)."""
-    if context.aftercare is None or not result.touched:
+    if context.file_checks is None or not result.touched:
         return result
     if call.safe:
-        context.aftercare.touch(result.touched)
+        context.file_checks.touch(result.touched)
         return result
-    found = await context.aftercare.report(result.touched)
+    found = await context.file_checks.report(result.touched)
     return replace(result, output=f"{result.output}\n\n{found}") if found else result

@@ -14,22 +14,24 @@ from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
 from agent.tools.files.paths import resolve_path, show_path
 
-PLAN = "plan"
+PLAN_AGENT = "plan"
 """The agent whose mode it ends."""
 
-HandOver = Callable[[str, str, bool], Awaitable[None]]
+HandOverPlan = Callable[[str, str, bool], Awaitable[None]]
 """Has another agent go on in a session (its id) with a text as the user's next message; with
 *True* edits are accepted from then on."""
 
-YES = QuestionOption("Carry it out", "Edits and commands ask as usual")
-EDITS = QuestionOption("Carry it out and accept edits", "Edits in the project no longer ask")
-NO = QuestionOption("Keep planning", "Say what is missing, or go on by yourself")
+CARRY_OUT_OPTION = QuestionOption("Carry it out", "Edits and commands ask as usual")
+ACCEPT_EDITS_OPTION = QuestionOption(
+    "Carry it out and accept edits", "Edits in the project no longer ask"
+)
+KEEP_PLANNING_OPTION = QuestionOption("Keep planning", "Say what is missing, or go on by yourself")
 
 AGREED = "The user agreed. Plan mode is over; their next message hands the plan to you."
 CHANGE = "The user does not want the plan carried out yet. They say: {text}"
 CARRY_OUT = "Carry out the plan."
 CARRY_OUT_FILE = "Carry out the plan in {file}."
-NOT_ON = "Plan mode is not on. Go on with what you were asked."
+NOT_PLANNING = "Plan mode is not on. Go on with what you were asked."
 
 
 class PlanExitArgs(ToolArgs):
@@ -50,7 +52,7 @@ class PlanExitTool:
     spec = ToolSpec(name="plan_exit", verb="Plan", aliases=("exit_plan_mode",))
     args = PlanExitArgs
 
-    def __init__(self, questions: QuestionService, hand_over: HandOver) -> None:
+    def __init__(self, questions: QuestionService, hand_over: HandOverPlan) -> None:
         self._questions = questions
         self._hand_over = hand_over
 
@@ -60,8 +62,8 @@ class PlanExitTool:
 
     async def prepare(self, args: PlanExitArgs, ctx: ToolContext) -> Plan[ExitPlan]:
         # Offered to every agent all the same: a request's tools must not change (spec 2, C9).
-        if ctx.agent != PLAN or ctx.callers:
-            raise ToolError(NOT_ON)
+        if ctx.agent != PLAN_AGENT or ctx.callers:
+            raise ToolError(NOT_PLANNING)
         file = _shown(args.file, ctx)
         question = Question(
             id=new_id("que"),
@@ -69,7 +71,7 @@ class PlanExitTool:
             root_id=ctx.root_id,
             header="Plan",
             text=f"Carry out the plan in {file}?" if file else "Carry out the plan?",
-            options=(YES, EDITS, NO),
+            options=(CARRY_OUT_OPTION, ACCEPT_EDITS_OPTION, KEEP_PLANNING_OPTION),
             agent=ctx.agent,
         )
         return Plan(
@@ -84,14 +86,16 @@ class PlanExitTool:
         self, plan: Plan[ExitPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
         _ = reply
-        answer = await self._questions.ask(plan.payload.question, ctx.waiting)
-        agreed = next((o for o in (YES, EDITS) if o.label in answer.labels), None)
+        answer = await self._questions.ask(plan.payload.question, ctx.on_request)
+        agreed = next(
+            (o for o in (CARRY_OUT_OPTION, ACCEPT_EDITS_OPTION) if o.label in answer.labels), None
+        )
         if agreed is not None:
             file = plan.payload.file
             text = CARRY_OUT_FILE.format(file=file) if file else CARRY_OUT
             if answer.text:
                 text = f"{text} {answer.text}"
-            await self._hand_over(ctx.session_id, text, agreed is EDITS)
+            await self._hand_over(ctx.session_id, text, agreed is ACCEPT_EDITS_OPTION)
             return Result(AGREED, label=ToolLabel("Plan", file or "ready", "agreed"))
         if answer.dismissed or not answer.text:
             raise PermissionRejected("The user goes on planning.")

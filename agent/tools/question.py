@@ -11,9 +11,9 @@ from agent.records.requests import Need, PermissionReply, Question, QuestionOpti
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
 
-MOST_QUESTIONS = 6
-MOST_OPTIONS = 12
-HEADER = 40
+MAX_QUESTIONS = 6
+MAX_OPTIONS = 12
+MAX_HEADER = 40
 
 
 class OptionArg(ToolArgs):
@@ -33,7 +33,7 @@ class QuestionArg(ToolArgs):
     )
     header: str = Field(default="", description="Its subject in a few words")
     options: list[OptionArg] = Field(
-        default=[], max_length=MOST_OPTIONS, description="Answers to choose from, the best first"
+        default=[], max_length=MAX_OPTIONS, description="Answers to choose from, the best first"
     )
     multiple: bool = Field(
         default=False,
@@ -46,7 +46,7 @@ class QuestionArgs(ToolArgs):
     """Arguments of ``question``."""
 
     questions: list[QuestionArg] = Field(
-        min_length=1, max_length=MOST_QUESTIONS, description="The questions, asked one by one"
+        min_length=1, max_length=MAX_QUESTIONS, description="The questions, asked one by one"
     )
 
 
@@ -62,7 +62,7 @@ class QuestionTool:
         name="question",
         verb="Ask",
         aliases=("ask_user", "ask_user_question", "ask_question", "ask_followup_question"),
-        variables={"most": str(MOST_QUESTIONS)},
+        variables={"most": str(MAX_QUESTIONS)},
     )
     args = QuestionArgs
 
@@ -80,7 +80,7 @@ class QuestionTool:
                 id=new_id("que"),
                 session_id=ctx.session_id,
                 root_id=ctx.root_id,
-                header=asked.header.strip()[:HEADER],
+                header=asked.header.strip()[:MAX_HEADER],
                 text=asked.question.strip(),
                 options=tuple(
                     QuestionOption(option.label.strip(), option.description.strip())
@@ -107,13 +107,15 @@ class QuestionTool:
         _ = reply
         answers: list[tuple[Question, QuestionReply]] = []
         for question in plan.payload.questions:
-            answer = await self._service.ask(question, ctx.waiting)
+            answer = await self._service.ask(question, ctx.on_request)
             if answer.dismissed:
                 raise PermissionRejected("The user closed the question without an answer.")
             answers.append((question, answer))
-        rows = tuple((question.header or question.text, _short(a)) for question, a in answers)
+        rows = tuple(
+            (question.header or question.text, _short_answer(a)) for question, a in answers
+        )
         return Result(
-            "\n\n".join(_told(question, answer) for question, answer in answers),
+            "\n\n".join(_answer_text(question, answer) for question, answer in answers),
             label=_label(plan.payload.questions),
             blocks=(TableBlock(("question", "answer"), rows),),
         )
@@ -125,11 +127,11 @@ def _label(questions: tuple[Question, ...]) -> ToolLabel:
     return ToolLabel("Ask", first.header or " ".join(first.text.split()), more)
 
 
-def _short(reply: QuestionReply) -> str:
+def _short_answer(reply: QuestionReply) -> str:
     return ", ".join((*reply.labels, *([reply.text] if reply.text else [])))
 
 
-def _told(question: Question, reply: QuestionReply) -> str:
+def _answer_text(question: Question, reply: QuestionReply) -> str:
     """One question with its answer, for the model."""
     parts: list[str] = []
     if reply.labels:

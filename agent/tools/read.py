@@ -13,7 +13,7 @@ from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.files.attachments import Attached, attach, load_media
+from agent.tools.files.attachments import MediaFile, attach, load_media
 from agent.tools.files.media import media_type, refuse_misnamed
 from agent.tools.files.notebook import is_notebook, render
 from agent.tools.files.pages import (
@@ -21,21 +21,28 @@ from agent.tools.files.pages import (
     MAX_COLUMNS,
     MAX_LINES,
     Page,
-    head,
     page_of,
+    read_head,
     read_page,
 )
 from agent.tools.files.paths import (
     ToolPath,
-    explain,
-    missing,
+    missing_file_error,
+    os_error_message,
     printable,
     read_needs,
     refuse_system,
     resolve_path,
     within,
 )
-from agent.tools.files.text_file import MAX_HELD, Loaded, editor_of, in_editor, language_of, plain
+from agent.tools.files.text_file import (
+    MAX_EDITOR_TEXT,
+    LoadedText,
+    editor_of,
+    language_of,
+    normalize_text,
+    unsaved_text,
+)
 
 SHOWN_LINES = 200
 """Lines kept in the transcript's block."""
@@ -72,7 +79,7 @@ class ReadPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Noted:
+class _NotedPage:
     """A page that is not what is on disk: a notebook's cells, or an editor's text."""
 
     page: Page
@@ -87,7 +94,7 @@ class ReadTool:
         name="read",
         verb="Read",
         aliases=("read_file", "view", "cat", "open_file"),
-        pages=True,
+        paginates=True,
         variables={
             "max_lines": f"{MAX_LINES:,}",
             "max_kib": str(MAX_BYTES // 1024),
@@ -132,17 +139,19 @@ class ReadTool:
         try:
             found = await asyncio.to_thread(_read, plan.payload, ctx, stop)
         except FileNotFoundError:
-            raise await asyncio.to_thread(missing, target, ctx.project, granted=True) from None
+            raise await asyncio.to_thread(
+                missing_file_error, target, ctx.project, granted=True
+            ) from None
         except OSError as error:
-            raise explain(error, target.shown, "read") from None
+            raise os_error_message(error, target.shown, "read") from None
         finally:
             stop.set()  # a cancelled call must not go on through a huge file
         match found:
             case Result():
                 return found
-            case Attached():
+            case MediaFile():
                 return await asyncio.to_thread(attach, target.shown, found, ctx)
-            case _Noted(page, note):
+            case _NotedPage(page, note):
                 _record(target, page, ctx)
                 return replace(_result(target, page, note), touched=(target.real,))
             case Page():
@@ -150,12 +159,12 @@ class ReadTool:
                 return replace(_result(target, found), touched=(target.real,))
 
 
-CELLS = (
+NOTEBOOK_NOTE = (
     "These are the notebook's cells; the file itself is JSON. Before you edit it, read it with "
     "raw set to true."
 )
 
-UNSAVED = (
+UNSAVED_NOTE = (
     "The user has changes in their editor that are not saved: this is the editor's text. Searches "
     "and commands see what is on disk."
 )
@@ -163,36 +172,40 @@ UNSAVED = (
 
 def _read(
     plan: ReadPlan, ctx: ToolContext, stop: threading.Event
-) -> Page | _Noted | Attached | Result:
+) -> Page | _NotedPage | MediaFile | Result:
     target = plan.target
     if Path(target.real).is_dir():
         return _list_folder(target, plan.offset, plan.limit)
-    sample, size = head(target.real)
+    sample, size = read_head(target.real)
     found = media_type(sample)
     if found is not None:
         return load_media(target, found, size, ctx)
     refuse_misnamed(target.shown, sample, size)
-    held = _held(target, size, ctx)
+    held = _unsaved(target, size, ctx)
     if is_notebook(target.real) and not plan.raw and size <= MAX_NOTEBOOK:
-        whole = load(target.real, MAX_NOTEBOOK) if held is None else _stored(held)
+        whole = load(target.real, MAX_NOTEBOOK) if held is None else _snapshot_of(held)
         text = render(whole.data)
         if text is not None:
             page = page_of(text, target.shown, plan.offset, plan.limit, whole.stamp)
-            return _Noted(page, CELLS if held is None else f"{CELLS} {UNSAVED}")
+            return _NotedPage(
+                page, NOTEBOOK_NOTE if held is None else f"{NOTEBOOK_NOTE} {UNSAVED_NOTE}"
+            )
     if held is not None:
-        text = plain(held.file.text)
-        return _Noted(page_of(text, target.shown, plan.offset, plan.limit, held.stamp), UNSAVED)
+        text = normalize_text(held.file.text)
+        return _NotedPage(
+            page_of(text, target.shown, plan.offset, plan.limit, held.stamp), UNSAVED_NOTE
+        )
     return read_page(target.real, target.shown, plan.offset, plan.limit, stop)
 
 
-def _held(target: ToolPath, size: int, ctx: ToolContext) -> Loaded | None:
+def _unsaved(target: ToolPath, size: int, ctx: ToolContext) -> LoadedText | None:
     """The file as it stands in the user's editor, where that is not what is on disk."""
-    if editor_of(target, ctx) is None or size > MAX_HELD:
+    if editor_of(target, ctx) is None or size > MAX_EDITOR_TEXT:
         return None
-    return in_editor(target, load(target.real, MAX_HELD), ctx)
+    return unsaved_text(target, load(target.real, MAX_EDITOR_TEXT), ctx)
 
 
-def _stored(held: Loaded) -> FileContent:
+def _snapshot_of(held: LoadedText) -> FileContent:
     """What the file will be once its user saves it."""
     return FileContent(held.file.encode(held.file.text), held.stamp)
 

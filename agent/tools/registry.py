@@ -16,9 +16,9 @@ from agent.tools.apply_patch import ApplyPatchTool
 from agent.tools.bash import DEFAULT_TIMEOUT, MAX_TIMEOUT, BashSettings, BashTool
 from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
-from agent.tools.core.base import Described, Tool
+from agent.tools.core.base import ExternalTool, Tool
 from agent.tools.core.questions import QuestionService
-from agent.tools.core.schema import describe, parameters
+from agent.tools.core.schema import parameters, read_description
 from agent.tools.core.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
 from agent.tools.edit import EditTool
 from agent.tools.glob import GlobTool
@@ -92,7 +92,7 @@ class Registry:
         for tool in ordered:
             self._builtin[tool.spec.name] = tool
             for spelling in (tool.spec.name, *tool.spec.aliases):
-                other = self._claimed.setdefault(_normal(spelling), tool)
+                other = self._claimed.setdefault(_normalized(spelling), tool)
                 if other is not tool:
                     names = f"{tool.spec.name} and {other.spec.name}"
                     raise ValueError(f"{names} both claim {spelling!r}")
@@ -100,7 +100,7 @@ class Registry:
         self._tools = dict(self._builtin)
         self._known = dict(self._claimed)
 
-    def put(
+    def replace_tools(
         self, owner: str, tools: Iterable[AnyTool], words: Mapping[str, str] | None = None
     ) -> None:
         """Make *tools* those of *owner*, in place of the ones it had, and *words* what MCP
@@ -111,32 +111,34 @@ class Registry:
         others = [tool for name, held in self._added.items() if name != owner for tool in held]
         names = [tool.spec.name for tool in (*others, *given)]
         for tool in given:
-            if self.claims(tool.spec.name) or names.count(tool.spec.name) > 1:
+            if self.is_builtin_name(tool.spec.name) or names.count(tool.spec.name) > 1:
                 raise ValueError(f"There is a tool named {tool.spec.name} already.")
         self._added[owner] = given
         self._words[owner] = dict(words or {})
         self._tools, self._known = dict(self._builtin), dict(self._claimed)
         for tool in sorted((*others, *given), key=_name):
             self._tools[tool.spec.name] = tool
-            self._known.setdefault(_normal(tool.spec.name), tool)
+            self._known.setdefault(_normalized(tool.spec.name), tool)
         self._schemas = {
             name: self._schemas[name] if name in self._builtin else self._schema(tool)
             for name, tool in self._tools.items()
         }
 
     @property
-    def words(self) -> Mapping[str, str]:
+    def server_instructions(self) -> Mapping[str, str]:
         """What servers say of their tools as a whole, by the server's name."""
         return {server: text for said in self._words.values() for server, text in said.items()}
 
-    def claims(self, name: str) -> bool:
+    def is_builtin_name(self, name: str) -> bool:
         """Whether *name*, in whatever spelling, means a tool that is built in."""
-        return _normal(name) in self._claimed
+        return _normalized(name) in self._claimed
 
     def _schema(self, tool: AnyTool) -> ToolSchema:
-        if isinstance(tool, Described):
+        if isinstance(tool, ExternalTool):
             return ToolSchema(tool.spec.name, tool.description, tool.parameters)
-        return ToolSchema(tool.spec.name, describe(tool, self._common), parameters(tool.args))
+        return ToolSchema(
+            tool.spec.name, read_description(tool, self._common), parameters(tool.args)
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -152,7 +154,7 @@ class Registry:
         """The names of the tools that the model of id *model* is offered, in order."""
         specs = [tool.spec for tool in self]
         own = [spec for spec in specs if spec.models is None or spec.models.search(model)]
-        replaced = {name for spec in own for name in spec.instead_of}
+        replaced = {name for spec in own for name in spec.replaces}
         return tuple(spec.name for spec in own if spec.name not in replaced)
 
     def __iter__(self) -> Iterator[AnyTool]:
@@ -161,7 +163,7 @@ class Registry:
     def find(self, name: str) -> AnyTool | None:
         """The tool that *name* means: exactly, or in another case, spelling or by an alias."""
         tool = self._tools.get(name)
-        return tool if tool is not None else self._known.get(_normal(name))
+        return tool if tool is not None else self._known.get(_normalized(name))
 
     def schemas(self, names: Collection[str] | None = None) -> tuple[ToolSchema, ...]:
         """The schemas of *names* (None: all), in order: the same bytes on each request."""
@@ -174,12 +176,12 @@ def _name(tool: AnyTool) -> str:
     return tool.spec.name
 
 
-def _normal(name: str) -> str:
+def _normalized(name: str) -> str:
     """*name* without case, blanks and separators: models write todo_write and TodoWrite."""
     return re.sub(r"[^a-z0-9]", "", name.removeprefix("functions.").casefold())
 
 
-def _of_subagents(agents: tuple[SubagentInfo, ...]) -> tuple[AnyTool, ...]:
+def _subagent_tools(agents: tuple[SubagentInfo, ...]) -> tuple[AnyTool, ...]:
     return (TaskTool(agents), TaskOutputTool()) if any(a.offered for a in agents) else ()
 
 
@@ -195,8 +197,8 @@ def build_tools(deps: ToolDeps) -> Registry:
     spill = str(truncator.spills.folder)
     settings = BashSettings(
         secret_names=deps.secret_names,
-        strict=deps.strict_env,
-        kept=deps.kept_env,
+        strict_env=deps.strict_env,
+        kept_env=deps.kept_env,
         default_timeout=deps.default_timeout,
         max_timeout=deps.max_timeout,
     )
@@ -214,7 +216,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         ReadTool(spill=spill, skills=deps.skills.own_folders() if deps.skills else ()),
         *((QuestionTool(deps.questions),) if deps.questions is not None else ()),
         *((SkillTool(deps.skills),) if deps.skills is not None else ()),
-        *_of_subagents(deps.subagents),
+        *_subagent_tools(deps.subagents),
         WebfetchTool(deps.web),
         *((WebsearchTool(deps.search, deps.web),) if deps.search is not None else ()),
         TodoReadTool(deps.store),

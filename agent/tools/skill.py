@@ -51,7 +51,7 @@ class SkillTool:
         except (OSError, ValueError, FrontmatterError) as error:
             raise ToolError(f"The skill {name} cannot be read: {error}.") from None
         if loaded is None:
-            raise ToolError(await asyncio.to_thread(self._unknown, name))
+            raise ToolError(await asyncio.to_thread(self._unknown_skill, name))
         skill, text = loaded
         return Plan(
             label=ToolLabel("Skill", skill.name),
@@ -71,7 +71,7 @@ class SkillTool:
             lines.append(f"Files beside it: {', '.join(files)}")
         return Result("\n".join([*lines, "", plan.payload.text]))
 
-    def _unknown(self, name: str) -> str:
+    def _unknown_skill(self, name: str) -> str:
         names = [s.name for s in self._skills.find().skills.values() if not s.hidden]
         near = difflib.get_close_matches(name, names, 3, 0.5)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""

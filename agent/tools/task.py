@@ -13,17 +13,17 @@ from agent.records.ids import new_id
 from agent.records.requests import Need, PermissionReply
 from agent.records.units import tokens
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.subagents import Left, SpawnRequest, SpawnResult
+from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult
 
 DEFAULT_AGENT = "general"
 NO_TEXT = "The sub-agent ended without a report."
 
-LEFT = {
-    "asked": "The sub-agent works in the background. {later}",
+DETACHED = {
+    "requested": "The sub-agent works in the background. {later}",
     "moved": "The user sent the sub-agent to the background, where it goes on. {later}",
-    "told": "The sub-agent is at work in the background and reads this at its next step. {later}",
+    "sent": "The sub-agent is at work in the background and reads this at its next step. {later}",
 }
-LATER = (
+REPORT_HINT = (
     "Its report comes to you by itself, once, as a message. Go on with what does not need it; with "
     "nothing left to do, just end your answer, and the report begins the next one. Do not guess "
     "what it will say. task_output with session_id {id} looks at it or stops it."
@@ -74,7 +74,7 @@ class TaskTool:
             verb="Task",
             aliases=("agent", "subagent", "delegate", "dispatch_agent"),
             variables={"agents": listed},
-            indirect=True,
+            changes_indirectly=True,
         )
 
     def concurrency_safe(self, args: TaskArgs) -> bool:
@@ -107,26 +107,26 @@ class TaskTool:
         self, plan: Plan[SpawnRequest], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
         _ = reply
-        if ctx.children is None:
+        if ctx.subagents is None:
             raise ToolError("Sub-agents cannot be started here.")
         request = plan.payload
-        done = await ctx.children.run(request, ctx.progress)
+        done = await ctx.subagents.run(request, ctx.progress)
         (started,) = plan.blocks
         assert isinstance(started, SubtaskBlock)  # made in prepare
-        if isinstance(done, Left):
-            text = LEFT[done.why].format(later=LATER.format(id=request.session_id))
+        if isinstance(done, Detached):
+            text = DETACHED[done.reason].format(later=REPORT_HINT.format(id=request.session_id))
             block = replace(started, background=True)
-            return Result(text, blocks=(block,), facts=(SHORT[done.why],))
+            return Result(text, blocks=(block,), facts=(DETACHED_FACTS[done.reason],))
         text = report_text(done, request.agent, request.session_id)
         if done.outcome == "cancelled":
             raise ToolStopped(text)
         if done.error:
             raise ToolError(text)
         block = replace(started, text=done.text or NO_TEXT)
-        return Result(text, blocks=(block,), facts=facts_of(done))
+        return Result(text, blocks=(block,), facts=usage_facts(done))
 
 
-SHORT = {"asked": "background", "moved": "background", "told": "told"}
+DETACHED_FACTS = {"requested": "background", "moved": "background", "sent": "told"}
 """What the row says of a call that did not wait."""
 
 
@@ -137,12 +137,12 @@ def report_text(done: SpawnResult, agent: str, session_id: str) -> str:
         lines += ["What it wrote last:", done.text] if done.error else [done.text]
     elif not done.error:
         lines.append(NO_TEXT)
-    used = ", ".join(facts_of(done))
+    used = ", ".join(usage_facts(done))
     lines += ["", f"(sub-agent {agent}: {used}; session_id {session_id})"]
     return "\n".join(lines)
 
 
-def facts_of(done: SpawnResult) -> tuple[str, ...]:
+def usage_facts(done: SpawnResult) -> tuple[str, ...]:
     """What it took, in short words."""
     used = done.usage.input + done.usage.output
     calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"

@@ -8,14 +8,14 @@ from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.subagents import Standing
-from agent.tools.shell.results import seconds
-from agent.tools.task import NO_TEXT, facts_of, report_text
+from agent.tools.core.subagents import SubagentStatus
+from agent.tools.shell.results import format_seconds
+from agent.tools.task import NO_TEXT, report_text, usage_facts
 
-MOST_WAIT = 600_000
+MAX_WAIT = 600_000
 """Milliseconds that one call may wait for the end."""
 
-WORKS = (
+WORKING = (
     "The sub-agent {agent} is at work: {description}, for {time}. {activity}Its report comes to "
     "you as a message when it is done."
 )
@@ -32,13 +32,13 @@ class TaskOutputArgs(ToolArgs):
     wait: int = Field(
         default=0,
         ge=0,
-        description=f"Milliseconds to wait for the end, at most {MOST_WAIT}",
+        description=f"Milliseconds to wait for the end, at most {MAX_WAIT}",
     )
     stop: bool = Field(default=False, description="End the sub-agent")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StatusRequest:
     """*wait* is in seconds."""
 
     session_id: str
@@ -54,7 +54,7 @@ class TaskOutputTool:
         verb="Sub-agent",
         aliases=("task_status", "agent_output", "task_stop", "check_task"),
         polling=True,
-        indirect=True,
+        changes_indirectly=True,
     )
     args = TaskOutputArgs
 
@@ -62,39 +62,41 @@ class TaskOutputTool:
         _ = args
         return True
 
-    async def prepare(self, args: TaskOutputArgs, ctx: ToolContext) -> Plan[Look]:
+    async def prepare(self, args: TaskOutputArgs, ctx: ToolContext) -> Plan[StatusRequest]:
         _ = ctx
         what = "stop" if args.stop else "wait" if args.wait else "look"
         return Plan(
             label=ToolLabel("Sub-agent", what),
-            payload=Look(args.session_id.strip(), min(args.wait, MOST_WAIT) / 1000, args.stop),
+            payload=StatusRequest(
+                args.session_id.strip(), min(args.wait, MAX_WAIT) / 1000, args.stop
+            ),
         )
 
     async def execute(
-        self, plan: Plan[Look], reply: PermissionReply | None, ctx: ToolContext
+        self, plan: Plan[StatusRequest], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
         _ = reply
-        if ctx.children is None:
+        if ctx.subagents is None:
             raise ToolError("There are no sub-agents here.")
         call = plan.payload
         if call.stop:
-            found = await ctx.children.stop(call.session_id)
+            found = await ctx.subagents.stop(call.session_id)
         else:
-            found = await ctx.children.look(call.session_id, call.wait)
+            found = await ctx.subagents.wait_for(call.session_id, call.wait)
         return Result(
-            _told(found, call),
+            _report(found, call),
             label=ToolLabel("Sub-agent", found.description, found.agent),
             blocks=_blocks(found, call),
-            facts=("works",) if found.result is None else facts_of(found.result),
+            facts=("works",) if found.result is None else usage_facts(found.result),
         )
 
 
-def _told(found: Standing, call: Look) -> str:
+def _report(found: SubagentStatus, call: StatusRequest) -> str:
     if found.result is None:
-        return WORKS.format(
+        return WORKING.format(
             agent=found.agent,
             description=found.description,
-            time=seconds(round(found.seconds)),
+            time=format_seconds(round(found.seconds)),
             activity=f"At the moment: {found.activity}. " if found.activity else "",
         )
     if call.stop and found.result.outcome == "cancelled":
@@ -103,7 +105,7 @@ def _told(found: Standing, call: Look) -> str:
     return report_text(found.result, found.agent, call.session_id)
 
 
-def _blocks(found: Standing, call: Look) -> tuple[SubtaskBlock, ...]:
+def _blocks(found: SubagentStatus, call: StatusRequest) -> tuple[SubtaskBlock, ...]:
     if found.result is None:
         return (SubtaskBlock(call.session_id, found.agent, activity=found.activity),)
     text = found.result.text or found.result.error or NO_TEXT

@@ -10,8 +10,8 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
-MOST = 8
-DESCRIBED = 300
+MAX_FOUND = 8
+MAX_DESCRIPTION = 300
 """Characters of a description; the whole of it comes with the tool."""
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -27,7 +27,7 @@ class ToolSearchTool:
     """Looks through what *others* gives: the tools that can be found."""
 
     spec = ToolSpec(
-        name="tool_search", verb="Find tools", finds=True, variables={"most": str(MOST)}
+        name="tool_search", verb="Find tools", finds_tools=True, variables={"most": str(MAX_FOUND)}
     )
     args = ToolSearchArgs
 
@@ -47,7 +47,7 @@ class ToolSearchTool:
     ) -> Result:
         _ = reply, ctx
         others = self._others()
-        found = ranked(others, plan.payload)[:MOST]
+        found = rank_tools(others, plan.payload)[:MAX_FOUND]
         if not found:
             servers = ", ".join(sorted({schema.name.split("_", 1)[0] for schema in others}))
             return Result(
@@ -55,7 +55,7 @@ class ToolSearchTool:
                 blocks=(ListingBlock((), 0),),
                 facts=("nothing",),
             )
-        lines = [f"{schema.name}: {_brief(schema.description)}" for schema in found]
+        lines = [f"{schema.name}: {_shorten(schema.description)}" for schema in found]
         return Result(
             "\n".join((*lines, "", "These can be called from your next step on.")),
             blocks=(ListingBlock(tuple(schema.name for schema in found), len(found)),),
@@ -63,7 +63,7 @@ class ToolSearchTool:
         )
 
 
-def ranked(schemas: Sequence[ToolSchema], query: str) -> list[ToolSchema]:
+def rank_tools(schemas: Sequence[ToolSchema], query: str) -> list[ToolSchema]:
     """Those of *schemas* that have to do with *query*, the best first. Words in a name weigh more
     than in a description, whole words more than beginnings."""
     asked = set(_WORD.findall(query.lower()))
@@ -71,13 +71,13 @@ def ranked(schemas: Sequence[ToolSchema], query: str) -> list[ToolSchema]:
     for schema in schemas:
         named = _WORD.findall(schema.name.lower())
         told = _WORD.findall(f"{schema.description} {' '.join(_arguments(schema))}".lower())
-        score = sum(3 * _fit(word, named) + _fit(word, told) for word in asked)
+        score = sum(3 * _word_score(word, named) + _word_score(word, told) for word in asked)
         if score:
             scored.append((-score, schema.name, schema))
     return [schema for _, _, schema in sorted(scored, key=lambda one: one[:2])]
 
 
-def _fit(word: str, words: Sequence[str]) -> float:
+def _word_score(word: str, words: Sequence[str]) -> float:
     if word in words:
         return 1.0
     near = any(
@@ -92,6 +92,6 @@ def _arguments(schema: ToolSchema) -> list[str]:
     return list(properties) if isinstance(properties, dict) else []
 
 
-def _brief(description: str) -> str:
+def _shorten(description: str) -> str:
     text = " ".join(description.split())
-    return text if len(text) <= DESCRIBED else text[:DESCRIBED] + "…"
+    return text if len(text) <= MAX_DESCRIPTION else text[:MAX_DESCRIPTION] + "…"

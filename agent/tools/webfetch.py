@@ -17,11 +17,11 @@ from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.clean_text import encodable, visible
-from agent.tools.files.attachments import attach, check_wanted, checked
+from agent.tools.core.clean_text import encodable, without_invisible
+from agent.tools.files.attachments import attach, check_media, check_supported
 from agent.tools.files.media import media_type
 from agent.tools.web.addresses import host_of, parse_url
-from agent.tools.web.client import MEGABYTE, Answer, Web
+from agent.tools.web.client import MEGABYTE, Web, WebResponse
 
 if TYPE_CHECKING:  # kept off the start-up path
     import httpx2
@@ -30,16 +30,16 @@ DEFAULT_TIMEOUT = 30_000
 MAX_TIMEOUT = 120_000
 """Milliseconds."""
 
-CONVERSION = 10.0
+CONVERSION_LIMIT = 10.0
 """Seconds that a page may take to be turned into text."""
 
-SHOWN = 6_000
+MAX_SHOWN = 6_000
 """Characters that the transcript keeps."""
 
-LONG_URL = 200
+MAX_PLAIN_URL = 200
 """Characters of a path and query that may leave without a question of their own."""
 
-LONG_WORD = 40
+MIN_ENCODED_WORD = 40
 """Characters of one word in a URL from which on it may be data that is led out."""
 
 Format = Literal["markdown", "text", "html"]
@@ -80,7 +80,7 @@ class FetchPlan:
 class WebfetchTool:
     """Fetches pages over *web*. *conversion* is how long one may take to become text (seconds)."""
 
-    def __init__(self, web: Web, *, conversion: float = CONVERSION) -> None:
+    def __init__(self, web: Web, *, conversion: float = CONVERSION_LIMIT) -> None:
         self._web = web
         self._conversion = conversion
         self.spec = ToolSpec(
@@ -124,11 +124,11 @@ class WebfetchTool:
         accept = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5"
         answer = await self._web.get(call.url, follow, {"accept": accept}, call.seconds)
         if answer.status < 400 and (found := media_type(answer.body)) is not None:
-            check_wanted(answer.url, found, len(answer.body), ctx)
+            check_supported(answer.url, found, len(answer.body), ctx)
             return await asyncio.to_thread(
-                attach, answer.url, checked(answer.url, answer.body), ctx
+                attach, answer.url, check_media(answer.url, answer.body), ctx
             )
-        text = await _text(answer, call.format, self._conversion)
+        text = await _response_text(answer, call.format, self._conversion)
         if answer.status >= 400:
             told = f"{answer.url} answered with HTTP {answer.status}."
             raise ToolError(f"{told}\n\n{text[:1_000].strip()}".rstrip())
@@ -138,7 +138,7 @@ class WebfetchTool:
 def web_need(url: "httpx2.URL", *, came_from: str = "") -> Need:
     """Consent to ask a host; the address itself when it may carry something out (9.3)."""
     host = host_of(url)
-    carries = carried(url)
+    carries = exfiltration_risk(url)
     reason = f"{came_from} redirects there" if came_from else ""
     if carries:
         reason = "; ".join(part for part in (reason, f"the address {carries}") if part)
@@ -152,13 +152,13 @@ def web_need(url: "httpx2.URL", *, came_from: str = "") -> Need:
     )
 
 
-def carried(url: "httpx2.URL") -> str:
+def exfiltration_risk(url: "httpx2.URL") -> str:
     """Why *url* may tell its host something of the user's, empty for a plain address."""
     sent = url.raw_path.decode("ascii", "replace")
-    if len(url.query) > LONG_URL or len(sent) > 4 * LONG_URL:
+    if len(url.query) > MAX_PLAIN_URL or len(sent) > 4 * MAX_PLAIN_URL:
         return "is very long"
     for word in re.split(r"[^A-Za-z0-9+=~]+", sent):
-        if len(word) >= LONG_WORD and not re.fullmatch(r"[0-9a-fA-F]+", word):
+        if len(word) >= MIN_ENCODED_WORD and not re.fullmatch(r"[0-9a-fA-F]+", word):
             counts = Counter(word).values()
             bits = -sum(n / len(word) * math.log2(n / len(word)) for n in counts)
             if bits > 4:
@@ -166,7 +166,7 @@ def carried(url: "httpx2.URL") -> str:
     return ""
 
 
-async def _text(answer: Answer, wanted: Format, seconds: float) -> str:
+async def _response_text(answer: WebResponse, wanted: Format, seconds: float) -> str:
     mime = answer.mime
     known = not mime or _TEXT.match(mime) is not None
     if b"\0" in answer.body[:8_192] or not (known or _looks_like_text(answer.body)):
@@ -174,12 +174,12 @@ async def _text(answer: Answer, wanted: Format, seconds: float) -> str:
             f"{answer.url} is {mime or 'data'} of {len(answer.body):,} bytes, not text. Save it "
             "to a file with a command such as curl if it is needed."
         )
-    text = await asyncio.to_thread(_decoded, answer)
+    text = await asyncio.to_thread(_decode, answer)
     is_html = mime in _HTML or (
         not mime and text.lstrip()[:15].lower().startswith("<!doctype html")
     )
     if is_html and wanted != "html":
-        return await _converted(text, answer.url, wanted, seconds)
+        return await _convert(text, answer.url, wanted, seconds)
     return text
 
 
@@ -191,7 +191,7 @@ def _looks_like_text(body: bytes) -> bool:
     return True
 
 
-def _decoded(answer: Answer) -> str:
+def _decode(answer: WebResponse) -> str:
     meta = _META_CHARSET.search(answer.body[:4_096]) if answer.mime in _HTML else None
     named = answer.charset or (meta[1].decode("ascii") if meta else "")
     if named and named.lower() not in {"utf-8", "utf8"}:
@@ -200,7 +200,7 @@ def _decoded(answer: Answer) -> str:
     return decode(answer.body).text
 
 
-async def _converted(html: str, base: str, wanted: Format, seconds: float) -> str:
+async def _convert(html: str, base: str, wanted: Format, seconds: float) -> str:
     """The page as text, made in a process of its own that can be stopped."""
     code = (
         f"import sys; sys.path.insert(0, {_ROOT!r}); "
@@ -232,9 +232,9 @@ async def _converted(html: str, base: str, wanted: Format, seconds: float) -> st
     return output.decode("utf-8", "replace")
 
 
-def _result(call: FetchPlan, answer: Answer, text: str) -> Result:
+def _result(call: FetchPlan, answer: WebResponse, text: str) -> Result:
     whole = encodable(text)
-    text = visible(whole)
+    text = without_invisible(whole)
     removed = len(whole) - len(text)
     notes: list[str] = []
     if answer.url != str(call.url):
@@ -245,7 +245,7 @@ def _result(call: FetchPlan, answer: Answer, text: str) -> Result:
         notes.append(f"{removed:,} invisible characters were removed.")
     if not text.strip():
         notes.append("The page has no text; it may be drawn by scripts, which are not run.")
-    shown = text[:SHOWN]
+    shown = text[:MAX_SHOWN]
     is_markdown = call.format == "markdown" and answer.mime in {*_HTML, "text/markdown"}
     block: Block = TextBlock(shown, markdown=is_markdown)
     told = f"({' '.join(notes)})" if notes else ""

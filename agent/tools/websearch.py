@@ -12,14 +12,14 @@ from agent.records.errors import ToolError
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.clean_text import encodable, visible
-from agent.tools.web.addresses import Allowed, host_of, parse_url
+from agent.tools.core.clean_text import encodable, without_invisible
+from agent.tools.web.addresses import AllowedHosts, host_of, parse_url
 from agent.tools.web.client import Web
 
-MOST = 10
+MAX_RESULTS = 10
 """Results of one search."""
 
-SNIPPET = 400
+MAX_SNIPPET = 400
 """Characters shown of what a page says."""
 
 Provider = Literal["searxng", "brave", "tavily", "exa"]
@@ -66,7 +66,7 @@ ENGINES: dict[Provider, EngineSpec] = {
         key="BRAVE_API_KEY",
         header="x-subscription-token",
         post=False,
-        query=lambda words: {"q": words, "count": MOST},
+        query=lambda words: {"q": words, "count": MAX_RESULTS},
         results=("web", "results"),
         fields=("title", "url", ("description",)),
     ),
@@ -75,7 +75,7 @@ ENGINES: dict[Provider, EngineSpec] = {
         key="TAVILY_API_KEY",
         header="authorization",
         post=True,
-        query=lambda words: {"query": words, "max_results": MOST},
+        query=lambda words: {"query": words, "max_results": MAX_RESULTS},
         results=("results",),
         fields=("title", "url", ("content",)),
     ),
@@ -86,8 +86,8 @@ ENGINES: dict[Provider, EngineSpec] = {
         post=True,
         query=lambda words: {
             "query": words,
-            "numResults": MOST,
-            "contents": {"text": {"maxCharacters": SNIPPET}},
+            "numResults": MAX_RESULTS,
+            "contents": {"text": {"maxCharacters": MAX_SNIPPET}},
         },
         results=("results",),
         fields=("title", "url", ("text", "summary")),
@@ -123,7 +123,10 @@ class WebsearchTool:
     """Asks *engine*."""
 
     spec = ToolSpec(
-        name="websearch", verb="Search", aliases=("web_search",), variables={"most": str(MOST)}
+        name="websearch",
+        verb="Search",
+        aliases=("web_search",),
+        variables={"most": str(MAX_RESULTS)},
     )
     args = WebsearchArgs
 
@@ -132,7 +135,7 @@ class WebsearchTool:
         # The user has named this server: it may well be one of their own network.
         host = host_of(parse_url(engine.url))
         self._web = Web(
-            allowed=Allowed.of((host,)),
+            allowed=AllowedHosts.from_settings((host,)),
             limits=web.limits,
             resolve=web.resolve,
             proxy_of=web.proxy_of,
@@ -183,16 +186,16 @@ class WebsearchTool:
             headers["content-type"] = "application/json"
         else:
             url = url.copy_merge_params({name: str(value) for name, value in asked.items()})
-        answer = await self._web.ask(url, headers, body, self._web.limits.seconds)
+        answer = await self._web.request(url, headers, body, self._web.limits.seconds)
         if answer.status != 200:
             told = answer.body[:300].decode("utf-8", "replace")
             if engine.key:
                 told = told.replace(engine.key, "***")
             raise ToolError(f"The search engine answered with HTTP {answer.status}: {told}")
-        return results_of(answer.body, spec)
+        return parse_results(answer.body, spec)
 
 
-def results_of(body: bytes, spec: EngineSpec) -> list[tuple[str, str, str]]:
+def parse_results(body: bytes, spec: EngineSpec) -> list[tuple[str, str, str]]:
     """Title, address and text of each result. Raises ``ToolError`` for another answer."""
     try:
         value: Json = json.loads(body)
@@ -207,9 +210,9 @@ def results_of(body: bytes, spec: EngineSpec) -> list[tuple[str, str, str]]:
         url = _line(entry.get(spec.fields[1]))
         text = next((t for name in spec.fields[2] if (t := _line(entry.get(name)))), "")
         if url:
-            found.append((_line(entry.get(spec.fields[0])) or url, url, text[:SNIPPET]))
-    return found[:MOST]
+            found.append((_line(entry.get(spec.fields[0])) or url, url, text[:MAX_SNIPPET]))
+    return found[:MAX_RESULTS]
 
 
 def _line(value: Json) -> str:
-    return " ".join(visible(encodable(value)).split()) if isinstance(value, str) else ""
+    return " ".join(without_invisible(encodable(value)).split()) if isinstance(value, str) else ""

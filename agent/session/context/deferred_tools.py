@@ -29,7 +29,7 @@ def wanted(
     history: Sequence[MessageWithParts],
 ) -> frozenset[str]:
     """Those of *names* that go into the next request to *model*."""
-    finders = {tool.spec.name for tool in registry if tool.spec.finds}
+    finders = {tool.spec.name for tool in registry if tool.spec.finds_tools}
     late = set(registry.on_demand).intersection(names)
     window = model.context_limit or model.input_limit or UNKNOWN
     if not finders.intersection(names) or not late or _size(registry, late) <= window * SHARE:
@@ -40,7 +40,7 @@ def wanted(
 def known_by_name(registry: Registry, history: Sequence[MessageWithParts]) -> tuple[str, ...]:
     """The tools of *history*, found or called, that a request may leave out: what a summary has
     to tell of. One whose server is away at the time is among them."""
-    finders = {tool.spec.name for tool in registry if tool.spec.finds}
+    finders = {tool.spec.name for tool in registry if tool.spec.finds_tools}
     always = {tool.spec.name for tool in registry if not tool.spec.on_demand}
     return tuple(sorted(_known(history, finders) - always)) if finders else ()
 

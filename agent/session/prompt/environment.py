@@ -15,7 +15,7 @@ from hashlib import sha256
 from agent.git import git
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import template
-from agent.tools.core.clean_text import visible
+from agent.tools.core.clean_text import without_invisible
 
 STATUS_LINES = 20
 """Lines of ``git status`` that are told at most."""
@@ -155,7 +155,7 @@ def quoted(server: str, text: str) -> str:
 
 def one_line(name: str) -> str:
     """The name of a server as the model reads it."""
-    return " ".join(visible(name).split())
+    return " ".join(without_invisible(name).split())
 
 
 def _digest(text: str) -> str:

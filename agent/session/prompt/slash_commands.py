@@ -49,21 +49,21 @@ class CommandDeps:
     editor: Editor | None = None
 
 
-class _Unseen:
+class _SilentObserver:
     """Hears how a call goes that is no part of a message; the question shows what it is about."""
 
-    async def running(
+    async def on_running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
     ) -> None:
         _ = arguments, label, blocks
 
-    def waiting(self, request_id: str | None) -> None:
+    def on_request(self, request_id: str | None) -> None:
         _ = request_id
 
-    def placed(self, terminal: str) -> None:
+    def on_terminal(self, terminal: str) -> None:
         _ = terminal
 
-    def answered(self, consent: Decision) -> None:
+    def on_decision(self, consent: Decision) -> None:
         _ = consent
 
 
@@ -180,7 +180,7 @@ class Commands:
             progress=_ignore,
             ask=_unasked,
         )
-        done = await self._deps.pipeline.run(resolved, context, _Unseen())
+        done = await self._deps.pipeline.run(resolved, context, _SilentObserver())
         if isinstance(done, CallFailed):
             what = arguments.get("command") or arguments.get("file_path") or arguments.get("name")
             raise CommandError(f"/{command.name} was not sent: {what}: {done.error}")

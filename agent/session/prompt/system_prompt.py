@@ -171,7 +171,9 @@ class Briefing:
         registry = self._deps.registry
         offered = self._deps.agents.offered(agent, registry.names, callers)
         heard = {tool.spec.server for tool in registry if tool.spec.name in offered}
-        return {server: text for server, text in registry.words.items() if server in heard}
+        return {
+            server: text for server, text in registry.server_instructions.items() if server in heard
+        }
 
     async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:
         """The skills that the agent may load (I3)."""

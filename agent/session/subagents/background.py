@@ -25,7 +25,7 @@ from agent.store.background_reports import background_report, queued_report
 from agent.store.store import Store
 from agent.tools.core.subagents import SpawnRequest, SpawnResult
 from agent.tools.core.truncate import Truncator
-from agent.tools.task import facts_of
+from agent.tools.task import usage_facts
 
 MAX_BACKGROUND_TASKS = 10
 """Sub-agents that work in the background for one session at once."""
@@ -241,7 +241,7 @@ class BackgroundTasks:
             agent=job.request.agent,
             description=job.request.description,
             text=done.text,
-            facts=facts_of(done),
+            facts=usage_facts(done),
             usage=done.usage,
             cost=done.cost,
         )

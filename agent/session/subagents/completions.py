@@ -12,7 +12,7 @@ from agent.provider.completion import complete
 from agent.provider.usage import cost as cost_of
 from agent.records.usage import Usage
 from agent.session.usage import UpdateSession, record_usage
-from agent.tools.core.base import Completion
+from agent.tools.core.base import CompletionRequest
 
 THINKING = 2_000
 """Tokens that a model gets at least which thinks before it answers."""
@@ -51,7 +51,7 @@ class SessionCompleter:
     own: str
     spent: Spent
 
-    def hinted(self, hints: Sequence[str]) -> "SessionCompleter":
+    def with_model_hints(self, hints: Sequence[str]) -> "SessionCompleter":
         # Only what the user named or works with: nobody else brings in a model that costs more.
         known = dict.fromkeys((self.model, self.own, *self.deps.catalog.configured_models()))
         meant = (_meant(hint, tuple(known), self.model) for hint in hints)
@@ -61,18 +61,18 @@ class SessionCompleter:
     def vision(self) -> bool:
         return self.deps.catalog.model(self.model).vision
 
-    async def complete(self, wanted: Completion) -> str:
+    async def complete(self, request: CompletionRequest) -> str:
         model = self.deps.catalog.model(self.model)
-        most = max(wanted.max_output, THINKING) if model.reasoning else wanted.max_output
-        request = ModelRequest(
+        most = max(request.max_output, THINKING) if model.reasoning else request.max_output
+        model_request = ModelRequest(
             model=model,
-            system=(wanted.system,) if wanted.system else (),
-            turns=wanted.turns,
+            system=(request.system,) if request.system else (),
+            turns=request.turns,
             max_output=min(most, model.output_limit or most),
-            temperature=wanted.temperature,
+            temperature=request.temperature,
             session_id=self.session_id,
         )
-        answer = await complete(self.deps.clients.client_for(model), request, "answer")
+        answer = await complete(self.deps.clients.client_for(model), model_request, "answer")
         cost = cost_of(answer.usage, model.price)
         await record_usage(self.deps.update, self.session_id, answer.usage, cost, self.deps.clock())
         self.spent(answer.usage or Usage(), cost)

@@ -31,7 +31,7 @@ from agent.session.repository import SessionRepository
 from agent.session.subagents.background import BackgroundRun, BackgroundTasks
 from agent.session.subagents.outcomes import WHY, result_of, why_ended
 from agent.store.store import Store
-from agent.tools.core.subagents import Left, SpawnRequest, SpawnResult, Standing
+from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult, SubagentStatus
 
 Spent = Callable[[Usage, float | None], None]
 """Gets what a sub-agent took."""
@@ -133,12 +133,12 @@ class Subagents:
 
     async def run(
         self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
-    ) -> SpawnResult | Left:
+    ) -> SpawnResult | Detached:
         """Do *request* for *caller*; cancelled, it ends a child that it waits for."""
         child = await self._child(caller, request)
         if self._background_tasks.run(child.id) is not None:
             await self._sessions.prompt(child.id, PromptInput(text=request.prompt))
-            return Left("told")
+            return Detached("sent")
         return await self._begun(caller, request, child, progress)
 
     async def _begun(
@@ -147,7 +147,7 @@ class Subagents:
         request: SpawnRequest,
         child: Session,
         progress: Callable[[str], None],
-    ) -> SpawnResult | Left:
+    ) -> SpawnResult | Detached:
         job = BackgroundRun(child, caller, request, self._clock(), progress)
         subscription = self._bus.subscribe(lambda event: _of(event, child.id))
         try:
@@ -165,13 +165,13 @@ class Subagents:
             await _to_its_end(job.work)
             raise
 
-    async def standing(self, caller: Session, child_id: str) -> Standing:
+    async def standing(self, caller: Session, child_id: str) -> SubagentStatus:
         """How a child of *caller* stands."""
         child = await self._own(caller, child_id)
         job = self._background_tasks.run(child.id)
         if job is not None:
             seconds = self._clock() - job.started
-            return Standing(
+            return SubagentStatus(
                 agent=job.request.agent,
                 description=job.request.description,
                 seconds=seconds,
@@ -182,7 +182,7 @@ class Subagents:
         asked = prompts[-1].id if prompts else ""
         task = child.background_task
         outcome: BackgroundTaskState = task.state if task is not None else "completed"
-        return Standing(
+        return SubagentStatus(
             agent=child.agent,
             description=child.title,
             seconds=(task.ended or task.started) - task.started if task else 0.0,
@@ -204,11 +204,11 @@ class Subagents:
 
     async def _waited_for(
         self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
-    ) -> SpawnResult | Left:
+    ) -> SpawnResult | Detached:
         """Wait for the end of *work*, unless it is for the background, or is sent there."""
         if job.request.background:
             await self._background_tasks.start(job)
-            return Left("asked")
+            return Detached("requested")
         moved = asyncio.Event()
         self._waited[job.child.id] = (job.caller.id, moved)
         moving = asyncio.create_task(moved.wait(), name="sent to the background")
@@ -220,7 +220,7 @@ class Subagents:
         finally:
             moving.cancel()
             del self._waited[job.child.id]
-        return Left("moved")
+        return Detached("moved")
 
     async def _work(
         self, job: BackgroundRun, asked: str, subscription: Subscription
@@ -301,7 +301,7 @@ class Subagents:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The sub-agents of *caller*, as its calls reach them (``tools.spawning.Children``)."""
+    """The sub-agents of *caller*, as its calls reach them (``Subagents`` of the tools)."""
 
     subagents: Subagents
     background_tasks: BackgroundTasks
@@ -310,7 +310,7 @@ class Family:
 
     async def run(
         self, request: SpawnRequest, progress: Callable[[str], None]
-    ) -> SpawnResult | Left:
+    ) -> SpawnResult | Detached:
         room = self.background_tasks.reserve_slot(self.caller.id, request.session_id)
         with room if request.background else nullcontext():
             done = await self.subagents.run(self.caller, request, progress)
@@ -318,7 +318,7 @@ class Family:
             self.spent(done.usage, done.cost)
         return done
 
-    async def look(self, session_id: str, wait: float) -> Standing:
+    async def wait_for(self, session_id: str, wait: float) -> SubagentStatus:
         job = self.background_tasks.run(session_id)
         if job is not None and job.caller.id == self.caller.id and wait > 0:
             await self.background_tasks.wait_for_end(job, wait)
@@ -333,12 +333,12 @@ class Family:
         text, error = report.text, report.error
         return replace(found, result=replace(found.result, text=text, error=error))
 
-    async def stop(self, session_id: str) -> Standing:
+    async def stop(self, session_id: str) -> SubagentStatus:
         job = self.background_tasks.run(session_id)
         if job is not None and job.caller.id == self.caller.id:
             await self.subagents.stop(session_id)
             await job.ended.wait()
-        return await self.look(session_id, 0)
+        return await self.wait_for(session_id, 0)
 
 
 async def _to_its_end(task: "asyncio.Task[Any]") -> None:

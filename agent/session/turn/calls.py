@@ -19,7 +19,7 @@ from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import ExecutorDeps, StepExecutor
 from agent.session.usage import add_costs
 from agent.store.store import Store
-from agent.tools.core.base import Aftercare, BeforeChange, ToolContext
+from agent.tools.core.base import BeforeChange, FileChecks, ToolContext
 from agent.tools.pipeline import Pipeline
 
 
@@ -38,7 +38,7 @@ class CallDeps:
     repeats: int
     before_change: BeforeChange | None
     saved: Callable[[str], Awaitable[None]] | None
-    aftercare: Aftercare | None
+    aftercare: FileChecks | None
     terminals: Terminals | None
     clock: Callable[[], float]
 
@@ -137,11 +137,11 @@ class TurnCalls:
             vision=model.vision,
             documents=model.documents,
             callers=self._lineage.callers,
-            children=self._subagents.of(caller, self.used),
+            subagents=self._subagents.of(caller, self.used),
             completer=self._deps.completions.of(self._session.id, message.model, self.used),
             before_change=self._deps.before_change,
-            aftercare=self._deps.aftercare,
-            saved=self._deps.saved,
+            file_checks=self._deps.aftercare,
+            on_saved=self._deps.saved,
             # What sub-agents do is not shown, and a terminal is there to be seen.
             terminals=None if self._lineage.callers else self._deps.terminals,
         )

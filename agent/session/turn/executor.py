@@ -68,7 +68,7 @@ class Slot:
     cancelled_as: str | None = None
 
 
-class _Observer:
+class _PartObserver:
     """Writes what the pipeline reports of one call to its part."""
 
     def __init__(self, store: Store, slot: Slot, clock: Callable[[], float]) -> None:
@@ -76,7 +76,7 @@ class _Observer:
         self._slot = slot
         self._clock = clock
 
-    async def running(
+    async def on_running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
     ) -> None:
         slot = self._slot
@@ -89,7 +89,7 @@ class _Observer:
         )
         await self._store.save(slot.part)
 
-    def waiting(self, request_id: str | None) -> None:
+    def on_request(self, request_id: str | None) -> None:
         # Time counts from the answer on: what a person took to decide is not the tool's.
         def change(state: Running) -> Running:
             started = state.started if request_id else self._clock()
@@ -97,7 +97,7 @@ class _Observer:
 
         self._change(change)
 
-    def answered(self, consent: Decision) -> None:
+    def on_decision(self, consent: Decision) -> None:
         slot = self._slot
         if slot.state is SlotState.EXECUTING:
             slot.part = replace(slot.part, decisions=(*slot.part.decisions, consent))
@@ -106,7 +106,7 @@ class _Observer:
     def progress(self, text: str) -> None:
         self._change(lambda state: replace(state, output=text))
 
-    def placed(self, terminal: str) -> None:
+    def on_terminal(self, terminal: str) -> None:
         self._change(lambda state: replace(state, terminal=terminal))
 
     def _change(self, change: Callable[[Running], Running]) -> None:
@@ -157,7 +157,7 @@ class StepExecutor:
 
     def announce(self, part: ToolPart) -> Slot:
         """Take up a call whose input starts to arrive."""
-        part = replace(part, title=self._deps.pipeline.title(part.tool))
+        part = replace(part, title=self._deps.pipeline.verb(part.tool))
         slot = Slot(part, asyncio.get_running_loop().create_future())
         self._slots.append(slot)
         return slot
@@ -168,7 +168,7 @@ class StepExecutor:
         resolved = self._deps.pipeline.resolve(slot.part.tool, arguments)
         slot.resolved = resolved
         slot.state = SlotState.QUEUED
-        slot.part = replace(slot.part, title=self._deps.pipeline.title(slot.part.tool))
+        slot.part = replace(slot.part, title=self._deps.pipeline.verb(slot.part.tool))
         if isinstance(resolved, ResolvedCall):
             slot.part = replace(slot.part, tool=resolved.name)
             slot.safe = resolved.safe
@@ -216,10 +216,10 @@ class StepExecutor:
     async def _outcome(self, slot: Slot) -> CallOutcome:
         if self._closed is not None:
             return CallFailed(kind="aborted", error=self._closed)
-        observer = _Observer(self._deps.store, slot, self._deps.clock)
+        observer = _PartObserver(self._deps.store, slot, self._deps.clock)
         if slot.repeated:
             try:
-                await self._deps.ask_repeat(slot.part, observer.answered)
+                await self._deps.ask_repeat(slot.part, observer.on_decision)
             except PermissionRejected as error:
                 kind: FailureKind = "aborted" if error.withdrawn else "denied"
                 stop = not (error.feedback or error.by_rule or error.withdrawn)
@@ -273,7 +273,7 @@ class StepExecutor:
             self.stopped = True
             self._cancel_others(slot, REJECTED)
             self.on_stop()
-        elif isinstance(outcome, CallCompleted) and outcome.failed_sibling:
+        elif isinstance(outcome, CallCompleted) and outcome.cancels_siblings:
             self._cancel_others(slot, SIBLING_FAILED)
         self._pump()
 

@@ -49,12 +49,12 @@ from agent.session.turn.step import Step, StepDeps, StepResult
 from agent.session.turn.subtask import SubtaskClient, subtasks_due
 from agent.session.usage import UpdateSession, record_usage, with_model_usage
 from agent.store.store import Store
-from agent.tools.core.base import Aftercare
+from agent.tools.core.base import FileChecks
 from agent.tools.core.questions import QuestionService
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry
 from agent.tools.shell.shells import Shells
-from agent.tools.shell.shells import works as shell_works
+from agent.tools.shell.shells import has_running_shell as shell_works
 from agent.tracing import Tracing
 
 NO_SUMMARY = "The session could not be summed up. "
@@ -91,7 +91,7 @@ class SessionServices:
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
     hooks: SessionHooks | None = None
-    aftercare: Aftercare | None = None
+    aftercare: FileChecks | None = None
     editor: Editor | None = None
     terminals: Terminals | None = None
     trackers: Trackers = field(default_factory=Trackers)

@@ -19,15 +19,15 @@ from agent.tools.core.base import ToolArgs
 from agent.tools.core.clean_text import encodable, encodable_json
 
 MAX_ISSUES = 5
-MAX_ISSUE = 100
-ROUNDS = 3
+MAX_ISSUE_LENGTH = 100
+MAX_ROUNDS = 3
 """How often the input is mended and checked again; each round can reveal a deeper slip."""
 
-QUOTED = 40
+MAX_QUOTED = 40
 
 ArgsT = TypeVar("ArgsT", bound=ToolArgs)
 
-_EXPECTED = {
+_JSON_TYPES = {
     "int": "integer",
     "float": "number",
     "bool": "true or false",
@@ -59,9 +59,9 @@ def parse_arguments(raw: str) -> JsonObject:
     """The arguments in *raw*. Raises ``InvalidArguments`` that quotes what is wrong."""
     if raw.strip() in {"", "null"}:
         return {}
-    value = _load(raw)
+    value = _load_json(raw)
     if isinstance(value, str):
-        value = _load(value) if value.strip() else {}
+        value = _load_json(value) if value.strip() else {}
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -72,7 +72,7 @@ def parse_arguments(raw: str) -> JsonObject:
     return cast("JsonObject", encodable_json(value))
 
 
-def _load(raw: str) -> Json:
+def _load_json(raw: str) -> Json:
     try:
         return json.loads(raw, parse_constant=_refuse_constant, strict=False)
     except json.JSONDecodeError as error:
@@ -82,7 +82,7 @@ def _load(raw: str) -> Json:
     except RecursionError:
         detail = "it is nested too deeply"
     except ValueError as error:
-        detail = str(error)[:MAX_ISSUE]
+        detail = str(error)[:MAX_ISSUE_LENGTH]
     raise InvalidArguments(
         "Please rewrite the input with valid arguments; the call was not run. "
         f"Errors: the arguments are not valid JSON: {detail}"
@@ -94,35 +94,37 @@ def validate(model: type[ArgsT], values: JsonObject) -> tuple[ArgsT, JsonObject]
 
     Raises ``InvalidArguments`` with an instruction to try again.
     """
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         try:
             return model.model_validate(values), values
         except ValidationError as error:
             issues = error.errors(include_url=False)
-            mended = _mend(model, values, issues)
+            mended = _repair(model, values, issues)
             if mended is None:
-                raise InvalidArguments(_lesson(model, issues)) from None
+                raise InvalidArguments(_error_message(model, issues)) from None
             values = mended
     try:
         return model.model_validate(values), values
     except ValidationError as error:
-        raise InvalidArguments(_lesson(model, error.errors(include_url=False))) from None
+        raise InvalidArguments(_error_message(model, error.errors(include_url=False))) from None
 
 
-def _mend(
+def _repair(
     model: type[ToolArgs], values: JsonObject, issues: list[ErrorDetails]
 ) -> JsonObject | None:
     """A copy of *values* with what can be mended safely, None if there is nothing."""
     result = cast("JsonObject", json.loads(json.dumps(values)))
     changed = False
     for issue in issues:
-        holder = _holder(result, issue["loc"])
+        holder = _container_of(result, issue["loc"])
         if holder is not None:
-            changed = _mend_one(model, holder, issue["loc"], issue) or changed
+            changed = _repair_value(model, holder, issue["loc"], issue) or changed
     return result if changed else None
 
 
-def _holder(values: JsonObject, loc: tuple[int | str, ...]) -> dict[Any, Any] | list[Any] | None:
+def _container_of(
+    values: JsonObject, loc: tuple[int | str, ...]
+) -> dict[Any, Any] | list[Any] | None:
     """The object or list that holds the value at *loc*; None if the path is not the input's."""
     holder: Any = values
     for key in loc[:-1]:
@@ -135,7 +137,7 @@ def _holder(values: JsonObject, loc: tuple[int | str, ...]) -> dict[Any, Any] | 
     return cast("dict[Any, Any] | list[Any]", holder)
 
 
-def _mend_one(
+def _repair_value(
     model: type[ToolArgs],
     holder: dict[Any, Any] | list[Any],
     loc: tuple[int | str, ...],
@@ -145,7 +147,7 @@ def _mend_one(
     kind = issue["type"]
     value: Any = issue["input"]
     if kind == "extra_forbidden" and isinstance(holder, dict):
-        return _rename(model if len(loc) == 1 else None, holder, key)
+        return _repair_key(model if len(loc) == 1 else None, holder, key)
     if kind == "missing":
         return False
     try:
@@ -163,7 +165,7 @@ def _mend_one(
     if kind == "string_type" and isinstance(value, int | float) and not isinstance(value, bool):
         holder[key] = json.dumps(value)
         return True
-    word = _EXPECTED.get(kind.partition("_")[0])
+    word = _JSON_TYPES.get(kind.partition("_")[0])
     if isinstance(value, str) and word in {"list", "object"}:
         wanted = list if word == "list" else dict
         try:
@@ -176,7 +178,7 @@ def _mend_one(
     return False
 
 
-def _rename(model: type[ToolArgs] | None, holder: dict[Any, Any], key: Any) -> bool:
+def _repair_key(model: type[ToolArgs] | None, holder: dict[Any, Any], key: Any) -> bool:
     """Take an unknown key for a known one in another spelling; drop an unknown null."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]+", "_", str(key)).lower()
     if model is not None and snake != key and snake in model.model_fields and snake not in holder:
@@ -188,24 +190,24 @@ def _rename(model: type[ToolArgs] | None, holder: dict[Any, Any], key: Any) -> b
     return False
 
 
-def _lesson(model: type[ToolArgs], issues: list[ErrorDetails]) -> str:
-    shown = [_cut(_issue(model, issue)) for issue in issues[:MAX_ISSUES]]
+def _error_message(model: type[ToolArgs], issues: list[ErrorDetails]) -> str:
+    shown = [_cut(_issue_text(model, issue)) for issue in issues[:MAX_ISSUES]]
     more = len(issues) - len(shown)
     tail = f"; and {more} more" if more else ""
     return f"Please rewrite the input with valid arguments. Errors: {'; '.join(shown)}{tail}"
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MAX_ISSUE else text[: MAX_ISSUE - 1] + "…"
+    return text if len(text) <= MAX_ISSUE_LENGTH else text[: MAX_ISSUE_LENGTH - 1] + "…"
 
 
-def _issue(model: type[ToolArgs], issue: ErrorDetails) -> str:
+def _issue_text(model: type[ToolArgs], issue: ErrorDetails) -> str:
     place = ".".join(str(part) for part in issue["loc"])
-    problem = _problem(model, issue)
+    problem = _problem_text(model, issue)
     return f"{place}: {problem}" if place else problem
 
 
-def _problem(model: type[ToolArgs], issue: ErrorDetails) -> str:
+def _problem_text(model: type[ToolArgs], issue: ErrorDetails) -> str:
     kind = issue["type"]
     context = issue.get("ctx", {})
     got = _quote(issue["input"])
@@ -225,7 +227,7 @@ def _problem(model: type[ToolArgs], issue: ErrorDetails) -> str:
         return f"longer than {context.get('max_length')}"
     if kind == "value_error":
         return str(context.get("error", issue["msg"]))
-    expected = _EXPECTED.get(kind.partition("_")[0])
+    expected = _JSON_TYPES.get(kind.partition("_")[0])
     if expected is not None:
         return f"expected {expected}, got {got}"
     return issue["msg"][:1].lower() + issue["msg"][1:]
@@ -237,10 +239,10 @@ def _quote(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = type(value).__name__
-    return text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"
+    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
 
 
-def with_command(
+def with_edited_command(
     args: type[BaseModel], given: JsonObject, reply: PermissionReply | None
 ) -> JsonObject | None:
     """The arguments *given* with the command that the user wrote; None if it is as the model

@@ -19,7 +19,7 @@ from agent.records.blocks import Block, ToolLabel
 from agent.records.json import JsonObject
 from agent.records.messages import FilePart
 from agent.records.requests import Need, PermissionReply
-from agent.tools.core.subagents import Children
+from agent.tools.core.subagents import Subagents
 
 
 class ToolArgs(BaseModel):
@@ -71,7 +71,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class CompletionRequest:
     """A prompt of somebody else's that a model is to answer. *max_output* is in tokens."""
 
     system: str
@@ -89,11 +89,11 @@ class Completer(Protocol):
     @property
     def vision(self) -> bool: ...
 
-    def hinted(self, hints: Sequence[str]) -> "Completer":
+    def with_model_hints(self, hints: Sequence[str]) -> "Completer":
         """The one for the first of *hints* (pieces of models' names) that is plain; else itself."""
         ...
 
-    async def complete(self, wanted: Completion) -> str:
+    async def complete(self, request: CompletionRequest) -> str:
         """The answer. Raises ``OpencodePyError`` where there is none."""
         ...
 
@@ -112,7 +112,7 @@ class Ask(Protocol):
         ...
 
 
-class Aftercare(Protocol):
+class FileChecks(Protocol):
     """What is done with files once a tool has read or changed them (spec 10, X6 and X7)."""
 
     @property
@@ -164,16 +164,16 @@ class ToolContext:
     ask: Ask
     vision: bool = False
     documents: bool = False
-    waiting: Callable[[str | None], None] = field(default=lambda _: None)
+    on_request: Callable[[str | None], None] = field(default=lambda _: None)
     callers: tuple[str, ...] = ()
-    children: Children | None = None
+    subagents: Subagents | None = None
     completer: Completer | None = None
     before_change: BeforeChange | None = None
     by_user: bool = False
-    aftercare: Aftercare | None = None
-    saved: Callable[[str], Awaitable[None]] | None = None
+    file_checks: FileChecks | None = None
+    on_saved: Callable[[str], Awaitable[None]] | None = None
     terminals: Terminals | None = None
-    placed: Callable[[str], None] = field(default=lambda _: None)
+    on_terminal: Callable[[str], None] = field(default=lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +194,14 @@ class ToolSpec:
     name: str
     verb: str
     aliases: tuple[str, ...] = ()
-    keep: Literal["head", "tail"] = "head"
+    kept_end: Literal["head", "tail"] = "head"
     polling: bool = False
-    pages: bool = False
-    indirect: bool = False
+    paginates: bool = False
+    changes_indirectly: bool = False
     on_demand: bool = False
-    finds: bool = False
+    finds_tools: bool = False
     models: re.Pattern[str] | None = None
-    instead_of: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
     server: str = ""
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -228,7 +228,7 @@ class Tool(Protocol[ArgsT, PayloadT]):
 
 
 @runtime_checkable
-class Described(Protocol):
+class ExternalTool(Protocol):
     """A tool of somebody else's: it brings its description and the schema of its arguments,
     where one of our own has an ``x.txt`` and an arguments model."""
 

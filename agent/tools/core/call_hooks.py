@@ -10,7 +10,7 @@ from agent.records.json import Json, JsonObject
 from agent.records.requests import Action, Need
 from agent.tools.core.base import Result, ToolContext
 
-MOST_TOLD = 500_000
+MAX_SENT = 500_000
 """Characters of a result that a hook is told."""
 
 REFUSED = "A hook refused this call: {reason}"
@@ -20,12 +20,12 @@ NO_REASON = "it gave no reason"
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class PreToolOutcome:
     """What is to be done about a call: its *input*, None as it was; whether a hook *vouches* for
     it; a *need* that asks the user; *notes* for the model."""
 
     input: JsonObject | None = None
-    vouched: bool = False
+    approved: bool = False
     need: Need | None = None
     notes: tuple[str, ...] = ()
 
@@ -39,11 +39,11 @@ class CallHooks:
     input: JsonObject
     context: ToolContext
 
-    async def before(self) -> Before:
+    async def before_call(self) -> PreToolOutcome:
         """Ask the hooks. Raises ``PermissionRejected`` for a call that one refuses."""
         if self.context.by_user or not self.hooks.wants("PreToolUse", self.name):
-            return Before()
-        answer = await self._tell("PreToolUse", {})
+            return PreToolOutcome()
+        answer = await self._run("PreToolUse", {})
         reason = answer.reason or NO_REASON
         if answer.stop is not None:
             raise PermissionRejected(REFUSED.format(reason=answer.stop))
@@ -54,37 +54,37 @@ class CallHooks:
             # No rule covers it: what a hook asks is asked (T3).
             why = answer.reason or "a hook wants you to look"
             asks = Need("hook", self.name, shown=self.name, reason=why, strict="guarded")
-        return Before(answer.input, answer.decision == "allow", asks, _notes(answer))
+        return PreToolOutcome(answer.input, answer.decision == "allow", asks, _notes(answer))
 
-    async def consulted(self) -> tuple[Action | None, str]:
+    async def on_permission_request(self) -> tuple[Action | None, str]:
         """What hooks say of a question before the user sees it, and why."""
         if not self.hooks.wants("PermissionRequest", self.name):
             return None, ""
-        answer = await self._tell("PermissionRequest", {})
+        answer = await self._run("PermissionRequest", {})
         if answer.stop is not None:
             return "deny", REFUSED.format(reason=answer.stop)
         reason = REFUSED.format(reason=answer.reason or NO_REASON)
         return answer.decision, reason if answer.decision == "deny" else ""
 
-    async def after(self, result: Result) -> tuple[Result, tuple[str, ...], bool]:
+    async def after_call(self, result: Result) -> tuple[Result, tuple[str, ...], bool]:
         """*result* as hooks left it, what they say to the model, and whether the turn ends."""
         if self.context.by_user or not self.hooks.wants("PostToolUse", self.name):
             return result, (), False
-        response: JsonObject = {"output": result.output[:MOST_TOLD]}
+        response: JsonObject = {"output": result.output[:MAX_SENT]}
         if result.exit_code is not None:
             response["exit_code"] = result.exit_code
-        answer = await self._tell("PostToolUse", {"tool_response": response})
+        answer = await self._run("PostToolUse", {"tool_response": response})
         if answer.output is not None:
             result = replace(result, output=answer.output)
         return result, _notes(answer), answer.stop is not None
 
-    async def failed(self, error: str) -> tuple[str, ...]:
+    async def after_failure(self, error: str) -> tuple[str, ...]:
         """What hooks say to the model of a call that failed."""
         if self.context.by_user or not self.hooks.wants("PostToolUseFailure", self.name):
             return ()
-        return _notes(await self._tell("PostToolUseFailure", {"error": error[:MOST_TOLD]}))
+        return _notes(await self._run("PostToolUseFailure", {"error": error[:MAX_SENT]}))
 
-    async def _tell(self, event: HookEvent, more: JsonObject) -> HookAnswer:
+    async def _run(self, event: HookEvent, more: JsonObject) -> HookAnswer:
         details: dict[str, Json] = {
             "tool_name": self.name,
             "tool_input": json.loads(json.dumps(self.input)),  # a function must not change it

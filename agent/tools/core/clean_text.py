@@ -37,22 +37,22 @@ def encodable_json(value: Json) -> Json:
 
 def encodable_record(value: ValueT) -> ValueT:
     """The same for every string of a frozen record (a block, a label) or a tuple of them."""
-    return cast("ValueT", _record(value))
+    return cast("ValueT", _clean_value(value))
 
 
-def _record(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
         return encodable(value)
     if isinstance(value, tuple):
         items = cast("tuple[Any, ...]", value)
-        changed = tuple([_record(item) for item in items])
+        changed = tuple([_clean_value(item) for item in items])
         same = all(new is old for new, old in zip(changed, items, strict=True))
         return items if same else changed
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         changes: dict[str, Any] = {}
         for field in dataclasses.fields(value):
             old = getattr(value, field.name)
-            new = _record(old)
+            new = _clean_value(old)
             if new is not old:
                 changes[field.name] = new
         return dataclasses.replace(value, **changes) if changes else value
@@ -65,6 +65,6 @@ _INVISIBLE = re.compile(
 """Marks that no reader sees but a model may read: hidden instructions are written so."""
 
 
-def visible(text: str) -> str:
+def without_invisible(text: str) -> str:
     """*text* without invisible marks. Joiners stay: scripts and emoji are written with them."""
     return _INVISIBLE.sub("", text)

@@ -15,7 +15,7 @@ from agent.records.requests import Question, QuestionReply
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _PendingQuestion:
     """The future holds an exception as a *result*: nobody may be left to retrieve it."""
 
     question: Question
@@ -27,7 +27,7 @@ class QuestionService:
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, _PendingQuestion] = {}
 
     async def ask(
         self, question: Question, on_asked: Callable[[str | None], None]
@@ -37,7 +37,7 @@ class QuestionService:
         Raises ``ToolError`` when it was declined because nobody is there, and
         ``PermissionRejected`` when it was withdrawn.
         """
-        waiting = _Waiting(question, asyncio.get_running_loop().create_future())
+        waiting = _PendingQuestion(question, asyncio.get_running_loop().create_future())
         self._waiting[question.id] = waiting
         try:
             self._bus.publish(QuestionAsked(question))
@@ -53,11 +53,11 @@ class QuestionService:
 
     def reply(self, question_id: str, reply: QuestionReply) -> bool:
         """Answer a question. False when it was answered or withdrawn before."""
-        return self._settle(question_id, reply, reply)
+        return self._resolve(question_id, reply, reply)
 
     def decline(self, question_id: str, why: str) -> bool:
         """End a question that nobody can answer; the model reads *why* and goes on."""
-        return self._settle(question_id, None, ToolError(why))
+        return self._resolve(question_id, None, ToolError(why))
 
     def pending(self, root_id: str | None = None) -> tuple[Question, ...]:
         """The questions that wait, oldest first; of one session tree or of all."""
@@ -74,9 +74,9 @@ class QuestionService:
         )
         for waiting in list(self._waiting.values()):
             if waiting.question.session_id == session_id:
-                self._settle(waiting.question.id, None, gone)
+                self._resolve(waiting.question.id, None, gone)
 
-    def _settle(
+    def _resolve(
         self, question_id: str, told: QuestionReply | None, answer: QuestionReply | OpencodePyError
     ) -> bool:
         waiting = self._waiting.pop(question_id, None)

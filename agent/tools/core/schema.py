@@ -17,13 +17,13 @@ def parameters(model: type[ToolArgs]) -> JsonObject:
     """
     raw = cast("JsonObject", model.model_json_schema())
     definitions = cast("dict[str, JsonObject]", raw.pop("$defs", {}))
-    clean = _clean(raw, definitions, ())
+    clean = _clean_schema(raw, definitions, ())
     clean.pop("description", None)  # The class's docstring is for readers of the code.
     clean.setdefault("properties", {})
     return clean
 
 
-def _clean(
+def _clean_schema(
     schema: JsonObject, definitions: dict[str, JsonObject], open_names: tuple[str, ...]
 ) -> JsonObject:
     schema = dict(schema)
@@ -33,7 +33,7 @@ def _clean(
         if name in open_names:
             raise ValueError(f"the arguments model {name} refers to itself")
         target = {key: value for key, value in definitions[name].items() if key != "description"}
-        return _clean({**target, **schema}, definitions, (*open_names, name))
+        return _clean_schema({**target, **schema}, definitions, (*open_names, name))
     schema.pop("title", None)
     if schema.get("default", ...) is None:
         del schema["default"]
@@ -42,22 +42,25 @@ def _clean(
         if key == "properties":
             fields = cast("dict[str, JsonObject]", value)
             result[key] = {
-                name: _clean(field, definitions, open_names) for name, field in fields.items()
+                name: _clean_schema(field, definitions, open_names)
+                for name, field in fields.items()
             }
         elif key in {"default", "const", "enum", "examples", "required"}:
             result[key] = value
         else:
-            result[key] = _inner(value, definitions, open_names)
+            result[key] = _clean_value(value, definitions, open_names)
     if result.get("type") == "object" and "additionalProperties" not in result:
         result["additionalProperties"] = False
     return _without_null(result)
 
 
-def _inner(value: Json, definitions: dict[str, JsonObject], open_names: tuple[str, ...]) -> Json:
+def _clean_value(
+    value: Json, definitions: dict[str, JsonObject], open_names: tuple[str, ...]
+) -> Json:
     if isinstance(value, dict):
-        return _clean(value, definitions, open_names)
+        return _clean_schema(value, definitions, open_names)
     if isinstance(value, list):
-        return [_inner(item, definitions, open_names) for item in value]
+        return [_clean_value(item, definitions, open_names) for item in value]
     return value
 
 
@@ -79,7 +82,7 @@ def _without_null(schema: JsonObject) -> JsonObject:
 _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
-def fill(template: str, variables: Mapping[str, str], *, name: str = "a description") -> str:
+def fill_slots(template: str, variables: Mapping[str, str], *, name: str = "a description") -> str:
     """*template* with its slots filled. Raises ``ValueError`` for a slot without a value."""
     unknown = sorted({slot for slot in _SLOT.findall(template) if slot not in variables})
     if unknown:
@@ -90,7 +93,7 @@ def fill(template: str, variables: Mapping[str, str], *, name: str = "a descript
     return filled.strip()
 
 
-def describe(tool: Tool[Any, Any], common: Mapping[str, str]) -> str:
+def read_description(tool: Tool[Any, Any], common: Mapping[str, str]) -> str:
     """The description of *tool*: ``<name>.txt`` beside its module.
 
     *common* holds the variables that every tool may use; the tool's own come first, and each
@@ -101,4 +104,4 @@ def describe(tool: Tool[Any, Any], common: Mapping[str, str]) -> str:
     unused = sorted(set(tool.spec.variables).difference(_SLOT.findall(template)))
     if unused:
         raise ValueError(f"{path.name} does not use the variables {', '.join(unused)}")
-    return fill(template, {**common, **tool.spec.variables}, name=path.name)
+    return fill_slots(template, {**common, **tool.spec.variables}, name=path.name)

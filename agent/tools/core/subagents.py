@@ -38,15 +38,15 @@ class SpawnResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Detached:
     """The call is over and the sub-agent goes on: it was *asked* for so, the user *moved* it to
     the background, or it worked there and was *told* something more."""
 
-    why: Literal["asked", "moved", "told"]
+    reason: Literal["requested", "moved", "sent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SubagentStatus:
     """How a sub-agent of a session stands. *seconds* is how long it works or worked, *activity*
     what it does at the moment; *result* is None while it works."""
 
@@ -57,22 +57,22 @@ class Standing:
     result: SpawnResult | None = None
 
 
-class Children(Protocol):
+class Subagents(Protocol):
     """The sub-agents of the session that a call belongs to. All raise ``ToolError`` with what
     cannot be done."""
 
     async def run(
         self, request: SpawnRequest, progress: Callable[[str], None]
-    ) -> SpawnResult | Left:
+    ) -> SpawnResult | Detached:
         """Have *request* done; *progress* gets a line whenever something new is done. Cancelled,
         it ends a sub-agent that it waits for."""
         ...
 
-    async def look(self, session_id: str, wait: float) -> Standing:
+    async def wait_for(self, session_id: str, wait: float) -> SubagentStatus:
         """How a sub-agent stands, after waiting up to *wait* seconds for its end. What came of it
         is handed over here, and not as a message any more."""
         ...
 
-    async def stop(self, session_id: str) -> Standing:
+    async def stop(self, session_id: str) -> SubagentStatus:
         """End a sub-agent; its standing then, handed over as ``look`` does."""
         ...

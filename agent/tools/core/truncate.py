@@ -13,7 +13,7 @@ from agent.process import CapturedOutput, SpillFile, SpillStore
 
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
-LINE_CHARS = 2_000
+MAX_LINE_CHARS = 2_000
 LINE_SLACK = 100
 """Characters that a tool may put around a line that it has cut itself (numbers, a mark)."""
 
@@ -30,9 +30,9 @@ class Limits:
 
     lines: int = MAX_LINES
     bytes: int = MAX_BYTES
-    line_chars: int = LINE_CHARS
+    line_chars: int = MAX_LINE_CHARS
 
-    def less(self, *, lines: int, bytes: int) -> "Limits":  # named like the field
+    def reduced(self, *, lines: int, bytes: int) -> "Limits":  # named like the field
         """These limits with room left for a notice; at least half of each stays."""
         return Limits(
             max(self.lines - lines, (self.lines + 1) // 2),
@@ -143,7 +143,7 @@ class Truncator:
         self, captured: CapturedOutput, *, note_lines: int, note_bytes: int
     ) -> Truncated:
         """The tail of a command's output, with room left for notes of the given size."""
-        limits = self.limits.less(lines=note_lines, bytes=note_bytes)
+        limits = self.limits.reduced(lines=note_lines, bytes=note_bytes)
         spill, error = captured.spill, captured.spill_error
         if captured.complete:
             if fits(captured.text, limits):
@@ -170,7 +170,7 @@ class Truncator:
         """*whole* is lines and bytes of everything, *spilled* the file or why there is none."""
         spill, error = spilled
         room = 360 + len((spill.path if spill else error).encode("utf-8", "replace"))
-        kept = cut(text, limits.less(lines=2, bytes=room), keep)
+        kept = cut(text, limits.reduced(lines=2, bytes=room), keep)
         notice = _notice(keep, count_lines(kept), whole, spilled)
         pieces = (kept, "", notice) if keep == "head" else (notice, "", kept)
         return Truncated("\n".join(pieces), spill.path if spill else None)

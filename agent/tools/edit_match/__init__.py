@@ -15,14 +15,14 @@ means. Every refusal names its rule and shows the nearest text.
 
 from agent.tools.edit_match.apply import apply_edit
 from agent.tools.edit_match.document import Edit, EditRefused, Replacement
-from agent.tools.edit_match.patch_chunk import Placed, Placing, place_lines
+from agent.tools.edit_match.patch_chunk import AppliedChunk, ChunkEdit, apply_chunk
 
 __all__ = [
+    "AppliedChunk",
+    "ChunkEdit",
     "Edit",
     "EditRefused",
-    "Placed",
-    "Placing",
     "Replacement",
+    "apply_chunk",
     "apply_edit",
-    "place_lines",
 ]

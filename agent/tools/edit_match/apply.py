@@ -4,35 +4,41 @@ from dataclasses import replace
 
 from agent.tools.edit_match.block import find_blocks, first_line
 from agent.tools.edit_match.document import Document, Edit, EditRefused, Replacement, rebuild, to_lf
-from agent.tools.edit_match.lines import LineKeys, blind, split_text
-from agent.tools.edit_match.malformed import unspoilt, without_numbers
+from agent.tools.edit_match.lines import LineKeys, compact_key, split_text
+from agent.tools.edit_match.malformed import repair_escapes, strip_line_numbers
 from agent.tools.edit_match.merge import merge_blocks
 from agent.tools.edit_match.near import find_near
-from agent.tools.edit_match.refusals import ONE_LINE, bent, check_applied, not_found, several
+from agent.tools.edit_match.refusals import (
+    ONE_LINE_NOTE,
+    ambiguous_match,
+    check_applied,
+    match_note,
+    not_found_error,
+)
 
-MIN_REPEATED = 8
+MIN_ADDED = 8
 """Characters, white space aside, that an addition must have to be taken for one made before."""
 
 
 def apply_exact(document: Document, old: str, new: str, *, replace_all: bool) -> Edit | None:
     """The edit where *old* is literally, None if it is nowhere. Raises ``EditRefused``."""
-    places = find_places(document.lf, old, overlapping=not replace_all)
+    places = find_offsets(document.lf, old, overlapping=not replace_all)
     if not places:
         return None
     if len(places) > 1 and not replace_all:
-        raise several([document.line_at(place) for place in places])
+        raise ambiguous_match([document.line_at(place) for place in places])
     if not replace_all:
-        _check_repeated(document, places[0], old, new)
+        _check_applied_before(document, places[0], old, new)
     notes: dict[str, None] = {}
     replacements: list[Replacement] = []
     for place in places:
-        fitted = fit_edges(document.lf, place, old, new, notes)
-        replacements += document.exact(place, old, fitted)
+        fitted = repair_edges(document.lf, place, old, new, notes)
+        replacements += document.replace_exact(place, old, fitted)
     text = rebuild(document.text, replacements)
     return Edit(text, tuple(replacements), len(places), tuple(notes))
 
 
-def find_places(text: str, old: str, *, overlapping: bool) -> list[int]:
+def find_offsets(text: str, old: str, *, overlapping: bool) -> list[int]:
     """The offsets at which *old* stands in *text*."""
     places: list[int] = []
     step = 1 if overlapping else len(old)
@@ -43,10 +49,10 @@ def find_places(text: str, old: str, *, overlapping: bool) -> list[int]:
     return places
 
 
-def _check_repeated(document: Document, place: int, old: str, new: str) -> None:
+def _check_applied_before(document: Document, place: int, old: str, new: str) -> None:
     """Refuse an addition to *old* that stands there already: models repeat edits."""
     offset = new.find(old)
-    if offset < 0 or len(blind(new)) - len(blind(old)) < MIN_REPEATED:
+    if offset < 0 or len(compact_key(new)) - len(compact_key(old)) < MIN_ADDED:
         return
     start = place - offset
     if start >= 0 and document.lf.startswith(new, start):
@@ -57,7 +63,7 @@ def _check_repeated(document: Document, place: int, old: str, new: str) -> None:
         )
 
 
-def fit_edges(text: str, place: int, old: str, new: str, notes: dict[str, None]) -> str:
+def repair_edges(text: str, place: int, old: str, new: str, notes: dict[str, None]) -> str:
     """*new* with the slips at its edges repaired that would glue lines or double indentation."""
     end = place + len(old)
     if new and old.endswith("\n") and not new.endswith("\n") and end < len(text):
@@ -70,10 +76,10 @@ def fit_edges(text: str, place: int, old: str, new: str, notes: dict[str, None])
     indent = text[line_start:place]
     if not indent or indent.strip(" \t") or old[:1] in " \t\n":
         return new
-    return _fit_indent(indent, old, new, notes)
+    return _repair_indent(indent, old, new, notes)
 
 
-def _fit_indent(indent: str, old: str, new: str, notes: dict[str, None]) -> str:
+def _repair_indent(indent: str, old: str, new: str, notes: dict[str, None]) -> str:
     """Repair *new* for an *old* that starts right after its line's *indent*."""
     first, *rest = new.split("\n")
     bare = first.lstrip(" \t")
@@ -95,7 +101,7 @@ def _fit_indent(indent: str, old: str, new: str, notes: dict[str, None]) -> str:
     return "\n".join([first, *(indent + line if line.strip() else line for line in rest)])
 
 
-MAX_LOOSE = 20_000_000
+MAX_SEARCHED = 20_000_000
 """Characters of a file up to which it is cut into lines and searched loosely: the lines and
 their keys take about eight times its size in memory."""
 
@@ -107,7 +113,7 @@ def apply_edit(text: str, old: str, new: str, *, replace_all: bool = False) -> E
     if not document.lf.startswith("\ufeff"):
         old, new = old.removeprefix("\ufeff"), new.removeprefix("\ufeff")
     _check_strings(old, new)
-    edit = _find(document, old, new, replace_all=replace_all)
+    edit = _find_edit(document, old, new, replace_all=replace_all)
     if edit.text == text:
         raise EditRefused("The edit would leave the file as it is, so there is nothing to change.")
     return edit
@@ -128,18 +134,18 @@ def _check_strings(old: str, new: str) -> None:
         )
 
 
-def _find(document: Document, old: str, new: str, *, replace_all: bool) -> Edit:
-    edit = _strict(document, old, new, replace_all=replace_all)
+def _find_edit(document: Document, old: str, new: str, *, replace_all: bool) -> Edit:
+    edit = _find_exact_or_block(document, old, new, replace_all=replace_all)
     if edit is not None:
         return edit
-    if len(document.lf) <= MAX_LOOSE and (bare := without_numbers(document, old, new)):
-        edit = _find(document, *bare, replace_all=replace_all)
+    if len(document.lf) <= MAX_SEARCHED and (bare := strip_line_numbers(document, old, new)):
+        edit = _find_edit(document, *bare, replace_all=replace_all)
         return replace(edit, notes=("line numbers were taken off", *edit.notes))
-    for meant in unspoilt(old, new):
-        edit = _strict(document, meant.old, meant.new, replace_all=replace_all)
+    for meant in repair_escapes(old, new):
+        edit = _find_exact_or_block(document, meant.old, meant.new, replace_all=replace_all)
         if edit is not None:
             return replace(edit, notes=(meant.note, *edit.notes))
-    if len(document.lf) > MAX_LOOSE:
+    if len(document.lf) > MAX_SEARCHED:
         raise EditRefused(
             "old_string was not found in the file. In a file of this size only the exact text "
             "is looked for: read the place again and copy it."
@@ -147,21 +153,23 @@ def _find(document: Document, old: str, new: str, *, replace_all: bool) -> Edit:
     check_applied(document, new)
     block = None if replace_all else find_near(document, old)
     if block is None:
-        raise not_found(document, old)
-    return merge_blocks(document, [block], split_text(old), split_text(new), ONE_LINE)
+        raise not_found_error(document, old)
+    return merge_blocks(document, [block], split_text(old), split_text(new), ONE_LINE_NOTE)
 
 
-def _strict(document: Document, old: str, new: str, *, replace_all: bool) -> Edit | None:
+def _find_exact_or_block(
+    document: Document, old: str, new: str, *, replace_all: bool
+) -> Edit | None:
     edit = apply_exact(document, old, new, replace_all=replace_all)
     if edit is not None:
         return edit
-    if len(document.lf) > MAX_LOOSE:
+    if len(document.lf) > MAX_SEARCHED:
         return None
     found = find_blocks(document, LineKeys(split_text(old)), overlapping=not replace_all)
     if found is None:
         return None
     if len(found.blocks) > 1 and not replace_all:
-        raise several([first_line(block) + 1 for block in found.blocks], found.measure)
+        raise ambiguous_match([first_line(block) + 1 for block in found.blocks], found.ignored)
     return merge_blocks(
-        document, found.blocks, split_text(old), split_text(new), bent(found.measure)
+        document, found.blocks, split_text(old), split_text(new), match_note(found.ignored)
     )

@@ -6,7 +6,7 @@ from enum import Enum
 from functools import cached_property
 
 from agent.tools.edit_match.document import Document
-from agent.tools.edit_match.lines import MIN_BLIND, LineKeys, find_runs, indentation
+from agent.tools.edit_match.lines import MIN_COMPACT, LineKeys, find_runs, indentation
 
 MIN_CORE = 20
 """Characters, white space aside, of the whole lines where a first or last one is cut."""
@@ -15,89 +15,91 @@ MIN_CUT = 6
 """Characters, white space aside, of a line that is cut: a bracket alone says nothing."""
 
 
-class Tie(Enum):
+class LineMatch(Enum):
     """How a line of ``old_string`` and a line of the file belong together."""
 
     SAME = "same"  # but for white space and typographic characters
-    ALIKE = "alike"  # the same line, misremembered
-    OTHER = "other"  # in its place, but another line
+    SIMILAR = "alike"  # the same line, misremembered
+    DIFFERENT = "other"  # in its place, but another line
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinePair:
     """A line of old_string and a line of the file (indices); None where the other side has
     no counterpart: a line that old_string invents, or one that it does not show."""
 
     old: int | None
     line: int | None
-    tie: Tie = Tie.SAME
+    match: LineMatch = LineMatch.SAME
 
 
-Block = tuple[Link, ...]
+Block = tuple[LinePair, ...]
 """Links in the order of both sides."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BlockMatches:
     """Where old_string is: one block or several, and what the measure leaves out of account
     (empty: nothing)."""
 
     blocks: tuple[Block, ...]
-    measure: str
+    ignored: str
 
 
-def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> Found | None:
+def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> BlockMatches | None:
     """The blocks of the file that are *old* but for white space, by the strictest measure
     that has any. Blank lines don't count on either side."""
     found = find_whole_lines(document, old, overlapping=overlapping)
     if found is not None or not old.filled:
         return found
-    starts, tie_of = _cut_runs(document.keys.blind, old.blind)
+    starts, tie_of = _find_cut_runs(document.keys.compact, old.compact)
     measure = "white space and to the rest of its first or last line"
-    return _found(document, old, starts, measure, tie_of, overlapping=overlapping)
+    return _block_matches(document, old, starts, measure, tie_of, overlapping=overlapping)
 
 
 def find_whole_lines(
     document: Document, old: LineKeys, *, overlapping: bool = True
-) -> Found | None:
+) -> BlockMatches | None:
     """The same for blocks of whole lines only."""
     if not old.filled:
         return None
     keys = document.keys
     starts = find_runs(keys.trimmed, old.trimmed)
     measure = "white space at line ends and blank lines"
-    if not starts and sum(map(len, old.blind)) >= MIN_BLIND:
-        starts = find_runs(keys.blind, old.blind)
+    if not starts and sum(map(len, old.compact)) >= MIN_COMPACT:
+        starts = find_runs(keys.compact, old.compact)
         measure = "white space"
-    return _found(document, old, starts, measure, {}, overlapping=overlapping)
+    return _block_matches(document, old, starts, measure, {}, overlapping=overlapping)
 
 
-def _found(
+def _block_matches(
     document: Document,
     old: LineKeys,
     starts: Sequence[int],
     measure: str,
-    tie_of: Mapping[int, Tie],
+    tie_of: Mapping[int, LineMatch],
     *,
     overlapping: bool,
-) -> Found | None:
+) -> BlockMatches | None:
     if not starts:
         return None
     if not overlapping:
-        starts = _apart(starts, len(old.filled))
+        starts = _without_overlaps(starts, len(old.filled))
     blocks = [
         build_block(
             document,
             old.lines,
             [
-                Link(number, document.keys.filled[start + index], tie_of.get(index, Tie.SAME))
+                LinePair(
+                    number, document.keys.filled[start + index], tie_of.get(index, LineMatch.SAME)
+                )
                 for index, number in enumerate(old.filled)
             ],
         )
         for start in starts
     ]
     exact = all(_is_exact(document, block, old.lines) for block in blocks)
-    return Found(tuple(blocks), "" if exact else measure)
+    return BlockMatches(tuple(blocks), "" if exact else measure)
 
 
 def _is_exact(document: Document, block: Block, old: Sequence[str]) -> bool:
@@ -110,7 +112,9 @@ def _is_exact(document: Document, block: Block, old: Sequence[str]) -> bool:
     )
 
 
-def _cut_runs(keys: Sequence[str], wanted: Sequence[str]) -> tuple[list[int], dict[int, Tie]]:
+def _find_cut_runs(
+    keys: Sequence[str], wanted: Sequence[str]
+) -> tuple[list[int], dict[int, LineMatch]]:
     """Where *wanted* is but for a first line that starts within one, or a last one that ends
     within one. Such a line is no line of the file: it may only be kept."""
     last = len(wanted) - 1
@@ -126,7 +130,7 @@ def _cut_runs(keys: Sequence[str], wanted: Sequence[str]) -> tuple[list[int], di
             and (not tail or "".join(keys[start + len(core) :][:1]).startswith(wanted[last]))
         ]
         if starts:
-            return starts, dict.fromkeys(cut, Tie.OTHER)
+            return starts, dict.fromkeys(cut, LineMatch.DIFFERENT)
     return [], {}
 
 
@@ -140,7 +144,7 @@ def last_line(block: Block) -> int:
     return max(link.line for link in block if link.line is not None)
 
 
-def _apart(starts: Sequence[int], length: int) -> list[int]:
+def _without_overlaps(starts: Sequence[int], length: int) -> list[int]:
     kept: list[int] = []
     for start in starts:
         if not kept or start >= kept[-1] + length:
@@ -148,37 +152,37 @@ def _apart(starts: Sequence[int], length: int) -> list[int]:
     return kept
 
 
-def build_block(document: Document, old: Sequence[str], filled: Sequence[Link]) -> Block:
+def build_block(document: Document, old: Sequence[str], filled: Sequence[LinePair]) -> Block:
     """The block with its blank lines linked too, from the links of the *filled* lines.
 
     Blank lines around old_string are linked as far as the file has any there.
     """
-    lead, first = _both(filled[0])
-    blanks = _blanks(document, first - 1, -1, lead)
-    links = [Link(n, None) for n in range(lead - blanks)]
-    links += [Link(lead - n, first - n) for n in range(blanks, 0, -1)]
+    lead, first = _numbers_of(filled[0])
+    blanks = _count_blank_lines(document, first - 1, -1, lead)
+    links = [LinePair(n, None) for n in range(lead - blanks)]
+    links += [LinePair(lead - n, first - n) for n in range(blanks, 0, -1)]
     a, b = lead, first
     odd = {link for link in filled if link.old is None or link.line is None}
     for link in filled:
         if link.old is None or link.line is None:
             continue
-        links += _gap(range(a, link.old), range(b, link.line), odd)
+        links += _pair_gap(range(a, link.old), range(b, link.line), odd)
         links.append(link)
         a, b = link.old + 1, link.line + 1
     rest = len(old) - a
-    blanks = _blanks(document, b, 1, rest)
-    links += [Link(a + n, b + n) for n in range(blanks)]
-    links += [Link(a + n, None) for n in range(blanks, rest)]
+    blanks = _count_blank_lines(document, b, 1, rest)
+    links += [LinePair(a + n, b + n) for n in range(blanks)]
+    links += [LinePair(a + n, None) for n in range(blanks, rest)]
     return tuple(links)
 
 
-def _both(link: Link) -> tuple[int, int]:
+def _numbers_of(link: LinePair) -> tuple[int, int]:
     if link.old is None or link.line is None:
         raise ValueError("a block starts and ends with a line of both sides")
     return link.old, link.line
 
 
-def _blanks(document: Document, line: int, step: int, most: int) -> int:
+def _count_blank_lines(document: Document, line: int, step: int, most: int) -> int:
     count = 0
     while (
         count < most
@@ -190,13 +194,13 @@ def _blanks(document: Document, line: int, step: int, most: int) -> int:
     return count
 
 
-def _gap(old: range, lines: range, odd: set[Link]) -> list[Link]:
+def _pair_gap(old: range, lines: range, odd: set[LinePair]) -> list[LinePair]:
     """The links between two linked lines: blank ones are paired in order, *odd* ones stay."""
     a, b = old.start, lines.start
-    links: list[Link] = []
+    links: list[LinePair] = []
     while a < old.stop or b < lines.stop:
-        link = Link(a if a < old.stop else None, b if b < lines.stop else None)
-        for alone in (Link(link.old, None), Link(None, link.line)):
+        link = LinePair(a if a < old.stop else None, b if b < lines.stop else None)
+        for alone in (LinePair(link.old, None), LinePair(None, link.line)):
             if alone in odd:
                 link = alone
                 break
@@ -207,7 +211,7 @@ def _gap(old: range, lines: range, odd: set[Link]) -> list[Link]:
 
 
 @dataclass(frozen=True)
-class Sides:
+class ThreeWay:
     """*block* links lines of *old* with lines of the *document*."""
 
     document: Document
@@ -225,9 +229,9 @@ class Sides:
         }
 
     @cached_property
-    def tie_of(self) -> dict[int, Tie]:
+    def match_of(self) -> dict[int, LineMatch]:
         """How those belong together."""
-        return {link.old: link.tie for link in self.block if link.old is not None}
+        return {link.old: link.match for link in self.block if link.old is not None}
 
     @cached_property
     def first(self) -> int:
@@ -250,5 +254,7 @@ class Sides:
         return [
             (old, indentation(self.old[old]), indentation(text))
             for old, text in self.text_of.items()
-            if self.tie_of[old] is not Tie.OTHER and self.old[old].strip() and text.strip()
+            if self.match_of[old] is not LineMatch.DIFFERENT
+            and self.old[old].strip()
+            and text.strip()
         ]

@@ -42,7 +42,7 @@ class Edit:
 
     text: str
     replacements: tuple[Replacement, ...]
-    places: int = 1
+    count: int = 1
     notes: tuple[str, ...] = ()
 
 
@@ -101,7 +101,7 @@ class Document:
         """The number (from 1) of the line that holds *position* of the LF text."""
         return self.lf.count("\n", 0, position) + 1
 
-    def exact(self, place: int, old: str, new: str) -> list[Replacement]:
+    def replace_exact(self, place: int, old: str, new: str) -> list[Replacement]:
         """*new* for the *old* that was found at *place* of the LF text.
 
         What the two share is left out, so that those lines keep the endings they have.
@@ -110,20 +110,20 @@ class Document:
         here = bisect_left(self._crlf, place)
         there = bisect_left(self._crlf, place + len(old))
         if breaks < 2 or there - here in (0, breaks):
-            return [self._exact_piece(place, old, new)]
+            return [self._replace_piece(place, old, new)]
         # Line endings are mixed within the block: each unchanged line keeps its own.
-        before, after = _pieces(old), _pieces(new)
+        before, after = _split_with_breaks(old), _split_with_breaks(new)
         found: list[Replacement] = []
         i = j = 0
         for a, b in [*match_lines(before, after), (len(before), len(after))]:
             was, becomes = "".join(before[i:a]), "".join(after[j:b])
             if was != becomes:
-                found.append(self._exact_piece(place, was, becomes))
+                found.append(self._replace_piece(place, was, becomes))
             place += len(was) + (len(before[a]) if a < len(before) else 0)
             i, j = a + 1, b + 1
         return found
 
-    def _exact_piece(self, place: int, old: str, new: str) -> Replacement:
+    def _replace_piece(self, place: int, old: str, new: str) -> Replacement:
         head = 0
         shorter = min(len(old), len(new))
         while head < shorter and old[head] == new[head]:
@@ -137,7 +137,7 @@ class Document:
             body = body.replace("\n", self._ending_after(start))
         return Replacement(self._offset(start), self._offset(end), body)
 
-    def splice(self, splice: Splice) -> Replacement:
+    def to_replacement(self, splice: Splice) -> Replacement:
         """The lines of *splice* with endings as they are around it; a final break stays so."""
         first, stop = splice.first, splice.stop
         start, end = self._starts[first], self._starts[stop]
@@ -177,7 +177,7 @@ class Document:
         return position + bisect_left(self._crlf, position)
 
 
-def _pieces(text: str) -> list[str]:
+def _split_with_breaks(text: str) -> list[str]:
     """Lines with their breaks, so that a last line without one equals no other."""
     pieces = text.split("\n")
     last = pieces.pop()

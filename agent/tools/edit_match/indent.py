@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.tools.edit_match.block import Sides
+from agent.tools.edit_match.block import ThreeWay
 from agent.tools.edit_match.document import EditRefused
-from agent.tools.edit_match.lines import blind, indentation, likeness
+from agent.tools.edit_match.lines import compact_key, indentation, similarity
 
 Pair = tuple[str, str]
 """The indentation of a line in old_string and in the file."""
@@ -39,11 +39,11 @@ class IndentMap:
     """
 
     apply: Callable[[str], str | None]
-    words: str
+    description: str
     units: tuple[int, int] | None = None
 
 
-def guess_style(lines: Sequence[str]) -> Style:
+def detect_style(lines: Sequence[str]) -> Style:
     """The style of *lines*, from the steps between neighbours."""
     tabs = spaces = 0
     steps: Counter[int] = Counter()
@@ -67,32 +67,32 @@ def guess_style(lines: Sequence[str]) -> Style:
 def find_map(pairs: Sequence[Pair], needed: Sequence[str], style: Style) -> IndentMap | None:
     """The map that explains *pairs*, or None if there is none or they leave a choice that
     matters for the *needed* indentations."""
-    own = _own_unit([*needed, *(old for old, _ in pairs)])
+    own = _model_unit([*needed, *(old for old, _ in pairs)])
     distinct = Counter(pairs)
-    simple = _fitting([_AS_IT_IS, *_hypotheses(distinct)], distinct, needed)
-    two_steps = _fitting(_two_steps(distinct, style), distinct, needed)
+    simple = _matching_maps([_IDENTITY, *_simple_maps(distinct)], distinct, needed)
+    two_steps = _matching_maps(_two_step_maps(distinct, style), distinct, needed)
     for group in (
         [found for found, misfits in simple if not misfits],
         [found for found, misfits in simple if misfits],
         [found for found, misfits in two_steps if not misfits],
     ):
         if group:
-            return _agreed(group, needed, style, own)
-    return _table(distinct, needed)
+            return _agreed_map(group, needed, style, own)
+    return _lookup_map(distinct, needed)
 
 
-def _fitting(
+def _matching_maps(
     hypotheses: Iterable[IndentMap], pairs: Counter[Pair], needed: Sequence[str]
 ) -> list[tuple[IndentMap, int]]:
     return [
         (found, misfits)
         for found in hypotheses
-        if (misfits := _misfits(found, pairs)) is not None
+        if (misfits := _count_misfits(found, pairs)) is not None
         and all(found.apply(lead) is not None for lead in needed)
     ]
 
 
-def _misfits(found: IndentMap, pairs: Counter[Pair]) -> int | None:
+def _count_misfits(found: IndentMap, pairs: Counter[Pair]) -> int | None:
     """How many pairs *found* does not explain; None if that is too many for it."""
     wrong = [pair for pair in pairs if found.apply(pair[0]) != pair[1]]
     count = sum(pairs[pair] for pair in wrong)
@@ -102,16 +102,16 @@ def _misfits(found: IndentMap, pairs: Counter[Pair]) -> int | None:
     if count > 1:
         return None
     # A line at column 0 may have lost its indentation on the way: that is no slip of one line.
-    return count if total >= (5 if found.words else 3) and wrong[0][0] else None
+    return count if total >= (5 if found.description else 3) and wrong[0][0] else None
 
 
-def _own_unit(leads: Sequence[str]) -> int:
+def _model_unit(leads: Sequence[str]) -> int:
     """The step by which the model indents, 0 if that cannot be seen."""
     widths = sorted({len(lead) for lead in leads})
     return math.gcd(*(b - a for a, b in itertools.pairwise(widths)))
 
 
-def _agreed(
+def _agreed_map(
     group: list[IndentMap], needed: Sequence[str], style: Style, own: int
 ) -> IndentMap | None:
     answers: dict[tuple[str | None, ...], IndentMap] = {}
@@ -124,14 +124,14 @@ def _agreed(
         fitting = [
             found
             for answer, found in answers.items()
-            if all(_in_style(lead or "", style) for lead in answer)
+            if all(_matches_style(lead or "", style) for lead in answer)
             and found.units in (((own, style.unit),) if other else (None, (own, style.unit)))
         ]
         return fitting[0] if len(fitting) == 1 else None
     return next(iter(answers.values()))
 
 
-def _in_style(lead: str, style: Style) -> bool:
+def _matches_style(lead: str, style: Style) -> bool:
     if not lead:
         return True
     if style.tabs:
@@ -139,7 +139,7 @@ def _in_style(lead: str, style: Style) -> bool:
     return "\t" not in lead and (not style.unit or len(lead) % style.unit == 0)
 
 
-def _table(pairs: Counter[Pair], needed: Sequence[str]) -> IndentMap | None:
+def _lookup_map(pairs: Counter[Pair], needed: Sequence[str]) -> IndentMap | None:
     """Each of old_string's indentations leads to just one of the file's: look it up."""
     table: dict[str, str] = {}
     for old, line in pairs:
@@ -150,29 +150,29 @@ def _table(pairs: Counter[Pair], needed: Sequence[str]) -> IndentMap | None:
     return IndentMap(table.get, "indentation as of the matched lines")
 
 
-_AS_IT_IS = IndentMap(lambda lead: lead, "")
+_IDENTITY = IndentMap(lambda lead: lead, "")
 
 
-def _hypotheses(pairs: Counter[Pair]) -> Iterator[IndentMap]:
+def _simple_maps(pairs: Counter[Pair]) -> Iterator[IndentMap]:
     first = next((pair for pair in pairs if pair[0] != pair[1]), None)
     if first is not None:
-        yield from _shifts(first, _AS_IT_IS)
-        yield from _conversions(pairs)
+        yield from _shift_maps(first, _IDENTITY)
+        yield from _unit_maps(pairs)
 
 
-def _two_steps(pairs: Counter[Pair], style: Style) -> Iterator[IndentMap]:
+def _two_step_maps(pairs: Counter[Pair], style: Style) -> Iterator[IndentMap]:
     """Other units, and deeper or less deep besides."""
-    for conversion in _conversions(pairs):
+    for conversion in _unit_maps(pairs):
         if conversion.units is not None and style.unit not in (0, conversion.units[1]):
             continue
         for old, line in pairs:
             turned = conversion.apply(old)
             if turned is not None and turned != line:
-                yield from _shifts((turned, line), conversion)
+                yield from _shift_maps((turned, line), conversion)
                 break
 
 
-def _shifts(pair: Pair, first: IndentMap) -> Iterator[IndentMap]:
+def _shift_maps(pair: Pair, first: IndentMap) -> Iterator[IndentMap]:
     """The same text put before, or taken away, everywhere, after what *first* does."""
     old, line = pair
 
@@ -181,19 +181,20 @@ def _shifts(pair: Pair, first: IndentMap) -> Iterator[IndentMap]:
             turned = first.apply(lead)
             return None if turned is None else change(turned)
 
-        return IndentMap(apply, f"{first.words}, {words}" if first.words else words)
+        return IndentMap(apply, f"{first.description}, {words}" if first.description else words)
 
     if line.endswith(old):
         more = line[: len(line) - len(old)]
-        yield shift(lambda lead: more + lead, f"{name(more)} more")
+        yield shift(lambda lead: more + lead, f"{describe_indent(more)} more")
     elif old.endswith(line):
         less = old[: len(old) - len(line)]
         yield shift(
-            lambda lead: lead[len(less) :] if lead.startswith(less) else None, f"{name(less)} less"
+            lambda lead: lead[len(less) :] if lead.startswith(less) else None,
+            f"{describe_indent(less)} less",
         )
 
 
-def _conversions(pairs: Counter[Pair]) -> Iterator[IndentMap]:
+def _unit_maps(pairs: Counter[Pair]) -> Iterator[IndentMap]:
     if any("\t" in line for _, line in pairs) and not all("\t" in old for old, _ in pairs if old):
         yield from map(_to_tabs, _WIDTHS)
     elif any("\t" in old for old, _ in pairs):
@@ -222,7 +223,7 @@ def _scale(a: int, b: int) -> IndentMap:
     return IndentMap(convert, f"from {a} to {b} spaces", (a, b))
 
 
-def name(lead: str) -> str:
+def describe_indent(lead: str) -> str:
     """Indentation in words: "4 spaces", "2 tabs"."""
     tabs, spaces = lead.count("\t"), lead.count(" ")
     parts = [
@@ -233,15 +234,15 @@ def name(lead: str) -> str:
     return " and ".join(parts) or "nothing"
 
 
-NEAR = 200
+STYLE_CONTEXT = 200
 """Lines around the block by which the file's style is judged."""
 
-MIN_LIKENESS = 0.5
+MIN_SIMILARITY = 0.5
 """How much a changed line must be like the one in whose place it comes to take its depth."""
 MIN_LENGTH = 8
 """Characters, white space aside, that such a line must have."""
 
-_CANNOT_TELL = (
+_AMBIGUOUS = (
     "old_string has another indentation than the file, and it cannot be told whether "
     "new_string indents lines on purpose. Give old_string with the file's indentation."
 )
@@ -252,13 +253,13 @@ class Reindent:
     """The map for the lines of new_string; *special* gives the indentation of single ones."""
 
     map: IndentMap
-    special: Mapping[int, str] = field(default_factory=dict[int, str])
+    overrides: Mapping[int, str] = field(default_factory=dict[int, str])
     notes: tuple[str, ...] = ()
 
-    def lead(self, number: int, lead: str) -> str:
+    def indent_of(self, number: int, lead: str) -> str:
         """The file's indentation for line *number* of new_string, which has *lead* there."""
-        if number in self.special:
-            return self.special[number]
+        if number in self.overrides:
+            return self.overrides[number]
         found = self.map.apply(lead)
         return lead if found is None else found
 
@@ -266,7 +267,7 @@ class Reindent:
 _NO_CHANGE = Reindent(IndentMap(lambda lead: lead, ""))
 
 
-def is_only_old_off(sides: Sides, pairs: Sequence[tuple[int, int]]) -> bool:
+def is_only_old_misindented(sides: ThreeWay, pairs: Sequence[tuple[int, int]]) -> bool:
     """Whether new_string has the file's indentation, and only old_string has another.
 
     *pairs* are the lines that both strings have. Raises ``EditRefused`` if it cannot be told
@@ -281,21 +282,21 @@ def is_only_old_off(sides: Sides, pairs: Sequence[tuple[int, int]]) -> bool:
         indentation(line) for j, line in enumerate(sides.new) if j not in paired and line.strip()
     ]
     if not kept:
-        return _shallowest_is_files(sides, leads)
+        return _starts_at_file_depth(sides, leads)
     # Lines that old_string shows as the file has them tell nothing.
     telling = [(new == was, new == line) for was, line, new in kept if was != line]
     said = [sides_with for sides_with in telling if any(sides_with)]
     if not said or (said[0][0] and said[-1][0]):
         return False
     if said[0] != said[-1]:
-        raise EditRefused(_CANNOT_TELL)
+        raise EditRefused(_AMBIGUOUS)
     shallowest = min(len(line) for _, line in leads.values())
     if all(was != line for was, line, _ in kept) and any(len(lead) < shallowest for lead in added):
-        raise EditRefused(_CANNOT_TELL)
+        raise EditRefused(_AMBIGUOUS)
     return True
 
 
-def _shallowest_is_files(sides: Sides, leads: dict[int, tuple[str, str]]) -> bool:
+def _starts_at_file_depth(sides: ThreeWay, leads: dict[int, tuple[str, str]]) -> bool:
     """With no line in common: whether new_string starts at the file's depth, not at old's."""
     new = [indentation(line) for line in sides.new if line.strip()]
     if not new or not leads:
@@ -307,24 +308,30 @@ def _shallowest_is_files(sides: Sides, leads: dict[int, tuple[str, str]]) -> boo
 
 
 def choose_reindent(
-    sides: Sides, changed: Sequence[int], partner_of: Mapping[int, int], *, only_old: bool
+    sides: ThreeWay, changed: Sequence[int], partner_of: Mapping[int, int], *, only_old: bool
 ) -> Reindent:
     """The indentation of the lines *changed* (their numbers in new). *partner_of* names the
     line of old that each one replaces, where that is clear. Raises ``EditRefused``."""
     leads = {n: indentation(sides.new[n]) for n in changed}
     if only_old or not leads:
         return _NO_CHANGE
-    lost = _lost_first(sides, leads)
+    lost = _first_line_indent(sides, leads)
     if lost is not None:
         return Reindent(_NO_CHANGE.map, lost, ("the first line got its indentation back",))
-    style = guess_style(sides.document.lines[max(0, sides.first - NEAR) : sides.stop + NEAR])
+    style = detect_style(
+        sides.document.lines[max(0, sides.first - STYLE_CONTEXT) : sides.stop + STYLE_CONTEXT]
+    )
     pairs = [(was, line) for _, was, line in sides.indents]
     needed = sorted(set(leads.values()))
-    found = None if _is_flattened(sides) else find_map(pairs, needed, style)
+    found = None if _lost_all_indentation(sides) else find_map(pairs, needed, style)
     if found is not None:
-        notes = (f"new_string was indented as the file is ({found.words})",) if found.words else ()
+        notes = (
+            (f"new_string was indented as the file is ({found.description})",)
+            if found.description
+            else ()
+        )
         return Reindent(found, notes=notes)
-    special = _by_partner(sides, leads, partner_of)
+    special = _indent_of_partners(sides, leads, partner_of)
     if special is not None:
         note = "each changed line was indented like the one that it replaces"
         return Reindent(_NO_CHANGE.map, special, (note,))
@@ -334,7 +341,7 @@ def choose_reindent(
     )
 
 
-def _is_flattened(sides: Sides) -> bool:
+def _lost_all_indentation(sides: ThreeWay) -> bool:
     """Whether both strings have lost all indentation: a line after an open bracket stands at
     column 0 as well."""
     lines = [line.rstrip() for line in sides.new if line.strip()]
@@ -348,7 +355,7 @@ def _is_flattened(sides: Sides) -> bool:
     )
 
 
-def _lost_first(sides: Sides, leads: dict[int, str]) -> dict[int, str] | None:
+def _first_line_indent(sides: ThreeWay, leads: dict[int, str]) -> dict[int, str] | None:
     """The first line's indentation, if just that line has lost it in both strings."""
     (_, was, line), *rest = sides.indents
     if was or not line or not rest or any(old != file for _, old, file in rest):
@@ -360,8 +367,8 @@ def _lost_first(sides: Sides, leads: dict[int, str]) -> dict[int, str] | None:
     return {first: line} if leads.get(first) == "" else {}
 
 
-def _by_partner(
-    sides: Sides, leads: dict[int, str], partner_of: Mapping[int, int]
+def _indent_of_partners(
+    sides: ThreeWay, leads: dict[int, str], partner_of: Mapping[int, int]
 ) -> dict[int, str] | None:
     """Each line's indentation as that of the line which it replaces, if it is much like it."""
     known = {old: (was, line) for old, was, line in sides.indents}
@@ -371,8 +378,8 @@ def _by_partner(
         if i is None or i not in known or known[i][0] != lead:
             return None
         if (
-            len(blind(sides.old[i])) < MIN_LENGTH
-            or likeness(blind(sides.old[i]), blind(sides.new[n])) < MIN_LIKENESS
+            len(compact_key(sides.old[i])) < MIN_LENGTH
+            or similarity(compact_key(sides.old[i]), compact_key(sides.new[n])) < MIN_SIMILARITY
         ):
             return None
         special[n] = known[i][1]

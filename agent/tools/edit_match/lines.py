@@ -11,15 +11,15 @@ SPACES = dict.fromkeys(
     "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
     " ",
 )
-NOTHING = dict.fromkeys("\u200b\u2060\ufeff", "")
+INVISIBLE = dict.fromkeys("\u200b\u2060\ufeff", "")
 
-PLAIN: dict[str, str] = QUOTES | DASHES | SPACES | NOTHING | {"…": "..."}
+PLAIN: dict[str, str] = QUOTES | DASHES | SPACES | INVISIBLE | {"…": "..."}
 """Typographic characters that models put for plain ones (and the reverse)."""
 
 _FOLD = str.maketrans(PLAIN)
-_FOLD_SPACES = str.maketrans(SPACES | NOTHING)
+_FOLD_SPACES = str.maketrans(SPACES | INVISIBLE)
 
-MIN_BLIND = 4
+MIN_COMPACT = 4
 """Characters that a block must have at least to be found blind to white space."""
 
 
@@ -36,7 +36,7 @@ def fold(text: str) -> str:
     return text if text.isascii() else text.translate(_FOLD)
 
 
-def blind(line: str) -> str:
+def compact_key(line: str) -> str:
     """The key of *line* without any white space, typographic characters as plain ones."""
     key = "".join(fold(line).split())
     while "--" in key:  # a dash stands for one hyphen or two
@@ -50,7 +50,7 @@ def indentation(line: str) -> str:
     return lead if lead.isascii() else lead.translate(_FOLD_SPACES)
 
 
-def body(line: str) -> str:
+def strip_line(line: str) -> str:
     """*line* without its indentation and without white space at its end."""
     return line.strip()
 
@@ -68,20 +68,20 @@ class LineKeys:
         return [self.lines[number].rstrip() for number in self.filled]
 
     @cached_property
-    def blind(self) -> list[str]:
+    def compact(self) -> list[str]:
         """Of each filled line: without any white space, characters folded."""
-        return [blind(self.lines[number]) for number in self.filled]
+        return [compact_key(self.lines[number]) for number in self.filled]
 
     @cached_property
     def counts(self) -> Counter[str]:
         """How often each blind key occurs."""
-        return Counter(self.blind)
+        return Counter(self.compact)
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
+    def positions(self) -> dict[str, list[int]]:
         """Each blind key's places, as indices into ``filled``."""
         places: dict[str, list[int]] = {}
-        for index, key in enumerate(self.blind):
+        for index, key in enumerate(self.compact):
             places.setdefault(key, []).append(index)
         return places
 
@@ -123,7 +123,7 @@ def match_lines(
     """
     rows = [i for i, key in enumerate(old) if key]
     columns = [j for j, key in enumerate(new) if key]
-    filled = _match_filled(
+    filled = _match_nonblank(
         [old[i] for i in rows], [new[j] for j in columns], lambda i, j: same(rows[i], columns[j])
     )
     pairs: list[tuple[int, int]] = []
@@ -154,7 +154,7 @@ def _match_blanks(
     return [*head, *inner, *tail[::-1]]
 
 
-def _match_filled(
+def _match_nonblank(
     old: Sequence[str], new: Sequence[str], same: Callable[[int, int], bool]
 ) -> list[tuple[int, int]]:
     """The same for lines that are all filled."""
@@ -197,7 +197,7 @@ def _by_difflib(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]
     ]
 
 
-def likeness(one: str, other: str) -> float:
+def similarity(one: str, other: str) -> float:
     """From 0 (nothing in common) to 1 (the same)."""
     # Loaded only for an edit that does not fit as it is.
     from rapidfuzz import fuzz  # kept off the start-up path
@@ -205,7 +205,7 @@ def likeness(one: str, other: str) -> float:
     return fuzz.ratio(one, other) / 100
 
 
-def is_slip(one: str, other: str) -> bool:
+def is_typo(one: str, other: str) -> bool:
     """Whether *one* is *other* with one letter too many, missing, other or swapped with its
     neighbour, or with other capitals."""
     # Loaded only for an edit that does not fit as it is.

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from agent.tools.edit_match.document import Document, EditRefused
-from agent.tools.edit_match.lines import blind
+from agent.tools.edit_match.lines import compact_key
 
 
 @dataclass(frozen=True, slots=True)
-class Unspoilt:
+class RepairedStrings:
     """Both strings as they were meant, and what was undone."""
 
     old: str
@@ -23,25 +23,25 @@ class Unspoilt:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spoiling:
+class _Malformation:
     note: str
     undo: Callable[[str], str]
     shows: Callable[[str], bool]
     plain: Callable[[str], bool]
 
 
-def unspoilt(old: str, new: str) -> Iterator[Unspoilt]:
+def repair_escapes(old: str, new: str) -> Iterator[RepairedStrings]:
     """The readings of *old* and *new* (in LF) with one kind of spoiling undone, likely first."""
-    for spoiling in _SPOILINGS:
+    for spoiling in _MALFORMATIONS:
         if not spoiling.shows(old):
             continue
         meant_old = spoiling.undo(old)
         if meant_old == old or not meant_old.strip():
             continue
-        yield Unspoilt(meant_old, _meant_new(spoiling, old, new), spoiling.note)
+        yield RepairedStrings(meant_old, _repaired_new(spoiling, old, new), spoiling.note)
 
 
-def _meant_new(spoiling: _Spoiling, old: str, new: str) -> str:
+def _repaired_new(spoiling: _Malformation, old: str, new: str) -> str:
     """*new* as it is meant: lines as in *old* are undone like those, the others if they show
     the spoiling and nowhere the plain form."""
     spoilt = set(old.split("\n"))
@@ -52,38 +52,38 @@ def _meant_new(spoiling: _Spoiling, old: str, new: str) -> str:
     return "\n".join(spoiling.undo(line) if line in spoilt else line for line in lines)
 
 
-def _unquoted(text: str) -> str:
+def _unescape_quotes(text: str) -> str:
     return text.replace('\\"', '"').replace("\\'", "'")
 
 
-def _unbroken(text: str) -> str:
+def _unescape_breaks(text: str) -> str:
     return re.sub(r"\\[nt]", lambda match: "\n" if match[0] == "\\n" else "\t", text)
 
 
-def _decoded(text: str) -> str:
+def _unescape_all(text: str) -> str:
     meanings = {"n": "\n", "t": "\t", "r": "\r"}
     return re.sub(r"\\(.)", lambda match: meanings.get(match[1], match[1]), text)
 
 
-def _one_line(text: str) -> bool:
+def _is_escaped_line(text: str) -> bool:
     return "\n" not in text.strip("\n") and "\\n" in text
 
 
-def _has_break(text: str) -> bool:
+def _has_line_break(text: str) -> bool:
     return "\n" in text.strip("\n")
 
 
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#39|#34);")
 
-_SPOILINGS = (
-    _Spoiling(
+_MALFORMATIONS = (
+    _Malformation(
         "doubled backslashes were made single",
         lambda text: text.replace("\\\\", "\\"),
         lambda text: "\\\\" in text,
         lambda text: re.search(r"(?<!\\)\\(?:\\\\)*(?!\\)", text) is not None,
     ),
     *(
-        _Spoiling(
+        _Malformation(
             "escaped quotes were made plain",
             lambda text, q=quote: text.replace("\\" + q, q),
             lambda text, q=quote: "\\" + q in text,
@@ -91,33 +91,35 @@ _SPOILINGS = (
         )
         for quote in "\"'"
     ),
-    _Spoiling(
+    _Malformation(
         "escaped quotes were made plain",
-        _unquoted,
+        _unescape_quotes,
         lambda text: '\\"' in text and "\\'" in text,
         lambda text: re.search(r"(?<!\\)[\"']", text) is not None,
     ),
-    _Spoiling(
+    _Malformation(
         "\\t was read as a tab",
         lambda text: re.sub(r"(?m)^(?:\\t|[ \t])+", lambda m: m[0].replace("\\t", "\t"), text),
         lambda text: re.search(r"(?m)^[ \t]*\\t", text) is not None,
         lambda text: re.search(r"(?m)^[ ]*\t", text) is not None,
     ),
-    _Spoiling(
+    _Malformation(
         "\\t was read as a tab",
         lambda text: text.replace("\\t", "\t"),
         lambda text: "\\t" in text,
         lambda text: "\t" in text,
     ),
-    _Spoiling("\\n was read as a line break", _unbroken, _one_line, _has_break),
-    _Spoiling(
-        "escaped line breaks and quotes were made plain",
-        lambda text: _unquoted(_unbroken(text)),
-        _one_line,
-        _has_break,
+    _Malformation(
+        "\\n was read as a line break", _unescape_breaks, _is_escaped_line, _has_line_break
     ),
-    _Spoiling("escapes were undone", _decoded, _one_line, _has_break),
-    _Spoiling(
+    _Malformation(
+        "escaped line breaks and quotes were made plain",
+        lambda text: _unescape_quotes(_unescape_breaks(text)),
+        _is_escaped_line,
+        _has_line_break,
+    ),
+    _Malformation("escapes were undone", _unescape_all, _is_escaped_line, _has_line_break),
+    _Malformation(
         "entities were made plain",
         lambda text: _ENTITY.sub(lambda match: html.unescape(match[0]), text),
         lambda text: _ENTITY.search(text) is not None,
@@ -126,7 +128,7 @@ _SPOILINGS = (
 )
 
 
-MIN_TRUSTED = 3
+MIN_NUMBERED_LINES = 3
 """Lines whose numbers rise by one from which they are no text of the file, wherever they are;
 fewer must be the true numbers: ``404: gone`` may be a line of its own."""
 
@@ -134,7 +136,7 @@ _NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(→|\t|\||:)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Numbered:
+class _NumberedLines:
     """Lines with what *mark* parts from their numbers; *bare* is the rest of each line."""
 
     numbers: list[int]
@@ -142,13 +144,13 @@ class _Numbered:
     bare: list[str]
 
 
-def without_numbers(document: Document, old: str, new: str) -> tuple[str, str] | None:
+def strip_line_numbers(document: Document, old: str, new: str) -> tuple[str, str] | None:
     """Both strings without the numbers, None if *old* has none.
 
     Raises ``EditRefused`` if it cannot be told what is meant to be in *new*.
     """
     lines = old.removesuffix("\n").split("\n")
-    found = _read(lines)
+    found = _read_numbers(lines)
     if found is None:
         return None
     first, count = found.numbers[0], len(lines)
@@ -156,17 +158,19 @@ def without_numbers(document: Document, old: str, new: str) -> tuple[str, str] |
         return None
     if not any(line.strip() for line in found.bare):
         return None
-    if count < MIN_TRUSTED and not _stands_at(document, first, found.bare):
+    if count < MIN_NUMBERED_LINES and not _is_at(document, first, found.bare):
         return None
     bare_of = dict(zip(lines, found.bare, strict=True))
-    return "\n".join(found.bare) + old[len("\n".join(lines)) :], _bare_new(new, bare_of, found.mark)
+    return "\n".join(found.bare) + old[len("\n".join(lines)) :], _strip_new(
+        new, bare_of, found.mark
+    )
 
 
-def _bare_new(new: str, bare_of: dict[str, str], mark: str) -> str:
+def _strip_new(new: str, bare_of: dict[str, str], mark: str) -> str:
     """*new* without numbers: the lines of old without theirs, and the others if all have some."""
     lines = new.split("\n")
     fresh = [line for line in lines if line.strip() and line not in bare_of]
-    read = _read(fresh)
+    read = _read_numbers(fresh)
     if read is not None and read.mark.strip() == mark.strip():
         bare_of = bare_of | dict(zip(fresh, read.bare, strict=True))
     elif any((match := _NUMBERED.match(line)) and match[2] == mark[0] for line in fresh):
@@ -177,7 +181,7 @@ def _bare_new(new: str, bare_of: dict[str, str], mark: str) -> str:
     return "\n".join(bare_of.get(line, line) for line in lines)
 
 
-def _read(lines: list[str]) -> _Numbered | None:
+def _read_numbers(lines: list[str]) -> _NumberedLines | None:
     """The numbers of *lines* if each has one, with the same mark behind it, rising."""
     found = [match for line in lines if (match := _NUMBERED.match(line))]
     marks = {match[2] for match in found}
@@ -188,10 +192,10 @@ def _read(lines: list[str]) -> _Numbered | None:
     rest = [line[match.end() :] for line, match in zip(lines, found, strict=True)]
     if mark in "|:" and all(not text or text.startswith(" ") for text in rest):
         mark, rest = mark + " ", [text[1:] for text in rest]
-    return _Numbered(numbers, mark, rest)
+    return _NumberedLines(numbers, mark, rest)
 
 
-def _stands_at(document: Document, first: int, bare: list[str]) -> bool:
+def _is_at(document: Document, first: int, bare: list[str]) -> bool:
     """Whether the file's lines from number *first* (from 1) are *bare*, white space aside."""
     there = document.lines[first - 1 : first - 1 + len(bare)] if first > 0 else []
-    return [blind(line) for line in there] == [blind(line) for line in bare]
+    return [compact_key(line) for line in there] == [compact_key(line) for line in bare]

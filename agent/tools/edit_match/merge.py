@@ -8,7 +8,7 @@ file's indentation. What cannot be decided is refused.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.tools.edit_match.block import Block, Sides, Tie, first_line, last_line
+from agent.tools.edit_match.block import Block, LineMatch, ThreeWay, first_line, last_line
 from agent.tools.edit_match.document import (
     Document,
     Edit,
@@ -17,23 +17,23 @@ from agent.tools.edit_match.document import (
     Splice,
     rebuild,
 )
-from agent.tools.edit_match.indent import choose_reindent, is_only_old_off
+from agent.tools.edit_match.indent import choose_reindent, is_only_old_misindented
 from agent.tools.edit_match.lines import (
     DASHES,
-    NOTHING,
+    INVISIBLE,
     PLAIN,
     QUOTES,
     SPACES,
-    blind,
-    body,
+    compact_key,
     indentation,
     match_lines,
+    strip_line,
 )
 from agent.tools.edit_match.refusals import quote_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """The lines to write, and what was bent."""
 
     splices: tuple[Splice, ...]
@@ -56,29 +56,31 @@ def merge_blocks(
             lines = first_line(block), last_line(block) + 1
             hint = quote_lines(document.lines, *lines, "The place meant")
             raise EditRefused(refused.reason, hint) from None
-        replacements += [document.splice(splice) for splice in merged.splices]
+        replacements += [document.to_replacement(splice) for splice in merged.splices]
         notes |= dict.fromkeys(merged.notes)
     text = rebuild(document.text, replacements)
     return Edit(text, tuple(replacements), len(blocks), tuple(notes))
 
 
-def merge_block(document: Document, block: Block, old: Sequence[str], new: Sequence[str]) -> Merged:
+def merge_block(
+    document: Document, block: Block, old: Sequence[str], new: Sequence[str]
+) -> MergeResult:
     """The edit from *old* to *new* made on *block*. Raises ``EditRefused`` when in doubt."""
-    sides = Sides(document, block, old, new)
-    keys = [blind(line) for line in old], [blind(line) for line in new]
-    only_old = is_only_old_off(sides, match_lines(*keys))
+    sides = ThreeWay(document, block, old, new)
+    keys = [compact_key(line) for line in old], [compact_key(line) for line in new]
+    only_old = is_only_old_misindented(sides, match_lines(*keys))
     base = [sides.text_of.get(n, line) if only_old else line for n, line in enumerate(old)]
     pairs = match_lines(*keys, lambda i, j: base[i].rstrip() == new[j].rstrip())
-    kept = [(i, j) for i, j in pairs if _is_kept(sides, i, j, only_old=only_old)]
-    texts, notes = _texts(sides, kept, dict(pairs), only_old=only_old)
-    splices = write_changes(sides, kept, texts)
-    return Merged(splices, (*notes, *_kept_otherwise(sides, kept)))
+    kept = [(i, j) for i, j in pairs if _is_unchanged(sides, i, j, only_old=only_old)]
+    texts, notes = _new_lines(sides, kept, dict(pairs), only_old=only_old)
+    splices = _build_splices(sides, kept, texts)
+    return MergeResult(splices, (*notes, *_note_on_differing_lines(sides, kept)))
 
 
-def _kept_otherwise(sides: Sides, kept: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+def _note_on_differing_lines(sides: ThreeWay, kept: Sequence[tuple[int, int]]) -> tuple[str, ...]:
     """A note on the lines that stay though old_string has others there, or none."""
     lines = sides.document.lines
-    numbers = [sides.line_of[i] for i, _ in kept if sides.tie_of[i] is not Tie.SAME]
+    numbers = [sides.line_of[i] for i, _ in kept if sides.match_of[i] is not LineMatch.SAME]
     numbers += [
         link.line
         for link in sides.block
@@ -90,26 +92,30 @@ def _kept_otherwise(sides: Sides, kept: Sequence[tuple[int, int]]) -> tuple[str,
     return (f"kept as in the file, though old_string differs there: line {shown}",)
 
 
-def _texts(
-    sides: Sides, kept: Sequence[tuple[int, int]], pairs: dict[int, int], *, only_old: bool
+def _new_lines(
+    sides: ThreeWay, kept: Sequence[tuple[int, int]], pairs: dict[int, int], *, only_old: bool
 ) -> tuple[list[str], tuple[str, ...]]:
     """The lines of new as they are to be written, and what was bent for it."""
     fixed = {j for _, j in kept}
     moved = {j: i for i, j in pairs.items() if j not in fixed}
     changed = [n for n, line in enumerate(sides.new) if n not in fixed and line.strip()]
-    reindent = choose_reindent(sides, changed, _partners(sides, kept), only_old=only_old)
-    cleaned, notes = clean_like(sides, changed)
+    reindent = choose_reindent(sides, changed, _replaced_lines(sides, kept), only_old=only_old)
+    cleaned, notes = _clean_changed_lines(sides, changed)
     texts = list(sides.new)
     for n in changed:
         i = moved.get(n)
         text = cleaned[n].lstrip()
-        if i is not None and i in sides.text_of and body(sides.new[n]) == body(sides.old[i]):
-            text = _merged_end(sides.old[i], sides.text_of[i], sides.new[n])
-        texts[n] = reindent.lead(n, indentation(sides.new[n])) + text
+        if (
+            i is not None
+            and i in sides.text_of
+            and strip_line(sides.new[n]) == strip_line(sides.old[i])
+        ):
+            text = _merge_line_end(sides.old[i], sides.text_of[i], sides.new[n])
+        texts[n] = reindent.indent_of(n, indentation(sides.new[n])) + text
     return texts, (*reindent.notes, *notes)
 
 
-def _partners(sides: Sides, kept: Sequence[tuple[int, int]]) -> dict[int, int]:
+def _replaced_lines(sides: ThreeWay, kept: Sequence[tuple[int, int]]) -> dict[int, int]:
     """For each line of new that takes the place of one line of old: that line."""
     found: dict[int, int] = {}
     i = j = 0
@@ -120,14 +126,14 @@ def _partners(sides: Sides, kept: Sequence[tuple[int, int]]) -> dict[int, int]:
     return found
 
 
-def _merged_end(old: str, line: str, new: str) -> str:
+def _merge_line_end(old: str, line: str, new: str) -> str:
     """The file's *line* without indentation; white space at its end goes or comes if the
     model changed that, and not if only old_string was off there."""
     was, is_, wanted = (text[len(text.rstrip()) :] for text in (old, line, new))
     return line.strip() + (wanted if was == is_ else is_)
 
 
-def _is_kept(sides: Sides, i: int, j: int, *, only_old: bool) -> bool:
+def _is_unchanged(sides: ThreeWay, i: int, j: int, *, only_old: bool) -> bool:
     """Whether line *j* of new says the same as line *i* of old: then the file's line stays."""
     old, new = sides.old[i], sides.new[j]
     line = sides.text_of.get(i, old)
@@ -135,18 +141,23 @@ def _is_kept(sides: Sides, i: int, j: int, *, only_old: bool) -> bool:
         return True
     if indentation(new) != indentation(line if only_old else old):
         return False
-    return body(new) in (body(old), body(line)) and _merged_end(old, line, new) == line.lstrip()
+    return (
+        strip_line(new) in (strip_line(old), strip_line(line))
+        and _merge_line_end(old, line, new) == line.lstrip()
+    )
 
 
-_TYPOGRAPHIC_KINDS = (QUOTES, DASHES, SPACES | NOTHING, {"…": "..."})
+_TYPOGRAPHIC_KINDS = (QUOTES, DASHES, SPACES | INVISIBLE, {"…": "..."})
 
 
-def clean_like(sides: Sides, changed: Sequence[int]) -> tuple[dict[int, str], tuple[str, ...]]:
+def _clean_changed_lines(
+    sides: ThreeWay, changed: Sequence[int]
+) -> tuple[dict[int, str], tuple[str, ...]]:
     """The *changed* lines of new (by number) as they are meant, and what was undone."""
     both = [(sides.old[old], text) for old, text in sides.text_of.items() if sides.old[old].strip()]
     lines = {n: sides.new[n] for n in changed}
     notes: tuple[str, ...] = ()
-    table = _typographic(both, "".join(lines.values()))
+    table = _plain_characters(both, "".join(lines.values()))
     if table:
         mapping = str.maketrans(table)
         lines = {n: line.translate(mapping) for n, line in lines.items()}
@@ -156,7 +167,7 @@ def clean_like(sides: Sides, changed: Sequence[int]) -> tuple[dict[int, str], tu
     return lines, notes
 
 
-def _typographic(both: Sequence[tuple[str, str]], written: str) -> dict[str, str]:
+def _plain_characters(both: Sequence[tuple[str, str]], written: str) -> dict[str, str]:
     """What to put for characters of *written*, by pairs of a line of old and the file's."""
     if written.isascii():
         return {}
@@ -175,8 +186,8 @@ def _typographic(both: Sequence[tuple[str, str]], written: str) -> dict[str, str
     return table
 
 
-def write_changes(
-    sides: Sides, kept: Sequence[tuple[int, int]], texts: Sequence[str]
+def _build_splices(
+    sides: ThreeWay, kept: Sequence[tuple[int, int]], texts: Sequence[str]
 ) -> tuple[Splice, ...]:
     """The splices of the file: everything between *kept* pairs (old, new) is replaced by the
     *texts* of new's lines there. Raises ``EditRefused`` for what old_string did not show."""
@@ -184,29 +195,29 @@ def write_changes(
     i = j = 0
     for a, b in [*kept, (len(sides.old), len(texts))]:
         if i < a or j < b:
-            _check_odd(sides, (i - 1, a), texts[j:b])
-            splice = _change(sides, range(i, a), list(texts[j:b]))
+            _check_neighbors(sides, (i - 1, a), texts[j:b])
+            splice = _build_splice(sides, range(i, a), list(texts[j:b]))
             if splice is not None:
                 splices.append(splice)
         i, j = a + 1, b + 1
     return tuple(splices)
 
 
-def _check_odd(sides: Sides, neighbours: tuple[int, int], added: Sequence[str]) -> None:
+def _check_neighbors(sides: ThreeWay, neighbours: tuple[int, int], added: Sequence[str]) -> None:
     """Refuse an addition beside a line that old_string has otherwise than the file, if it is
     the same text: it cannot be told which of the two is kept and which is new."""
-    keys = {blind(line) for line in added if line.strip()}
+    keys = {compact_key(line) for line in added if line.strip()}
     for n in neighbours:
-        if not 0 <= n < len(sides.old) or blind(sides.old[n]) not in keys:
+        if not 0 <= n < len(sides.old) or compact_key(sides.old[n]) not in keys:
             continue
-        if n not in sides.line_of or sides.tie_of[n] is not Tie.SAME:
+        if n not in sides.line_of or sides.match_of[n] is not LineMatch.SAME:
             raise EditRefused(
                 f"The line {sides.old[n].strip()[:80]!r} is not in the file there, and the edit "
                 "adds the same line beside it. Repeat the edit with the text as it is."
             )
 
 
-def _change(sides: Sides, old: range, added: list[str]) -> Splice | None:
+def _build_splice(sides: ThreeWay, old: range, added: list[str]) -> Splice | None:
     """Lines *old* of old_string are replaced by *added*."""
     _check_removed(sides, old)
     lines = sides.document.lines
@@ -223,8 +234,8 @@ def _change(sides: Sides, old: range, added: list[str]) -> Splice | None:
         return _insertion(first, stop, added)
     start, end = gone[0], gone[-1] + 1
     # Blank lines that old_string left out and new_string brings along are there already.
-    added = added[min(start - first, _blanks(added)) :]
-    added = added[: len(added) - min(stop - end, _blanks(added[::-1]))]
+    added = added[min(start - first, _leading_blanks(added)) :]
+    added = added[: len(added) - min(stop - end, _leading_blanks(added[::-1]))]
     if len(added) == len(gone):
         for n in range(start, end):
             if n in unseen:
@@ -235,19 +246,19 @@ def _change(sides: Sides, old: range, added: list[str]) -> Splice | None:
 def _insertion(first: int, stop: int, added: list[str]) -> Splice | None:
     """*added* between two neighbours; the lines from *first* to *stop* are blank and unseen."""
     unseen = stop - first
-    lead = min(unseen, _blanks(added))
+    lead = min(unseen, _leading_blanks(added))
     added = added[lead:]
-    trail = 0 if lead else min(unseen, _blanks(added[::-1]))
+    trail = 0 if lead else min(unseen, _leading_blanks(added[::-1]))
     added = added[: len(added) - trail]
     return Splice(stop - trail, stop - trail, tuple(added)) if added else None
 
 
-def _blanks(lines: Sequence[str]) -> int:
+def _leading_blanks(lines: Sequence[str]) -> int:
     """How many blank lines *lines* start with."""
     return next((n for n, line in enumerate(lines) if line.strip()), len(lines))
 
 
-def _check_removed(sides: Sides, old: range) -> None:
+def _check_removed(sides: ThreeWay, old: range) -> None:
     for n in old:
         line = sides.old[n]
         if not line.strip():
@@ -257,14 +268,14 @@ def _check_removed(sides: Sides, old: range) -> None:
                 f"The edit replaces the line {line.strip()[:80]!r}, which is not there in the "
                 "file. Read the lines around it and repeat the edit with the text as it is."
             )
-        if sides.tie_of[n] is Tie.OTHER:
+        if sides.match_of[n] is LineMatch.DIFFERENT:
             raise EditRefused(
                 f"The edit replaces the line {line.strip()[:80]!r}, but the file has another "
                 f"one there (line {sides.line_of[n] + 1}). Repeat the edit with the text as it is."
             )
 
 
-def _region(sides: Sides, old: range) -> tuple[int, int]:
+def _region(sides: ThreeWay, old: range) -> tuple[int, int]:
     """The file's lines between the neighbours that stay on both sides of lines *old*."""
     before = [sides.line_of[n] + 1 for n in range(old.start) if n in sides.line_of]
     after = [sides.line_of[n] for n in range(old.stop, len(sides.old)) if n in sides.line_of]

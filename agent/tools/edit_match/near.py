@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.tools.edit_match.block import Block, Link, Tie, build_block
+from agent.tools.edit_match.block import Block, LineMatch, LinePair, build_block
 from agent.tools.edit_match.document import Document
-from agent.tools.edit_match.lines import LineKeys, is_slip, likeness, split_text
+from agent.tools.edit_match.lines import LineKeys, is_typo, similarity, split_text
 
 MIN_LINES = 4
 """Lines that old_string must have. Fewer say too little; more cost answers and bring none
@@ -25,10 +25,10 @@ them, so that it differs in three lines at least: no rival is nearer than two li
 MIN_RARE_LENGTH = 8
 """Characters of such a line, white space aside."""
 
-MIN_RARE_UNLIKE = 4
+MIN_RARE_DIFFERENT = 4
 """The same where the odd line is another one altogether, or lines are swapped."""
 
-MAX_LIKENESS = 0.8
+MAX_SIMILARITY = 0.8
 """How much a line may be like the file's where it is more than a slip away."""
 
 
@@ -51,10 +51,10 @@ def find_near(document: Document, old_text: str) -> Block | None:
         return None
     found = {
         (window.start, window.stop): links
-        for start in _starts(document.keys, old)
-        for window in _one_off(old.blind, document.keys.blind, start)
-        if (links := _links(window, old, document.keys)) is not None
-        and _is_proved(window, links, old, document.keys)
+        for start in _candidate_starts(document.keys, old)
+        for window in _one_line_off(old.compact, document.keys.compact, start)
+        if (links := _pair_lines(window, old, document.keys)) is not None
+        and _is_unmistakable(window, links, old, document.keys)
     }
     if len(found) != 1:
         return None
@@ -62,45 +62,45 @@ def find_near(document: Document, old_text: str) -> Block | None:
     return build_block(document, old.lines, links)
 
 
-def _links(window: _Window, old: LineKeys, file: LineKeys) -> list[Link] | None:
+def _pair_lines(window: _Window, old: LineKeys, file: LineKeys) -> list[LinePair] | None:
     """The window's lines in links. None if its first or last one is another line than old's,
     or one is much like the file's but more than a slip away: that is how twins differ."""
-    links: list[Link] = []
+    links: list[LinePair] = []
     for i, k in window.pairs:
-        if i is None or k is None or old.blind[i] == file.blind[k]:
-            tie = Tie.SAME
-        elif is_slip(old.blind[i], file.blind[k]):
-            tie = Tie.ALIKE
-        elif likeness(old.blind[i], file.blind[k]) < MAX_LIKENESS:
-            tie = Tie.OTHER
+        if i is None or k is None or old.compact[i] == file.compact[k]:
+            tie = LineMatch.SAME
+        elif is_typo(old.compact[i], file.compact[k]):
+            tie = LineMatch.SIMILAR
+        elif similarity(old.compact[i], file.compact[k]) < MAX_SIMILARITY:
+            tie = LineMatch.DIFFERENT
         else:
             return None
         links.append(
-            Link(
+            LinePair(
                 None if i is None else old.filled[i],
                 None if k is None else file.filled[k],
                 tie,
             )
         )
     for edge in (links[0], links[-1]):
-        if edge.old is None or edge.line is None or edge.tie is Tie.OTHER:
+        if edge.old is None or edge.line is None or edge.match is LineMatch.DIFFERENT:
             return None
     return links
 
 
-def _starts(file: LineKeys, old: LineKeys) -> list[int]:
+def _candidate_starts(file: LineKeys, old: LineKeys) -> list[int]:
     """Where a block could start, by the lines that are equal; only lines that are not
     everywhere have a vote."""
     starts: Counter[int] = Counter()
-    for i, key in enumerate(old.blind):
-        places = file.places.get(key, ())
+    for i, key in enumerate(old.compact):
+        places = file.positions.get(key, ())
         if len(places) <= 50:
             for place in places:
                 starts[place - i] += 1
     return sorted({start + off for start in starts for off in (-1, 0, 1)})
 
 
-def _one_off(old: list[str], file: list[str], start: int) -> Iterator[_Window]:
+def _one_line_off(old: list[str], file: list[str], start: int) -> Iterator[_Window]:
     """The ways in which *old* stands at *start* with exactly one difference."""
     size = len(old)
     if start < 0:
@@ -132,19 +132,23 @@ def _one_off(old: list[str], file: list[str], start: int) -> Iterator[_Window]:
         )
 
 
-def _is_proved(window: _Window, links: Sequence[Link], old: LineKeys, file: LineKeys) -> bool:
+def _is_unmistakable(
+    window: _Window, links: Sequence[LinePair], old: LineKeys, file: LineKeys
+) -> bool:
     """Whether enough rare lines are equal, and the odd line is no other place's."""
     rare = sum(
         i is not None
         and k is not None
-        and old.blind[i] == file.blind[k]
-        and len(old.blind[i]) >= MIN_RARE_LENGTH
-        and file.counts[old.blind[i]] == 1
+        and old.compact[i] == file.compact[k]
+        and len(old.compact[i]) >= MIN_RARE_LENGTH
+        and file.counts[old.compact[i]] == 1
         for i, k in window.pairs
     )
-    if rare < (MIN_RARE_UNLIKE if any(link.tie is Tie.OTHER for link in links) else MIN_RARE):
+    if rare < (
+        MIN_RARE_DIFFERENT if any(link.match is LineMatch.DIFFERENT for link in links) else MIN_RARE
+    ):
         return False
     if window.odd is None:
         return True
-    places = file.places.get(old.blind[window.odd], [])
+    places = file.positions.get(old.compact[window.odd], [])
     return all(window.start <= place < window.stop for place in places)

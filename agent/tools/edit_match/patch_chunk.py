@@ -10,14 +10,19 @@ from dataclasses import dataclass
 
 from agent.tools.edit_match.block import Block, find_whole_lines, first_line, last_line
 from agent.tools.edit_match.document import Document, Edit, EditRefused, Splice, rebuild
-from agent.tools.edit_match.lines import LineKeys, blind
+from agent.tools.edit_match.lines import LineKeys, compact_key
 from agent.tools.edit_match.merge import merge_blocks
 from agent.tools.edit_match.near import find_near
-from agent.tools.edit_match.refusals import ONE_LINE, bent, check_applied, not_found
+from agent.tools.edit_match.refusals import (
+    ONE_LINE_NOTE,
+    check_applied,
+    match_note,
+    not_found_error,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class ChunkEdit:
     """*old* lines become *new* lines, below *anchors*; *at_end*: they end the file."""
 
     old: Sequence[str]
@@ -27,14 +32,14 @@ class Placing:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class AppliedChunk:
     """The text after it, and the line (from 0) below the place there."""
 
     edit: Edit
-    below: int
+    next_line: int
 
 
-def place_lines(text: str, placing: Placing, below: int = 0) -> Placed:
+def apply_chunk(text: str, placing: ChunkEdit, below: int = 0) -> AppliedChunk:
     """Put *placing* into *text*, below line *below* (from 0) if that tells places apart.
 
     Raises ``EditRefused``; the words are those of edits.
@@ -46,19 +51,19 @@ def place_lines(text: str, placing: Placing, below: int = 0) -> Placed:
     if found is None:
         check_applied(document, "\n".join(placing.new))
         old = "\n".join(placing.old)
-        block, note = find_near(document, old), ONE_LINE
+        block, note = find_near(document, old), ONE_LINE_NOTE
         if block is None:
-            raise not_found(document, old)
+            raise not_found_error(document, old)
     else:
-        block = _choose(document, found.blocks, placing, below)
-        note = bent(found.measure)
+        block = _choose_block(document, found.blocks, placing, below)
+        note = match_note(found.ignored)
     edit = merge_blocks(document, [block], placing.old, placing.new, note)
     ending = "\r" if document.lone_cr else "\n"
     more = edit.text.count(ending) - text.count(ending)
-    return Placed(edit, last_line(block) + 1 + more)
+    return AppliedChunk(edit, last_line(block) + 1 + more)
 
 
-def _append(document: Document, placing: Placing) -> Placed:
+def _append(document: Document, placing: ChunkEdit) -> AppliedChunk:
     """Lines without any around them come at the end of the file."""
     if placing.anchors:
         raise EditRefused(
@@ -66,12 +71,12 @@ def _append(document: Document, placing: Placing) -> Placed:
             "below the place too."
         )
     end = len(document.lines)
-    replacement = document.splice(Splice(end, end, tuple(placing.new)))
+    replacement = document.to_replacement(Splice(end, end, tuple(placing.new)))
     text = rebuild(document.text, [replacement])
-    return Placed(Edit(text, (replacement,)), end + len(placing.new))
+    return AppliedChunk(Edit(text, (replacement,)), end + len(placing.new))
 
 
-def _below_anchors(document: Document, anchors: Sequence[str], below: int) -> list[int]:
+def _anchored_lines(document: Document, anchors: Sequence[str], below: int) -> list[int]:
     """The lines that may be the last of *anchors*, none without any.
 
     They are searched below the last chunk first, then in the whole file, each below the one
@@ -92,18 +97,20 @@ def _below_anchors(document: Document, anchors: Sequence[str], below: int) -> li
 
 def _find_anchor(lines: Sequence[str], anchor: str, start: int) -> list[int]:
     """The lines from *start* that are *anchor*, white space aside, or else begin with it."""
-    wanted = blind(anchor)
-    keys = [(n, blind(lines[n])) for n in range(start, len(lines))]
+    wanted = compact_key(anchor)
+    keys = [(n, compact_key(lines[n])) for n in range(start, len(lines))]
     same = [n for n, key in keys if key == wanted]
     return same or [n for n, key in keys if wanted and key.startswith(wanted)]
 
 
-def _choose(document: Document, blocks: Sequence[Block], placing: Placing, below: int) -> Block:
+def _choose_block(
+    document: Document, blocks: Sequence[Block], placing: ChunkEdit, below: int
+) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     if placing.at_end and last_line(blocks[-1]) == document.keys.filled[-1]:
         return blocks[-1]
-    floors = _below_anchors(document, placing.anchors, below)
+    floors = _anchored_lines(document, placing.anchors, below)
     if floors:  # the first place below each line that may be meant
         under = [next((b for b in blocks if first_line(b) >= floor), None) for floor in floors]
     else:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from agent.tools.edit_match.block import find_blocks, first_line
 from agent.tools.edit_match.document import Document, EditRefused
-from agent.tools.edit_match.lines import LineKeys, blind, split_text
+from agent.tools.edit_match.lines import LineKeys, compact_key, split_text
 
-SHOWN_PLACES = 10
+MAX_LISTED = 10
 """Line numbers listed when there are several matches."""
 
-ONE_LINE = "matched but for one line"
+ONE_LINE_NOTE = "matched but for one line"
 """The note on a success by the loosest measure."""
 
 MIN_APPLIED = 8
@@ -23,15 +23,15 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def bent(measure: str) -> str:
+def match_note(measure: str) -> str:
     """The note on a success by a measure that is not the strictest, none for that one."""
     return f"matched without regard to {measure}" if measure else ""
 
 
-def several(lines: Sequence[int], measure: str = "") -> EditRefused:
+def ambiguous_match(lines: Sequence[int], measure: str = "") -> EditRefused:
     """old_string fits at all of *lines* (from 1), compared without regard to *measure*."""
-    numbers = ", ".join(map(str, lines[:SHOWN_PLACES]))
-    more = ", …" if len(lines) > SHOWN_PLACES else ""
+    numbers = ", ".join(map(str, lines[:MAX_LISTED]))
+    more = ", …" if len(lines) > MAX_LISTED else ""
     but = f", {measure} aside," if measure else ""
     return EditRefused(
         f"old_string matches{but} in {len(lines)} places (lines {numbers}{more}). "
@@ -42,7 +42,7 @@ def several(lines: Sequence[int], measure: str = "") -> EditRefused:
 def check_applied(document: Document, new: str) -> None:
     """Refuse an edit whose result is there already: models repeat edits."""
     keys = LineKeys(split_text(new))
-    if sum(map(len, keys.blind)) < MIN_APPLIED:
+    if sum(map(len, keys.compact)) < MIN_APPLIED:
         return
     place = document.lf.find(new)
     found = None if place >= 0 else find_blocks(document, keys, overlapping=True)
@@ -55,7 +55,7 @@ def check_applied(document: Document, new: str) -> None:
     )
 
 
-def not_found(document: Document, old: str) -> EditRefused:
+def not_found_error(document: Document, old: str) -> EditRefused:
     """old_string is nowhere: why that may be, and the nearest text."""
     left_out = next((line for line in old.split("\n") if _PLACEHOLDER.search(line)), None)
     why = (
@@ -75,7 +75,7 @@ MAX_LINES = 100_000
 """Lines of a file up to which the nearest block is searched."""
 
 
-def visible(line: str) -> str:
+def show_whitespace(line: str) -> str:
     """*line* with tabs as ``→`` and spaces at its end as ``·``, so that they can be told apart."""
     bare = line.rstrip(" ")
     shown = (bare + "·" * (len(line) - len(bare))).replace("\t", "→")
@@ -90,11 +90,11 @@ def describe_nearest(text: str, old: str) -> str:
     if text.count("\n") > MAX_LINES:
         return ""
     lines, wanted = text.split("\n"), old.strip("\n").split("\n")
-    keys = [blind(line) for line in lines]
-    goal = [blind(line) for line in wanted]
-    start = _by_votes(keys, goal)
+    keys = [compact_key(line) for line in lines]
+    goal = [compact_key(line) for line in wanted]
+    start = _most_shared_lines(keys, goal)
     if start is None:
-        start = _by_likeness(keys, goal)
+        start = _most_similar_line(keys, goal)
     if start is None:
         return "Nothing in the file is like it: read the file again."
     same = keys[start : start + len(goal)] == goal
@@ -109,14 +109,14 @@ def describe_nearest(text: str, old: str) -> str:
 def quote_lines(lines: Sequence[str], start: int, stop: int, reason: str) -> str:
     """Lines *start* to *stop* (from 0) with their numbers, tabs visible."""
     end = min(len(lines), stop, start + MAX_SHOWN)
-    quoted = "\n".join(f"{n + 1}: {visible(lines[n])}" for n in range(start, end))
+    quoted = "\n".join(f"{n + 1}: {show_whitespace(lines[n])}" for n in range(start, end))
     cut = "\n…" if stop - start > MAX_SHOWN else ""
     return (
         f"{reason}, lines {start + 1}–{end} (→ is a tab, · a space at a line's end):\n{quoted}{cut}"
     )
 
 
-def _by_votes(keys: list[str], goal: list[str]) -> int | None:
+def _most_shared_lines(keys: list[str], goal: list[str]) -> int | None:
     """The start of the block that shares most lines with *goal*, white space aside."""
     wanted: dict[str, list[int]] = {}
     for index, key in enumerate(goal):
@@ -135,7 +135,7 @@ def _by_votes(keys: list[str], goal: list[str]) -> int | None:
     return max(0, start)
 
 
-def _by_likeness(keys: list[str], goal: list[str]) -> int | None:
+def _most_similar_line(keys: list[str], goal: list[str]) -> int | None:
     """The start of the block whose line is most like the longest line of *goal*."""
     index = max(range(len(goal)), key=lambda n: len(goal[n]))
     if not goal[index]:

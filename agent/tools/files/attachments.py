@@ -14,23 +14,23 @@ from agent.tools.files.paths import ToolPath
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class MediaFile:
     """An image or document that goes to the model."""
 
     media: Media
     data: bytes
 
 
-def load_media(target: ToolPath, found: tuple[str, str], size: int, ctx: ToolContext) -> Attached:
+def load_media(target: ToolPath, found: tuple[str, str], size: int, ctx: ToolContext) -> MediaFile:
     """The image or document of a file, whole and checked. Blocks.
 
     *found* is its mime type and name. Raises ``ToolError`` if it can't be shown, ``OSError``.
     """
-    most = check_wanted(target.shown, found, size, ctx)
-    return checked(target.shown, load(target.real, most).data)
+    most = check_supported(target.shown, found, size, ctx)
+    return check_media(target.shown, load(target.real, most).data)
 
 
-def check_wanted(shown: str, found: tuple[str, str], size: int, ctx: ToolContext) -> int:
+def check_supported(shown: str, found: tuple[str, str], size: int, ctx: ToolContext) -> int:
     """The most bytes that such a thing may have. Raises ``ToolError`` if the model does not
     see it, or if it has more."""
     mime, name = found
@@ -50,7 +50,7 @@ def check_wanted(shown: str, found: tuple[str, str], size: int, ctx: ToolContext
     return most
 
 
-def checked(shown: str, data: bytes) -> Attached:
+def check_media(shown: str, data: bytes) -> MediaFile:
     """*data*, which no provider will refuse. Raises ``ToolError``."""
     what = f"{shown} has {len(data):,} bytes of an image or document"
     try:
@@ -62,10 +62,10 @@ def checked(shown: str, data: bytes) -> Attached:
             f"{what} and {media.width:,}×{media.height:,} pixels; at most {MAX_PIXELS:,} to a "
             "side can be shown. Make a smaller copy with a program (bash)."
         )
-    return Attached(media, data)
+    return MediaFile(media, data)
 
 
-def attach(shown: str, found: Attached, ctx: ToolContext) -> Result:
+def attach(shown: str, found: MediaFile, ctx: ToolContext) -> Result:
     """The result of a call that gives *found*, which is called *shown*."""
     media, size = found.media, len(found.data)
     sides = f"{media.width:,}×{media.height:,} pixels, " if media.is_image else ""

@@ -16,13 +16,13 @@ from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.files.diffs import FileDiff, Span, apply_hunks, change_note, make_diff
 from agent.tools.files.paths import ToolPath, edit_needs
 from agent.tools.files.text_file import (
-    Loaded,
+    LoadedText,
     check_surrogates,
     encode_text,
-    in_editor,
-    keep_unsaved,
     load_bytes,
     load_text,
+    save_unsaved,
+    unsaved_text,
     write_back,
 )
 
@@ -32,7 +32,7 @@ MAX_EXCERPT = 40
 """Lines of excerpts in one result."""
 
 
-class ChangedMeanwhile(ToolError):
+class ChangedSinceShown(ToolError):
     """The file is not the one that the change was made for. Nothing was written."""
 
 
@@ -66,7 +66,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AppliedChange:
     """What was written: the whole *text*, its *diff*, and *note* on accepted hunks."""
 
     target: ToolPath
@@ -100,7 +100,7 @@ def check_text(text: str, field: str) -> None:
     check_surrogates(text, field)
 
 
-def plan_change(target: ToolPath, loaded: Loaded | None, new: str) -> Change:
+def plan_change(target: ToolPath, loaded: LoadedText | None, new: str) -> Change:
     """The change to *new*. Raises ``ToolError`` if the file's encoding cannot hold it."""
     file = None if loaded is None else loaded.file
     encode_text(file, new, target.shown)
@@ -109,30 +109,32 @@ def plan_change(target: ToolPath, loaded: Loaded | None, new: str) -> Change:
     return Change(target, file, None if loaded is None else loaded.stamp, new, diff)
 
 
-async def apply_change(change: Change, reply: PermissionReply | None, ctx: ToolContext) -> Done:
+async def apply_change(
+    change: Change, reply: PermissionReply | None, ctx: ToolContext
+) -> AppliedChange:
     """Write what was accepted. Raises ``ChangedMeanwhile`` for another file than shown (M10)."""
     target = change.target
     text, note = _accepted(change, reply)
     data = encode_text(change.file, text, target.shown)
     async with ctx.files.lock(target.real):
-        held = await asyncio.to_thread(check_as_shown, target, change.stamp, ctx, "change")
+        held = await asyncio.to_thread(check_still_as_shown, target, change.stamp, ctx, "change")
         if held is not None:
-            await keep_unsaved(target, held, ctx)
+            await save_unsaved(target, held, ctx)
         text = await write_back(target, data, ctx, create=change.creates) or text
-        text, problem = await formatted(target, text, ctx)
+        text, problem = await run_formatters(target, text, ctx)
     diff = change.diff
     if text is not change.new:
         kind = "create" if change.creates else "modify"
         diff = await asyncio.to_thread(make_diff, target.shown, change.old, text, kind)
-    return Done(target, text, diff, "\n".join(word for word in (note, problem) if word))
+    return AppliedChange(target, text, diff, "\n".join(word for word in (note, problem) if word))
 
 
-async def formatted(target: ToolPath, text: str, ctx: ToolContext) -> tuple[str, str]:
+async def run_formatters(target: ToolPath, text: str, ctx: ToolContext) -> tuple[str, str]:
     """The text of a file that was written as *text*, once its formatters have run, and what went
     wrong with them. The caller holds the file's lock."""
-    if ctx.aftercare is None or not ctx.aftercare.formats:
+    if ctx.file_checks is None or not ctx.file_checks.formats:
         return text, ""
-    problem = await ctx.aftercare.format(target.real)
+    problem = await ctx.file_checks.format(target.real)
     loaded = await asyncio.to_thread(load_text, target)
     if loaded is None or loaded.file.text == text:
         return text, problem
@@ -140,17 +142,17 @@ async def formatted(target: ToolPath, text: str, ctx: ToolContext) -> tuple[str,
     return loaded.file.text, problem
 
 
-def check_as_shown(
+def check_still_as_shown(
     target: ToolPath, shown: FileStamp | None, ctx: ToolContext, what: str
-) -> Loaded | None:
+) -> LoadedText | None:
     """Raises ``ChangedMeanwhile`` if *target* is not what it was when *what* was prepared (None:
     not there). Gives its text where the user has not saved it. Blocks."""
     now = load_bytes(target)
-    held = None if now is None else in_editor(target, now, ctx)
+    held = None if now is None else unsaved_text(target, now, ctx)
     stamp = held.stamp if held is not None else None if now is None else now.stamp
     same = shown is stamp if shown is None or stamp is None else shown.same_file(stamp)
     if not same:
-        raise ChangedMeanwhile(
+        raise ChangedSinceShown(
             f"{target.shown} changed after this {what} was prepared, so nothing was "
             f"written. Read it again and repeat the {what} on what is there now."
         )
@@ -172,8 +174,8 @@ def _accepted(change: Change, reply: PermissionReply | None) -> tuple[str, str]:
         )
     text = apply_hunks(change.old, change.new, change.diff, frozenset(accepted))
     total = len(spans)
-    applied = ", ".join(_describe(change, n) for n in accepted)
-    left = ", ".join(_describe(change, n) for n in refused)
+    applied = ", ".join(_describe_hunk(change, n) for n in accepted)
+    left = ", ".join(_describe_hunk(change, n) for n in refused)
     return text, (
         f"The user accepted only a part of this change ({len(accepted)} of {total} hunks). "
         f"Applied: {applied}. Refused and not applied: {left}. "
@@ -181,7 +183,7 @@ def _accepted(change: Change, reply: PermissionReply | None) -> tuple[str, str]:
     )
 
 
-def _describe(change: Change, index: int) -> str:
+def _describe_hunk(change: Change, index: int) -> str:
     span: Span = change.diff.spans[index]
     first = change.old.count("\n", 0, span.old_start) + 1
     last = max(first, first + change.old.count("\n", span.old_start, span.old_end) - 1)

@@ -59,7 +59,7 @@ class _Side:
 
 def make_diff(path: str, old: str, new: str, change: Change = "modify") -> FileDiff:
     """The change from *old* to *new*. Texts carry their own line endings; no BOM."""
-    head, tail = _common(old, new)
+    head, tail = _common_ends(old, new)
     before, after = _window(old, head, tail), _window(new, head, tail)
     groups = _groups(before.lines, after.lines)
     # A line ending is worth showing only where not all of them are alike.
@@ -69,7 +69,7 @@ def make_diff(path: str, old: str, new: str, change: Change = "modify") -> FileD
     spans: list[Span] = []
     added = removed = shown = omitted = 0
     for index, group in enumerate(groups):
-        lines = _lines(group, before, after, keep_cr=keep_cr)
+        lines = _diff_lines(group, before, after, keep_cr=keep_cr)
         added += sum(line.kind == "add" for line in lines)
         removed += sum(line.kind == "remove" for line in lines)
         room = max(0, MAX_LINES - shown)
@@ -110,7 +110,7 @@ def change_note(block: DiffBlock) -> str:
     return f"+{block.added} −{block.removed}"
 
 
-def _common(old: str, new: str) -> tuple[int, int]:
+def _common_ends(old: str, new: str) -> tuple[int, int]:
     """Lengths of the common beginning and (not overlapping it) the common end."""
     shorter = min(len(old), len(new))
     head = 0
@@ -120,14 +120,14 @@ def _common(old: str, new: str) -> tuple[int, int]:
     while head < shorter and old[head] == new[head]:
         head += 1
     room, tail = shorter - head, 0
-    while tail + _STEP <= room and _piece(old, tail) == _piece(new, tail):
+    while tail + _STEP <= room and _tail_step(old, tail) == _tail_step(new, tail):
         tail += _STEP
     while tail < room and old[-1 - tail] == new[-1 - tail]:
         tail += 1
     return head, tail
 
 
-def _piece(text: str, tail: int) -> str:
+def _tail_step(text: str, tail: int) -> str:
     end = len(text) - tail
     return text[end - _STEP : end]
 
@@ -168,7 +168,7 @@ _Code = tuple[str, int, int, int, int]
 def _groups(before: list[str], after: list[str]) -> list[list[_Code]]:
     """Opcodes in hunks: changes whose context would touch are one hunk."""
     if len(before) + len(after) > MAX_COMPARED:
-        codes = _coarse(before, after)
+        codes = _coarse_opcodes(before, after)
     else:
         matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) > 2_000)
         codes = [(tag, a, b, c, d) for tag, a, b, c, d in matcher.get_opcodes()]
@@ -193,7 +193,7 @@ def _groups(before: list[str], after: list[str]) -> list[list[_Code]]:
     return groups
 
 
-def _coarse(before: list[str], after: list[str]) -> list[_Code]:
+def _coarse_opcodes(before: list[str], after: list[str]) -> list[_Code]:
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
         head += 1
@@ -210,7 +210,9 @@ def _coarse(before: list[str], after: list[str]) -> list[_Code]:
     return [code for code in codes if code[1] < code[2] or code[3] < code[4]]
 
 
-def _lines(group: list[_Code], before: _Side, after: _Side, *, keep_cr: bool) -> list[DiffLine]:
+def _diff_lines(
+    group: list[_Code], before: _Side, after: _Side, *, keep_cr: bool
+) -> list[DiffLine]:
     result: list[DiffLine] = []
     for tag, a, b, c, d in group:
         if tag == "equal":
@@ -219,27 +221,31 @@ def _lines(group: list[_Code], before: _Side, after: _Side, *, keep_cr: bool) ->
                     "context",
                     before.first + a + n,
                     after.first + c + n,
-                    _shown(before.lines[a + n], keep_cr=keep_cr),
+                    _display_line(before.lines[a + n], keep_cr=keep_cr),
                 )
                 for n in range(b - a)
             )
             continue
         # A missing last newline is worth a word only where the two sides differ in it.
-        mark = _ends(before.lines[a:b]) != _ends(after.lines[c:d]) and a < b and c < d
+        mark = (
+            _ends_with_newline(before.lines[a:b]) != _ends_with_newline(after.lines[c:d])
+            and a < b
+            and c < d
+        )
         for n in range(a, b):
-            text = _shown(before.lines[n], keep_cr=keep_cr, mark=mark)
+            text = _display_line(before.lines[n], keep_cr=keep_cr, mark=mark)
             result.append(DiffLine("remove", before.first + n, None, text))
         for n in range(c, d):
-            text = _shown(after.lines[n], keep_cr=keep_cr, mark=mark)
+            text = _display_line(after.lines[n], keep_cr=keep_cr, mark=mark)
             result.append(DiffLine("add", None, after.first + n, text))
     return result
 
 
-def _ends(lines: list[str]) -> bool:
+def _ends_with_newline(lines: list[str]) -> bool:
     return not lines or lines[-1].endswith("\n")
 
 
-def _shown(line: str, *, keep_cr: bool, mark: bool = False) -> str:
+def _display_line(line: str, *, keep_cr: bool, mark: bool = False) -> str:
     text = line.removesuffix("\n")
     if not keep_cr:
         text = text.removesuffix("\r")

@@ -43,7 +43,7 @@ _MEDIA_ENDINGS = {
 }  # fmt: skip
 
 
-def describe(sample: bytes) -> str:
+def describe_kind(sample: bytes) -> str:
     """A word for the kind of the data that begins with *sample*."""
     if sample[:4] == b"RIFF" and sample[8:12] == b"WEBP":
         return "WebP image"
@@ -63,7 +63,7 @@ def refuse_misnamed(shown: str, sample: bytes, size: int) -> None:
     """Raise ``ToolError`` for a file that has the name of an image or PDF, but is none."""
     named = _MEDIA_ENDINGS.get(PurePath(shown).suffix.lower())
     if named is not None:
-        kind = describe(sample)
+        kind = describe_kind(sample)
         content = "empty" if not sample else f"not one ({kind}, {size:,} bytes)"
         raise ToolError(f"{shown} is named like a {named}, but its content is {content}.")
 
@@ -151,7 +151,7 @@ def _png(data: bytes) -> tuple[int, int]:
 
 
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+_JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 
 
 def _jpeg(data: bytes) -> tuple[int, int]:
@@ -164,7 +164,7 @@ def _jpeg(data: bytes) -> tuple[int, int]:
         kind = data[place + 1]
         if kind == 0xFF:
             place += 1
-        elif kind in _JPEG_BARE:
+        elif kind in _JPEG_WITHOUT_LENGTH:
             place += 2
         elif kind == 0xDA:
             break

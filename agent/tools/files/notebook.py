@@ -26,7 +26,7 @@ def render(data: bytes) -> str | None:
         return None
     cells = notebook.get("cells")
     if not isinstance(cells, list):
-        cells = _old_cells(notebook)
+        cells = _worksheet_cells(notebook)
     if cells is None:
         return None
     pieces = [_head(notebook, len(cells))]
@@ -36,7 +36,7 @@ def render(data: bytes) -> str | None:
     return "\n\n".join(pieces)
 
 
-def _old_cells(notebook: JsonObject) -> list[Json] | None:
+def _worksheet_cells(notebook: JsonObject) -> list[Json] | None:
     """The cells of format 3, which kept them in worksheets."""
     sheets = notebook.get("worksheets")
     if not isinstance(sheets, list):
@@ -73,23 +73,23 @@ def _output(output: JsonObject) -> Iterator[str]:
     kind = output.get("output_type")
     if kind in {"error", "pyerr"}:
         yield f"[error: {output.get('ename')}: {output.get('evalue')}]"
-        yield _short("\n".join(_strings(output.get("traceback"))))
+        yield _shorten_output("\n".join(_strings(output.get("traceback"))))
         return
     if kind == "stream":
         yield f"[{output.get('name', output.get('stream', 'output'))}]"
-        yield _short(_text(output.get("text")))
+        yield _shorten_output(_text(output.get("text")))
         return
     data = _object(output.get("data")) or output
     text = data.get("text/plain", data.get("text"))
     if text is not None:
         yield "[output]"
-        yield _short(_text(text))
+        yield _shorten_output(_text(text))
     for mime, value in data.items():
         if "/" in mime and mime != "text/plain":
             yield f"[output: {mime}, {len(_text(value)):,} characters, not shown]"
 
 
-def _short(text: str) -> str:
+def _shorten_output(text: str) -> str:
     lines = strip_terminal_codes(text).rstrip("\n").split("\n")
     shown: list[str] = []
     room = OUTPUT_CHARS

@@ -12,14 +12,14 @@ from agent.files import FileStamp, detect, is_binary
 from agent.files.disk import open_regular
 from agent.files.text import SAMPLE, WINDOW, Encoding, next_encoding
 from agent.records.errors import ToolError
-from agent.tools.files.media import describe, is_binary_kind
+from agent.tools.files.media import describe_kind, is_binary_kind
 
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
 MAX_COLUMNS = 2_000
 """Bounds of one page (spec 3, T5)."""
 
-COUNTED = 16 * 1024 * 1024
+MAX_COUNTED = 16 * 1024 * 1024
 """Bytes of a file up to which it is read to its end, for its number of lines and digest."""
 
 CHUNK = 64 * 1024
@@ -45,7 +45,7 @@ class Page:
     digest: str | None
 
 
-def head(path: str) -> tuple[bytes, int]:
+def read_head(path: str) -> tuple[bytes, int]:
     """The first bytes of the regular file at *path* (links resolved) and its size. Blocks."""
     with os.fdopen(open_regular(path), "rb") as file:
         return file.read(SAMPLE) or b"", os.fstat(file.fileno()).st_size
@@ -62,15 +62,15 @@ def read_page(path: str, shown: str, offset: int, limit: int, stop: threading.Ev
         sample = file.read(SAMPLE) or b""
         if is_binary(sample[:8_192]) or is_binary_kind(sample):
             raise ToolError(
-                f"{shown} is a binary file ({describe(sample)}, {info.st_size:,} bytes) and is "
-                "not shown as text."
+                f"{shown} is a binary file ({describe_kind(sample)}, {info.st_size:,} bytes) and "
+                "is not shown as text."
             )
         encoding = detect(sample, complete=len(sample) < SAMPLE)
         while True:
             source = _Source(file, encoding, stop, old_ends=b"\n" not in sample)
             scan = _Scan(offset, limit)
             try:
-                end = _feed(scan, source, whole=info.st_size <= COUNTED)
+                end = _feed(scan, source, whole=info.st_size <= MAX_COUNTED)
                 break
             except UnicodeDecodeError:
                 file.seek(max(0, source.failed_at - WINDOW))
@@ -89,7 +89,7 @@ def page_of(text: str, shown: str, offset: int, limit: int, stamp: FileStamp) ->
         lines=tuple(scan.lines),
         first=scan.offset,
         total=scan.number,
-        more=scan.goes_on,
+        more=scan.has_more,
         cut_lines=scan.cut,
         encoding="",
         size=stamp.size,
@@ -124,7 +124,7 @@ def _page(
         lines=tuple(scan.lines),
         first=scan.offset,
         total=scan.number if end else None,
-        more=not end or scan.goes_on,
+        more=not end or scan.has_more,
         cut_lines=scan.cut,
         encoding=named,
         size=info.st_size,
@@ -209,7 +209,7 @@ class _Scan:
             self._close()
 
     @property
-    def goes_on(self) -> bool:
+    def has_more(self) -> bool:
         """Whether there are lines behind those that were kept."""
         return self.number > self.offset + len(self.lines) - 1
 

@@ -17,18 +17,18 @@ from agent.files import (
 from agent.records.blocks import DiffBlock
 from agent.records.errors import ToolError
 from agent.tools.core.base import ToolContext
-from agent.tools.edit_match import EditRefused, Placing, place_lines
+from agent.tools.edit_match import ChunkEdit, EditRefused, apply_chunk
 from agent.tools.files.change import check_text
 from agent.tools.files.diffs import FileDiff, apply_hunks, make_diff
 from agent.tools.files.patch_text import AddFile, Chunk, DeleteFile, Section, UpdateFile
-from agent.tools.files.paths import ToolPath, explain, missing, resolve_path
+from agent.tools.files.paths import ToolPath, missing_file_error, os_error_message, resolve_path
 from agent.tools.files.text_file import (
-    Loaded,
+    LoadedText,
     check_unchanged,
     encode_text,
     load_text,
     write_back,
-    writer,
+    writing_editor,
 )
 
 
@@ -43,10 +43,10 @@ class FileChange:
 
     source: ToolPath
     target: ToolPath
-    before: Loaded | None
+    before: LoadedText | None
     after: str | None
     diff: FileDiff
-    replaced: Loaded | None = None
+    replaced: LoadedText | None = None
     mode: int | None = None
     first_hunk: int = 0
     notes: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class FileChange:
     def paths(self) -> tuple[ToolPath, ...]:
         return (self.source, self.target) if self.moves else (self.source,)
 
-    def expected(self) -> Iterable[tuple[ToolPath, Loaded | None]]:
+    def expected_files(self) -> Iterable[tuple[ToolPath, LoadedText | None]]:
         """What must be at its paths when it is written."""
         yield self.source, self.before
         if self.moves:
@@ -108,8 +108,8 @@ def plan_patch(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[FileCha
 
     Blocks: it reads the files.
     """
-    sections = _joined(sections, ctx)
-    _check_once(sections, ctx)
+    sections = _merge_sections(sections, ctx)
+    _check_duplicates(sections, ctx)
     changes: list[FileChange] = []
     hunks = 0
     for section in sections:
@@ -119,7 +119,7 @@ def plan_patch(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[FileCha
     return tuple(changes)
 
 
-def show_blocks(changes: Iterable[FileChange]) -> tuple[DiffBlock, ...]:
+def numbered_blocks(changes: Iterable[FileChange]) -> tuple[DiffBlock, ...]:
     """The diffs, their hunks numbered on from file to file."""
     return tuple(
         replace(
@@ -133,7 +133,7 @@ def show_blocks(changes: Iterable[FileChange]) -> tuple[DiffBlock, ...]:
     )
 
 
-def _check_once(sections: tuple[Section, ...], ctx: ToolContext) -> None:
+def _check_duplicates(sections: tuple[Section, ...], ctx: ToolContext) -> None:
     seen: set[str] = set()
     for section in sections:
         names = {section.path}
@@ -149,7 +149,7 @@ def _check_once(sections: tuple[Section, ...], ctx: ToolContext) -> None:
         seen.update(paths)
 
 
-def _joined(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[Section, ...]:
+def _merge_sections(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[Section, ...]:
     """Updates of one file in several sections as one."""
     joined: dict[str, Section] = {}
     for number, section in enumerate(sections):
@@ -173,11 +173,11 @@ def _plan(section: Section, ctx: ToolContext) -> FileChange:
     if isinstance(section, AddFile):
         return _add(section, source, loaded, known=known)
     if loaded is None:
-        raise missing(source)
+        raise missing_file_error(source)
     if isinstance(section, DeleteFile):
         _check_no_link(source)
         return FileChange(source, source, loaded, None, _diff(source, source, loaded, None))
-    text, notes = _updated(loaded.file.text, section.chunks, source)
+    text, notes = _apply_chunks(loaded.file.text, section.chunks, source)
     target = source if section.move_to is None else resolve_path(section.move_to, ctx)
     if target.real != source.real:
         return _move(source, target, loaded, text, notes, ctx)
@@ -192,7 +192,7 @@ def _plan(section: Section, ctx: ToolContext) -> FileChange:
 def _move(
     source: ToolPath,
     target: ToolPath,
-    loaded: Loaded,
+    loaded: LoadedText,
     text: str,
     notes: tuple[str, ...],
     ctx: ToolContext,
@@ -205,12 +205,14 @@ def _move(
     try:
         mode = Path(source.real).stat().st_mode
     except OSError as error:
-        raise explain(error, source.shown, "moved") from None
+        raise os_error_message(error, source.shown, "moved") from None
     diff = _diff(source, target, loaded, text)
     return FileChange(source, target, loaded, text, diff, replaced, mode, notes=notes)
 
 
-def _add(section: AddFile, source: ToolPath, loaded: Loaded | None, *, known: bool) -> FileChange:
+def _add(
+    section: AddFile, source: ToolPath, loaded: LoadedText | None, *, known: bool
+) -> FileChange:
     check_text(section.text, "the patch")
     text = section.text
     if loaded is not None:
@@ -222,7 +224,7 @@ def _add(section: AddFile, source: ToolPath, loaded: Loaded | None, *, known: bo
     return FileChange(source, source, loaded, text, _diff(source, source, loaded, text))
 
 
-def _check_read(target: ToolPath, loaded: Loaded, *, known: bool) -> None:
+def _check_read(target: ToolPath, loaded: LoadedText, *, known: bool) -> None:
     if not known and loaded.stamp.size > 0:
         raise ToolError(
             f"{target.shown} exists and you have not read it in this session. Read it first, or "
@@ -238,7 +240,9 @@ def _check_no_link(source: ToolPath) -> None:
         )
 
 
-def _updated(text: str, chunks: tuple[Chunk, ...], source: ToolPath) -> tuple[str, tuple[str, ...]]:
+def _apply_chunks(
+    text: str, chunks: tuple[Chunk, ...], source: ToolPath
+) -> tuple[str, tuple[str, ...]]:
     notes: list[str] = []
     below = 0
     for chunk in chunks:
@@ -246,17 +250,17 @@ def _updated(text: str, chunks: tuple[Chunk, ...], source: ToolPath) -> tuple[st
             continue
         for line in chunk.new:
             check_text(line, "the patch")
-        placing = Placing(chunk.old, chunk.new, chunk.anchors, chunk.at_end)
+        placing = ChunkEdit(chunk.old, chunk.new, chunk.anchors, chunk.at_end)
         try:
-            placed = place_lines(text, placing, below)
+            placed = apply_chunk(text, placing, below)
         except EditRefused as refused:
-            raise _refusal(refused, chunk, source) from None
-        text, below = placed.edit.text, placed.below
+            raise _refusal_error(refused, chunk, source) from None
+        text, below = placed.edit.text, placed.next_line
         notes += [f"{source.shown}: {note}" for note in placed.edit.notes]
     return text, tuple(dict.fromkeys(notes))
 
 
-def _refusal(refused: EditRefused, chunk: Chunk, source: ToolPath) -> ToolError:
+def _refusal_error(refused: EditRefused, chunk: Chunk, source: ToolPath) -> ToolError:
     reason = refused.reason.replace("old_string", "the old text").replace(
         "new_string", "the new text"
     )
@@ -269,7 +273,9 @@ def _refusal(refused: EditRefused, chunk: Chunk, source: ToolPath) -> ToolError:
     )
 
 
-def _diff(source: ToolPath, target: ToolPath, before: Loaded | None, after: str | None) -> FileDiff:
+def _diff(
+    source: ToolPath, target: ToolPath, before: LoadedText | None, after: str | None
+) -> FileDiff:
     old = "" if before is None else before.file.text
     if before is None:
         return make_diff(target.shown, old, after or "", "create")
@@ -289,43 +295,49 @@ async def write_patch(changes: tuple[FileChange, ...], ctx: ToolContext) -> tupl
     are one step on disk after that.
     """
     done: list[FileChange] = []
-    rest = [change for change in changes if not _for_editor(change, ctx)]
+    rest = [change for change in changes if not _is_for_editor(change, ctx)]
     steps = [step for change in rest for step in change.steps()]
     try:
         for change in changes:
-            if _for_editor(change, ctx):
-                saved = await _saved(change, ctx)
+            if _is_for_editor(change, ctx):
+                saved = await _save_in_editor(change, ctx)
                 done.append(saved)
     except asyncio.CancelledError:
-        await asyncio.shield(_take_back(done, ctx))
+        await asyncio.shield(_roll_back(done, ctx))
         raise
     except ToolError as error:
-        raise await _none_of_it(error, done, ctx) from None
+        raise await _roll_back_for(error, done, ctx) from None
     try:
-        stamps = await run_to_end(_on_disk, steps, _names(rest))
+        stamps = await run_to_end(_change_on_disk, steps, _shown_names(rest))
     except ToolError as error:
-        raise await _none_of_it(error, done, ctx) from None
+        raise await _roll_back_for(error, done, ctx) from None
     for real, stamp in stamps.items():
         ctx.files.record(ctx.session_id, real, stamp)
     made = iter(done)
-    return tuple(next(made) if _for_editor(c, ctx) else c for c in changes)
+    return tuple(next(made) if _is_for_editor(c, ctx) else c for c in changes)
 
 
-def _for_editor(change: FileChange, ctx: ToolContext) -> bool:
+def _is_for_editor(change: FileChange, ctx: ToolContext) -> bool:
     """Whether the editor writes it. A file that goes or moves does so on disk."""
-    return change.after is not None and not change.moves and writer(change.target, ctx) is not None
+    return (
+        change.after is not None
+        and not change.moves
+        and writing_editor(change.target, ctx) is not None
+    )
 
 
-async def _saved(change: FileChange, ctx: ToolContext) -> FileChange:
+async def _save_in_editor(change: FileChange, ctx: ToolContext) -> FileChange:
     file = None if change.before is None else change.before.file
     data = encode_text(file, change.after or "", change.target.shown)
     text = await write_back(change.target, data, ctx, create=change.before is None)
     return change if text is None else replace(change, after=text)
 
 
-async def _none_of_it(error: ToolError, done: Sequence[FileChange], ctx: ToolContext) -> ToolError:
+async def _roll_back_for(
+    error: ToolError, done: Sequence[FileChange], ctx: ToolContext
+) -> ToolError:
     """Take back what the editor has written; the *error* with what is left of it."""
-    left = await asyncio.shield(_take_back(done, ctx))
+    left = await asyncio.shield(_roll_back(done, ctx))
     if not left:
         return error
     return ToolError(
@@ -334,7 +346,7 @@ async def _none_of_it(error: ToolError, done: Sequence[FileChange], ctx: ToolCon
     )
 
 
-async def _take_back(done: Sequence[FileChange], ctx: ToolContext) -> list[str]:
+async def _roll_back(done: Sequence[FileChange], ctx: ToolContext) -> list[str]:
     """Undo what the editor has written; the names of files for which that failed."""
     left: list[str] = []
     for change in reversed(done):
@@ -349,19 +361,19 @@ async def _take_back(done: Sequence[FileChange], ctx: ToolContext) -> list[str]:
     return left
 
 
-def _names(changes: Sequence[FileChange]) -> dict[str, str]:
+def _shown_names(changes: Sequence[FileChange]) -> dict[str, str]:
     """How the paths of *changes* are shown."""
     return {
         name: path.shown for c in changes for path in c.paths for name in (path.real, path.path)
     }
 
 
-def _on_disk(steps: Sequence[FileStep], names: Mapping[str, str]) -> dict[str, FileStamp]:
+def _change_on_disk(steps: Sequence[FileStep], names: Mapping[str, str]) -> dict[str, FileStamp]:
     """Take all *steps*. Raises ``ToolError`` with everything as it was."""
     try:
         return change_all(steps)
     except FileStepFailed as failed:
-        told = explain(failed.cause, names[failed.path], "changed").message
+        told = os_error_message(failed.cause, names[failed.path], "changed").message
         if not failed.not_restored:
             raise ToolError(f"{told} No file of the patch was changed.") from None
         left = ", ".join(names[path] for path in failed.not_restored)

@@ -23,7 +23,7 @@ SENSITIVE_REASON = "may hold secrets"
 PROTECTED_REASON = "governs the agent or the repository, so it is always asked"
 OUTSIDE_REASON = "outside the project"
 
-WALKED = 10_000
+MAX_WALKED = 10_000
 """Files looked at for one of the same name."""
 
 
@@ -194,7 +194,7 @@ def refuse_system(target: ToolPath) -> None:
             )
 
 
-def explain(error: OSError, shown: str, doing: str) -> ToolError:
+def os_error_message(error: OSError, shown: str, doing: str) -> ToolError:
     """An operating system's refusal as a sentence. *doing*: "read", "written", "searched"."""
     if isinstance(error, NotRegular):
         return ToolError(f"{shown} is a {error.kind}, not a file, and cannot be {doing}.")
@@ -216,7 +216,7 @@ def explain(error: OSError, shown: str, doing: str) -> ToolError:
     return ToolError(f"{shown} cannot be {doing}: {reason}.{kept}")
 
 
-def near_names(target: ToolPath) -> list[str]:
+def similar_names(target: ToolPath) -> list[str]:
     """Up to three names in the same folder that look like the missing one, best first."""
     folder, name = Path(target.path).parent, Path(target.path).name
     try:
@@ -237,12 +237,12 @@ def same_names(target: ToolPath, project: str) -> list[str]:
     from agent.tools.search.tree import walk  # brings pathspec
 
     name = os.path.basename(target.path)  # compared with 10,000 others
-    found = itertools.islice(walk(project, hidden=True, ignored=False), WALKED)
+    found = itertools.islice(walk(project, hidden=True, ignored=False), MAX_WALKED)
     hits = (path for path in found if path.endswith(f"/{name}"))
     return [printable(_pattern(path, project)) for path in itertools.islice(hits, 3)]
 
 
-def missing(target: ToolPath, project: str = "", *, granted: bool = False) -> ToolError:
+def missing_file_error(target: ToolPath, project: str = "", *, granted: bool = False) -> ToolError:
     """The error for a file that is not there, with up to three near names. Blocks.
 
     *project* is searched for the same name too. *granted* says that the user has consented
@@ -254,6 +254,6 @@ def missing(target: ToolPath, project: str = "", *, granted: bool = False) -> To
     names: list[str] = []
     if granted or not target.outside:
         same = same_names(target, project) if project and not target.outside else []
-        names = list(dict.fromkeys([*same, *near_names(target)]))[:3]
+        names = list(dict.fromkeys([*same, *similar_names(target)]))[:3]
     hint = f" Did you mean {' or '.join(names)}?" if names else ""
     return ToolError(f"{target.shown} does not exist.{hint}")

@@ -10,18 +10,18 @@ from agent.records.requests import PermissionReply
 from agent.tools.core.base import Result, ToolArgs, ToolContext
 from agent.tools.edit_match import Edit, EditRefused, apply_edit
 from agent.tools.files.change import (
+    AppliedChange,
     Change,
-    ChangedMeanwhile,
-    Done,
+    ChangedSinceShown,
     apply_change,
     check_text,
     plan_change,
 )
-from agent.tools.files.paths import ToolPath, missing, resolve_path
-from agent.tools.files.text_file import Loaded, check_unchanged, load_text
+from agent.tools.files.paths import ToolPath, missing_file_error, resolve_path
+from agent.tools.files.text_file import LoadedText, check_unchanged, load_text
 
 
-class OnFile(ToolArgs):
+class FileArg(ToolArgs):
     """The file that is meant."""
 
     file_path: str = Field(
@@ -30,7 +30,7 @@ class OnFile(ToolArgs):
     )
 
 
-class Replacing(ToolArgs):
+class ReplacementArg(ToolArgs):
     """One replacement as the model writes it."""
 
     old_string: str = Field(
@@ -55,19 +55,19 @@ class EditPlan:
     *places* counts what was replaced, *notes* say what was bent.
     """
 
-    asked: tuple[Replacing, ...]
+    edits: tuple[ReplacementArg, ...]
     change: Change
-    places: int = 1
+    count: int = 1
     notes: tuple[str, ...] = ()
 
 
-async def prepare_edits(path: str, asked: tuple[Replacing, ...], ctx: ToolContext) -> EditPlan:
+async def prepare_edits(path: str, edits: tuple[ReplacementArg, ...], ctx: ToolContext) -> EditPlan:
     """What *asked* would do to the file at *path*. Raises ``ToolError``."""
     target = resolve_path(path, ctx)
-    for replacing in asked:
+    for replacing in edits:
         check_text(replacing.old_string, "old_string")
         check_text(replacing.new_string, "new_string")
-    return await asyncio.to_thread(_plan, target, asked, ctx)
+    return await asyncio.to_thread(_plan, target, edits, ctx)
 
 
 async def execute_edits(plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext) -> Result:
@@ -75,31 +75,33 @@ async def execute_edits(plan: EditPlan, reply: PermissionReply | None, ctx: Tool
     done = await _write(plan, reply, ctx)
     while done is None:
         # Nobody was shown anything: a sibling's edit came first, so match anew (T7).
-        plan = await asyncio.to_thread(_plan, plan.change.target, plan.asked, ctx)
+        plan = await asyncio.to_thread(_plan, plan.change.target, plan.edits, ctx)
         done = await _write(plan, None, ctx)
     shown = plan.change.target.shown
     if plan.change.creates:
         return done.to_result(f"Created {shown}.", "Edit")
-    places = "" if plan.places == 1 else f" in {plan.places:,} places"
+    places = "" if plan.count == 1 else f" in {plan.count:,} places"
     notes = "".join(f"\nNote: {note}." for note in plan.notes)
     return done.to_result(f"Edited {shown}{places}.{notes}", "Edit", excerpt=True)
 
 
-async def _write(plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext) -> Done | None:
+async def _write(
+    plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext
+) -> AppliedChange | None:
     """Make the change; None if the file is another one by now and nobody saw this change."""
     try:
         return await apply_change(plan.change, reply, ctx)
-    except ChangedMeanwhile:
+    except ChangedSinceShown:
         if reply is not None:
             raise  # the user saw another diff (M10)
         return None
 
 
-def _plan(target: ToolPath, asked: tuple[Replacing, ...], ctx: ToolContext) -> EditPlan:
+def _plan(target: ToolPath, asked: tuple[ReplacementArg, ...], ctx: ToolContext) -> EditPlan:
     loaded = load_text(target, ctx)
     if loaded is not None:
         check_unchanged(target, loaded.stamp, ctx)
-    begun = _begin(target, loaded, asked[0])
+    begun = _initial_text(target, loaded, asked[0])
     places = 0 if begun is None else 1
     text = (begun or "") if loaded is None or begun is not None else loaded.file.text
     notes: list[str] = []
@@ -107,25 +109,25 @@ def _plan(target: ToolPath, asked: tuple[Replacing, ...], ctx: ToolContext) -> E
         which = f"edit {number} of {len(asked)}" if len(asked) > 1 else ""
         edit = _apply(text, replacing, target, which)
         text = edit.text
-        places += edit.places
+        places += edit.count
         notes += [f"{which}: {note}" if which else note for note in edit.notes]
     if loaded is not None and text == loaded.file.text:
         raise ToolError("The edits take each other back, so there is nothing to change.")
     return EditPlan(asked, plan_change(target, loaded, text), places, tuple(notes))
 
 
-def _begin(target: ToolPath, loaded: Loaded | None, first: Replacing) -> str | None:
+def _initial_text(target: ToolPath, loaded: LoadedText | None, first: ReplacementArg) -> str | None:
     """The text that *first* begins a missing or empty file with, None if it edits one."""
     if loaded is not None:
         return None if first.old_string or loaded.file.text else first.new_string
     if first.old_string:
-        raise missing(target)
+        raise missing_file_error(target)
     if not first.new_string:
         raise ToolError("old_string and new_string are both empty: there is nothing to write.")
     return first.new_string
 
 
-def _apply(text: str, replacing: Replacing, target: ToolPath, which: str) -> Edit:
+def _apply(text: str, replacing: ReplacementArg, target: ToolPath, which: str) -> Edit:
     try:
         return apply_edit(
             text, replacing.old_string, replacing.new_string, replace_all=replacing.replace_all

@@ -25,17 +25,17 @@ from agent.files.disk import digest_of
 from agent.records.errors import ToolError
 from agent.tools.core.base import ToolContext
 from agent.tools.core.clean_text import encodable
-from agent.tools.files.paths import ToolPath, explain, refuse_system, within
+from agent.tools.files.paths import ToolPath, os_error_message, refuse_system, within
 
 MAX_EDITED = 256 * 1024 * 1024
 """Bytes of a file up to which it is changed in memory."""
 
-MAX_HELD = 8 * 1024 * 1024
+MAX_EDITOR_TEXT = 8 * 1024 * 1024
 """Bytes of a file up to which the editor is asked for it: its text comes in one message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedText:
     """A text file as it is now. Where its text is the editor's, that on disk is older; the stamp is
     of the text as it would be stored."""
 
@@ -43,15 +43,15 @@ class Loaded:
     stamp: FileStamp
 
 
-def load_text(target: ToolPath, ctx: ToolContext | None = None) -> Loaded | None:
+def load_text(target: ToolPath, ctx: ToolContext | None = None) -> LoadedText | None:
     """The text at *target* for a change of it, None if nothing is there; with *ctx* as it stands
     in the user's editor. Raises ``ToolError``. Blocks."""
     snapshot = load_bytes(target)
     if snapshot is None:
         return None
-    held = None if ctx is None else in_editor(target, snapshot, ctx)
+    held = None if ctx is None else unsaved_text(target, snapshot, ctx)
     if held is not None and ctx is not None:
-        if writer(target, ctx) is None:
+        if writing_editor(target, ctx) is None:
             raise ToolError(
                 f"{target.shown} has changes in the user's editor that are not saved, and the "
                 "editor takes no changes from here. Nothing was written. Ask the user to save it."
@@ -62,7 +62,7 @@ def load_text(target: ToolPath, ctx: ToolContext | None = None) -> Loaded | None
             f"{target.shown} is a binary file ({len(snapshot.data):,} bytes), so it is not "
             "changed as text."
         )
-    return Loaded(decode(snapshot.data), snapshot.stamp)
+    return LoadedText(decode(snapshot.data), snapshot.stamp)
 
 
 def load_bytes(target: ToolPath) -> FileContent | None:
@@ -73,7 +73,7 @@ def load_bytes(target: ToolPath) -> FileContent | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise explain(error, target.shown, "read") from None
+        raise os_error_message(error, target.shown, "read") from None
 
 
 def encode_text(file: TextFile | None, text: str, shown: str) -> bytes:
@@ -114,7 +114,7 @@ def check_unchanged(target: ToolPath, stamp: FileStamp, ctx: ToolContext) -> boo
     return True
 
 
-def check_leads_there(target: ToolPath) -> None:
+def check_link_target(target: ToolPath) -> None:
     """Raises ``ToolError`` if a link was changed since the path was resolved."""
     if os.path.realpath(target.path) != target.real:
         raise ToolError(
@@ -128,39 +128,39 @@ def editor_of(target: ToolPath, ctx: ToolContext) -> Editor | None:
     return editor if editor is not None and within(target.real, ctx.directory) else None
 
 
-def writer(target: ToolPath, ctx: ToolContext) -> Editor | None:
+def writing_editor(target: ToolPath, ctx: ToolContext) -> Editor | None:
     """The editor that writes *target*, None where it is written on disk."""
     editor = editor_of(target, ctx)
     return editor if editor is not None and editor.writes else None
 
 
-def in_editor(target: ToolPath, snapshot: FileContent, ctx: ToolContext) -> Loaded | None:
+def unsaved_text(target: ToolPath, snapshot: FileContent, ctx: ToolContext) -> LoadedText | None:
     """The text of *target* where the user's editor holds another one than the disk, else None.
 
     Asked only for files in UTF-8: what an editor gives for others cannot be told from a text that
     it decoded wrongly. Line endings are the file's, as editors have their own inside. Blocks.
     """
     editor = editor_of(target, ctx)
-    if editor is None or len(snapshot.data) > MAX_HELD or is_binary(snapshot.data[:8_192]):
+    if editor is None or len(snapshot.data) > MAX_EDITOR_TEXT or is_binary(snapshot.data[:8_192]):
         return None
     file = decode(snapshot.data)
-    if not in_utf8(file):
+    if not is_utf8(file):
         return None
     held = editor.text(ctx.root_id, target.real)
-    if held is None or plain(held) == plain(file.text):
+    if held is None or normalize_text(held) == normalize_text(file.text):
         return None
-    text = file.with_newlines(plain(encodable(held)))
+    text = file.with_newlines(normalize_text(encodable(held)))
     data = file.encode(text)
     stamp = FileStamp(len(data), snapshot.stamp.mtime_ns, digest_of(data))
-    return Loaded(TextFile(text, file.encoding, file.newline), stamp)
+    return LoadedText(TextFile(text, file.encoding, file.newline), stamp)
 
 
-def in_utf8(file: TextFile) -> bool:
+def is_utf8(file: TextFile) -> bool:
     """Whether a file is plain UTF-8, with or without a BOM."""
     return file.encoding.name == "utf-8" and file.encoding.errors == "strict"
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """*text* without what an editor may leave out: the kind of its line endings, a BOM."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -189,9 +189,9 @@ async def write_back(
     it saves; else None. Raises ``ToolError``.
     """
     try:
-        editor = writer(target, ctx)
-        if editor is not None and in_utf8(decode(data)):
-            stamp, text = await _through(editor, target, data, ctx, create=create)
+        editor = writing_editor(target, ctx)
+        if editor is not None and is_utf8(decode(data)):
+            stamp, text = await _save_in_editor(editor, target, data, ctx, create=create)
         else:
             stamp, text = await run_to_end(_replace, target, data, create=create), None
     except FileExistsError:
@@ -200,23 +200,23 @@ async def write_back(
             "Nothing was written."
         ) from None
     except OSError as error:
-        raise explain(error, target.shown, "written") from None
+        raise os_error_message(error, target.shown, "written") from None
     ctx.files.record(ctx.session_id, target.real, stamp)
     return text
 
 
-async def keep_unsaved(target: ToolPath, held: Loaded, ctx: ToolContext) -> None:
+async def save_unsaved(target: ToolPath, held: LoadedText, ctx: ToolContext) -> None:
     """Save for the user what they have not saved of *target*, before it is changed: it is theirs,
     so an undo of the change leaves it."""
     await write_back(target, held.file.encode(held.file.text), ctx, create=False)
-    if ctx.saved is not None:
-        await ctx.saved(target.real)
+    if ctx.on_saved is not None:
+        await ctx.on_saved(target.real)
 
 
-async def _through(
+async def _save_in_editor(
     editor: Editor, target: ToolPath, data: bytes, ctx: ToolContext, *, create: bool
 ) -> tuple[FileStamp, str | None]:
-    before = await asyncio.to_thread(_ready, target, create=create)
+    before = await asyncio.to_thread(_prepare_target, target, create=create)
     try:
         await editor.save(ctx.root_id, target.real, decode(data).text)
     except EditorRefused as refused:
@@ -224,12 +224,12 @@ async def _through(
             f"The user's editor did not write {target.shown}: {refused} "
             "Don't write it in another way; say what is left to do."
         ) from None
-    return await run_to_end(_settled, target, data, before)
+    return await run_to_end(_check_saved, target, data, before)
 
 
-def _ready(target: ToolPath, *, create: bool) -> bytes | None:
+def _prepare_target(target: ToolPath, *, create: bool) -> bytes | None:
     """The bytes on disk. For a new file its folders are made, which not every editor does."""
-    check_leads_there(target)
+    check_link_target(target)
     if not create:
         found = load_bytes(target)
         return None if found is None else found.data
@@ -239,7 +239,9 @@ def _ready(target: ToolPath, *, create: bool) -> bytes | None:
     return None
 
 
-def _settled(target: ToolPath, data: bytes, before: bytes | None) -> tuple[FileStamp, str | None]:
+def _check_saved(
+    target: ToolPath, data: bytes, before: bytes | None
+) -> tuple[FileStamp, str | None]:
     """The stamp of what is on disk once the editor has written, and its text if that is another.
 
     What the editor has not saved, or not with every byte, is put there.
@@ -253,9 +255,9 @@ def _settled(target: ToolPath, data: bytes, before: bytes | None) -> tuple[FileS
 
 
 def _same_text(now: FileContent, data: bytes) -> bool:
-    return plain(decode(now.data).text) == plain(decode(data).text)
+    return normalize_text(decode(now.data).text) == normalize_text(decode(data).text)
 
 
 def _replace(target: ToolPath, data: bytes, *, create: bool) -> FileStamp:
-    check_leads_there(target)
+    check_link_target(target)
     return replace_file(target.real, data, create=create)

@@ -18,21 +18,21 @@ from itertools import islice
 
 from agent.records.errors import ToolError
 from agent.tools.search.searcher import Searcher, find_rg
-from agent.tools.search.worker import Order
+from agent.tools.search.worker import SearchRequest
 
-MOST = 1_000_000
+MAX_PATHS = 1_000_000
 """Paths that are kept, each of about 30 bytes, once or twice."""
 
-AT_ONCE = 20_000
+SMALL_LIST = 20_000
 """Paths that are put in order so soon that nobody has to be answered before."""
 
-GLANCE = 0.05
+POLL_INTERVAL = 0.05
 """Seconds between looks at what has come while the list is read."""
 
-AGE = 10.0
+MIN_AGE = 10.0
 """Seconds after which the list is read anew when it is asked for, at the earliest."""
 
-REST = 40.0
+KEEP_FACTOR = 40.0
 """Times as long as the last reading took that the list is kept at least."""
 
 FIRST_LIMIT = 10.0
@@ -42,7 +42,7 @@ FIRST_LIMIT = 10.0
 CHUNK = 2_000
 """Paths that are looked at in one go: about a millisecond."""
 
-FEW = 2_000
+MAX_SUBSEQUENCE = 2_000
 """Paths that hold the letters in order of which the closest are chosen."""
 
 
@@ -58,7 +58,7 @@ class Chunk:
         return self.names.split("\n")
 
 
-def listed(paths: Iterable[str]) -> tuple[Chunk, ...]:
+def make_chunks(paths: Iterable[str]) -> tuple[Chunk, ...]:
     """*paths* ready to be searched, in their order. One with a line break is left out: it can't
     be named in a prompt."""
     usable = [path for path in paths if "\n" not in path]
@@ -71,14 +71,14 @@ def _chunk(names: str) -> Chunk:
     return Chunk(names, names if lowered == names else lowered)
 
 
-class _Held:
+class _Listing:
     """The paths that have been read, in the order in which they came. *looked_at* is set once
     all of them have been looked at, which is before they are put in theirs."""
 
     def __init__(self, directory: str) -> None:
         self.count = 0
-        self.is_whole = False
-        self.looked_at = asyncio.Event()
+        self.is_complete = False
+        self.searched = asyncio.Event()
         self._directory = directory
         self._inside = os.fsencode(directory).rstrip(b"/") + b"/"
         self._blocks: list[bytes] = []
@@ -86,13 +86,13 @@ class _Held:
         self._latest: list[bytes] = []
 
     def take(self, records: list[bytes]) -> None:
-        if self.count < MOST:
+        if self.count < MAX_PATHS:
             self.count += len(records)
             self._latest += records
             if len(self._latest) >= CHUNK:
-                self.so_far()
+                self.chunks_so_far()
 
-    def so_far(self) -> tuple[Chunk, ...]:
+    def chunks_so_far(self) -> tuple[Chunk, ...]:
         """What has come, ready to be searched, without what is beside the folder. A block of
         them is turned as a whole: this is no thread of its own."""
         if self._latest:
@@ -106,10 +106,10 @@ class _Held:
             self._latest.clear()
         return tuple(self._chunks)
 
-    def in_order(self) -> tuple[Chunk, ...]:
+    def sorted_chunks(self) -> tuple[Chunk, ...]:
         """All of them, those of few parts first, with their folders."""
-        self.so_far()
-        return listed(_with_folders(self._blocks, self._directory))
+        self.chunks_so_far()
+        return make_chunks(_with_folders(self._blocks, self._directory))
 
 
 class FileIndex:
@@ -123,14 +123,14 @@ class FileIndex:
         searcher: Searcher | None = None,
     ) -> None:
         self._searcher = searcher or Searcher(find_rg(), time_limit=FIRST_LIMIT)
-        self._held: _Held | None = None
+        self._held: _Listing | None = None
         self._directory = directory
         self._project = project
         self._clock = clock
         self._chunks: tuple[Chunk, ...] = ()
         self._asked = 0
         self._read_at: float | None = None
-        self._kept = AGE
+        self._kept = MIN_AGE
         self._reading: asyncio.Task[None] | None = None
 
     async def matches(self, typed: str, limit: int = 50) -> AsyncIterator[tuple[str, ...]]:
@@ -147,17 +147,19 @@ class FileIndex:
             self._reading = asyncio.create_task(self._read(), name="file index")
         shown: tuple[str, ...] = ()
         while self._read_at is None and self._reading is not None and not stale():
-            done, _ = await asyncio.wait([self._reading], timeout=GLANCE)
+            done, _ = await asyncio.wait([self._reading], timeout=POLL_INTERVAL)
             if done or stale() or (held := self._held) is None:
                 continue
-            was_listed = held.is_whole
-            found = await asyncio.to_thread(glanced, typed, held.so_far(), limit, stale)
+            was_listed = held.is_complete
+            found = await asyncio.to_thread(
+                substring_matches, typed, held.chunks_so_far(), limit, stale
+            )
             if len(found) > len(shown) and not stale():
                 shown = found
                 yield found
             if was_listed and not stale():
-                held.looked_at.set()
-        found = await asyncio.to_thread(best, typed, self._chunks, limit, stale)
+                held.searched.set()
+        found = await asyncio.to_thread(best_matches, typed, self._chunks, limit, stale)
         if found is not None:
             yield found
 
@@ -166,21 +168,21 @@ class FileIndex:
 
     async def _read(self) -> None:
         begun, first = self._clock(), self._read_at is None
-        held = self._held = _Held(self._directory)
+        held = self._held = _Listing(self._directory)
         root = self._project if _inside(self._directory, self._project) else self._directory
-        order = Order(root=root, folder=root, hidden=True, ignored=False)
+        order = SearchRequest(root=root, folder=root, hidden=True, ignored=False)
         try:
             await self._searcher.run(order, held.take)
-            held.is_whole = True
-            if first and held.count > AT_ONCE:
-                await held.looked_at.wait()
-            self._chunks = await asyncio.to_thread(held.in_order)
+            held.is_complete = True
+            if first and held.count > SMALL_LIST:
+                await held.searched.wait()
+            self._chunks = await asyncio.to_thread(held.sorted_chunks)
         except (ToolError, OSError):
             self._chunks = ()  # nothing can be completed: the folder is gone or closed to us
         finally:
             self._held = None
             self._read_at = self._clock()
-            self._kept = max(AGE, REST * (self._read_at - begun))
+            self._kept = max(MIN_AGE, KEEP_FACTOR * (self._read_at - begun))
             self._reading = None
 
 
@@ -213,19 +215,19 @@ def _with_folders(blocks: Iterable[bytes], directory: str) -> list[str]:
     return paths
 
 
-def best(
+def best_matches(
     typed: str, chunks: tuple[Chunk, ...], limit: int, stale: Callable[[], bool] = lambda: False
 ) -> tuple[str, ...] | None:
     """Names that begin with *typed*, then names and paths that hold it; where there are none,
     those that hold its letters in order. None once *stale*."""
-    found = glanced(typed, chunks, limit, stale)
+    found = substring_matches(typed, chunks, limit, stale)
     if typed and not found:
         wanted = typed.lower()
-        found = tuple(_closest(wanted, _scattered(wanted, chunks, stale))[:limit])
+        found = tuple(_closest(wanted, _subsequence_matches(wanted, chunks, stale))[:limit])
     return None if stale() else found
 
 
-def glanced(
+def substring_matches(
     typed: str, chunks: tuple[Chunk, ...], limit: int, stale: Callable[[], bool]
 ) -> tuple[str, ...]:
     """Names that begin with *typed*, then names and paths that hold it; some once *stale*."""
@@ -233,15 +235,15 @@ def glanced(
         return tuple(islice((path for chunk in chunks for path in chunk.paths), limit))
     wanted = typed.lower()
     tiers: tuple[list[str], ...] = ([], [], [])
-    for chunk in _in_turn(chunks, stale):
+    for chunk in _iterate(chunks, stale):
         if wanted in chunk.text:
-            _sort_in(wanted, chunk, tiers)
+            _add_to_tiers(wanted, chunk, tiers)
         if len(tiers[0]) >= limit:
             break
     return tuple(islice((path for tier in tiers for path in tier), limit))
 
 
-def _in_turn(chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> Iterator[Chunk]:
+def _iterate(chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> Iterator[Chunk]:
     """Each of *chunks* until *stale*; the thread that waits for keys comes in between."""
     for chunk in chunks:
         time.sleep(0)
@@ -250,7 +252,7 @@ def _in_turn(chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> Iterator[C
         yield chunk
 
 
-def _sort_in(wanted: str, chunk: Chunk, tiers: tuple[list[str], ...]) -> None:
+def _add_to_tiers(wanted: str, chunk: Chunk, tiers: tuple[list[str], ...]) -> None:
     for path, lowered in zip(chunk.paths, chunk.text.split("\n"), strict=True):
         if wanted not in lowered:
             continue
@@ -261,23 +263,25 @@ def _sort_in(wanted: str, chunk: Chunk, tiers: tuple[list[str], ...]) -> None:
             tiers[1 if wanted in name else 2].append(path)
 
 
-def _scattered(wanted: str, chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> list[str]:
+def _subsequence_matches(
+    wanted: str, chunks: tuple[Chunk, ...], stale: Callable[[], bool]
+) -> list[str]:
     """Paths that hold the letters of *wanted* in order."""
     each = "".join(f"[^\n{re.escape(one)}]*+{re.escape(one)}" for one in wanted)
     pattern = re.compile(f"^{each}", re.MULTILINE)
     found: list[str] = []
-    for chunk in _in_turn(chunks, stale):
+    for chunk in _iterate(chunks, stale):
         possible = all(one in chunk.text for one in wanted)
         lines = [match.start() for match in pattern.finditer(chunk.text)] if possible else []
         if lines:
-            starts = {start: at for at, start in enumerate(_starts(chunk.text))}
+            starts = {start: at for at, start in enumerate(_line_starts(chunk.text))}
             found += (chunk.paths[starts[start]] for start in lines)
-        if len(found) >= FEW:
+        if len(found) >= MAX_SUBSEQUENCE:
             break
-    return found[:FEW]
+    return found[:MAX_SUBSEQUENCE]
 
 
-def _starts(text: str) -> Iterator[int]:
+def _line_starts(text: str) -> Iterator[int]:
     """Where the lines of *text* begin."""
     at = 0
     for line in text.split("\n"):

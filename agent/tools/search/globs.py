@@ -79,7 +79,7 @@ def literal_prefix(pattern: str) -> tuple[str, str]:
     return prefix, "/".join(parts[count:])
 
 
-def names_hidden(pattern: str) -> bool:
+def matches_hidden(pattern: str) -> bool:
     """Whether a part of *pattern* begins with a dot: then hidden files are meant."""
     return re.search(r"(^|[/{,])\.[^./]", pattern) is not None
 

@@ -12,10 +12,10 @@ PARTIAL = "Some folders or files could not be read."
 
 
 @dataclass(frozen=True, slots=True)
-class _Backwards:
+class _ReversedText:
     text: str
 
-    def __lt__(self, other: "_Backwards") -> bool:
+    def __lt__(self, other: "_ReversedText") -> bool:
         return self.text > other.text
 
 
@@ -25,16 +25,16 @@ class Newest:
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         # From the one to drop first: oldest, then last by name. Tuples, which are compared in C.
-        self._heap: list[tuple[int, _Backwards]] = []
+        self._heap: list[tuple[int, _ReversedText]] = []
         self.total = 0
 
     def offer(self, path: str) -> None:
         self.total += 1
         mtime = mtime_of(path)
         if len(self._heap) < self._limit:
-            heapq.heappush(self._heap, (mtime, _Backwards(path)))
+            heapq.heappush(self._heap, (mtime, _ReversedText(path)))
         elif mtime >= self._heap[0][0]:
-            heapq.heappushpop(self._heap, (mtime, _Backwards(path)))
+            heapq.heappushpop(self._heap, (mtime, _ReversedText(path)))
 
     def paths(self) -> list[str]:
         """Newest first; equally old ones by name."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.records.errors import ToolError
-from agent.tools.search.tree import Ignore
-from agent.tools.search.worker import MAX_LINE, Order, encode_order
+from agent.tools.search.tree import IgnoreRules
+from agent.tools.search.worker import MAX_LINE, SearchRequest, encode_request
 
 TIME_LIMIT = 30.0
 """Seconds after which a search ends with what it has found."""
@@ -54,7 +54,7 @@ class Searcher:
     time_limit: float = TIME_LIMIT
 
     async def run(
-        self, order: Order, take: Callable[[list[bytes]], None], *, holding: bytes = b""
+        self, order: SearchRequest, take: Callable[[list[bytes]], None], *, holding: bytes = b""
     ) -> Outcome:
         """Hand the records of *order* to *take* (without their end marks), some at a time and in
         any order. In a listing, those that do not hold *holding* may be passed over.
@@ -62,7 +62,11 @@ class Searcher:
         Raises ``ToolError`` for a pattern that the engine refuses.
         """
         argv = self._rg_argv(self.rg, order) if self.rg else self._own_argv()
-        split = _Files(holding) if order.pattern is None else _Matches(os.fsencode(order.root))
+        split = (
+            _PathSplitter(holding)
+            if order.pattern is None
+            else _MatchSplitter(os.fsencode(order.root))
+        )
         process = await asyncio.create_subprocess_exec(
             *argv,
             cwd=order.folder,
@@ -73,10 +77,10 @@ class Searcher:
         errors = asyncio.ensure_future(_drain(process.stderr))
         try:
             if process.stdin is not None:
-                process.stdin.write(encode_order(order))
+                process.stdin.write(encode_request(order))
                 process.stdin.close()
             async with asyncio.timeout(self.time_limit):
-                await _records(process.stdout, split, take)
+                await _read_records(process.stdout, split, take)
                 await process.wait()
         except TimeoutError:
             return Outcome(timed_out=True)
@@ -91,11 +95,11 @@ class Searcher:
             return Outcome(partial=True)
         return Outcome()
 
-    def _rg_argv(self, rg: str, order: Order) -> list[str]:
+    def _rg_argv(self, rg: str, order: SearchRequest) -> list[str]:
         argv = [rg, "--no-config", "--color=never", "--no-ignore-global"]
         if order.ignored:
             argv.append("--no-ignore")
-        elif not Ignore(order.root).in_repository:
+        elif not IgnoreRules(order.root).in_repository:
             argv += ["--no-require-git", "--no-ignore-parent"]
         if order.hidden:
             argv.append("--hidden")
@@ -119,7 +123,7 @@ class Searcher:
         return [sys.executable, "-I", "-c", code]
 
 
-class _Files:
+class _PathSplitter:
     """Splits a listing: paths, each ended by NUL. Where nothing holds *wanted*, nothing is."""
 
     def __init__(self, wanted: bytes) -> None:
@@ -132,7 +136,7 @@ class _Files:
         return complete, rest
 
 
-class _Matches:
+class _MatchSplitter:
     """Splits matches: ``path NUL line:text LF``, where a path may hold line breaks, too.
 
     Remarks of the program stand between them on lines of their own, without a NUL; all paths
@@ -156,9 +160,9 @@ class _Matches:
         return complete, data[start:]
 
 
-async def _records(
+async def _read_records(
     stream: asyncio.StreamReader | None,
-    split: _Files | _Matches,
+    split: _PathSplitter | _MatchSplitter,
     take: Callable[[list[bytes]], None],
 ) -> None:
     assert stream is not None  # asked for with PIPE
@@ -183,7 +187,7 @@ async def _drain(stream: asyncio.StreamReader | None) -> str:
     return kept.decode("utf-8", "replace")
 
 
-def _raise_for(message: str, order: Order) -> None:
+def _raise_for(message: str, order: SearchRequest) -> None:
     """Turn a refused pattern into an instruction; other trouble is a partial result."""
     if order.pattern is None:
         return

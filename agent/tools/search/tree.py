@@ -20,7 +20,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 # A set such as [[]x] in a stranger's file is no news, and a warning would paint over the screen.
 warnings.filterwarnings("ignore", category=FutureWarning, module=r"pathspec\b")
 
-_OWN = "ps_d"
+_FOLDER_GROUP = "ps_d"
 """The group in which pathspec's expressions hold a folder's own slash."""
 
 
@@ -44,7 +44,7 @@ class Rule:
         found = self.regex.search(text)
         if found is None:
             return False
-        if _OWN in self.regex.groupindex:
+        if _FOLDER_GROUP in self.regex.groupindex:
             return found.end() == len(text)
         return found.end() < len(text)  # "docs/**" means what is inside
 
@@ -84,7 +84,7 @@ IGNORE_FILES = (".ignore", ".gitignore")
 """In order of strength, as in ripgrep."""
 
 
-class Ignore:
+class IgnoreRules:
     """The ignore rules that hold below *root* (absolute).
 
     In a git repository the rules of the folders above, up to its root, and of
@@ -95,8 +95,8 @@ class Ignore:
         self._root = root.rstrip("/")
         self._real = os.path.realpath(root).rstrip("/")
         self._read: dict[str, Rules | None] = {}
-        self._top = _repository(self._real or "/") or self._real or "/"
-        self._exclude = _rules(join(self._top, ".git", "info", "exclude"))
+        self._top = _repository_root(self._real or "/") or self._real or "/"
+        self._exclude = _read_rules(join(self._top, ".git", "info", "exclude"))
 
     @property
     def in_repository(self) -> bool:
@@ -112,9 +112,9 @@ class Ignore:
         for name in IGNORE_FILES:
             folder = dirname(path)
             while True:
-                rules = self._of(join(folder, name))
+                rules = self._rules_in(join(folder, name))
                 if rules is not None:
-                    found = rules.verdict(_below(path, folder), is_folder=is_folder)
+                    found = rules.verdict(_relative_to(path, folder), is_folder=is_folder)
                     if found is not None:
                         return found
                 if len(folder) <= len(self._top):
@@ -122,32 +122,32 @@ class Ignore:
                 folder = dirname(folder)
         if self._exclude is None:
             return None
-        return self._exclude.verdict(_below(path, self._top), is_folder=is_folder)
+        return self._exclude.verdict(_relative_to(path, self._top), is_folder=is_folder)
 
-    def entry(self, path: str, *, is_folder: bool) -> bool:
+    def ignores_entry(self, path: str, *, is_folder: bool) -> bool:
         """Whether this one entry is ignored."""
         return self.verdict(path, is_folder=is_folder) is True
 
-    def below(self, path: str, *, is_folder: bool = False) -> bool:
+    def ignores(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether *path* or a folder between it and the root is ignored."""
         parent = dirname(path)
         while len(parent) > len(self._root):
-            if self.entry(parent, is_folder=True):
+            if self.ignores_entry(parent, is_folder=True):
                 return True
             parent = dirname(parent)
-        return self.entry(path, is_folder=is_folder)
+        return self.ignores_entry(path, is_folder=is_folder)
 
-    def _of(self, path: str) -> Rules | None:
+    def _rules_in(self, path: str) -> Rules | None:
         if path not in self._read:
-            self._read[path] = _rules(path)
+            self._read[path] = _read_rules(path)
         return self._read[path]
 
 
-def _below(path: str, folder: str) -> str:
+def _relative_to(path: str, folder: str) -> str:
     return path[len(folder.rstrip("/")) + 1 :]
 
 
-def _repository(root: str) -> str | None:
+def _repository_root(root: str) -> str | None:
     """The nearest folder at or above *root* that holds ``.git``."""
     folder = root
     while True:
@@ -159,7 +159,7 @@ def _repository(root: str) -> str | None:
         folder = parent
 
 
-def _rules(path: str) -> Rules | None:
+def _read_rules(path: str) -> Rules | None:
     """The rules in the file at *path*, None where there are none."""
     try:
         data = Path(path).read_bytes()[:1_000_000]
@@ -170,20 +170,20 @@ def _rules(path: str) -> Rules | None:
 
 def is_ignored(path: str, project: str) -> bool:
     """Whether *path* in *project* would be left out of a search of the whole project."""
-    return path != project and Ignore(project).below(path, is_folder=Path(path).is_dir())
+    return path != project and IgnoreRules(project).ignores(path, is_folder=Path(path).is_dir())
 
 
 def walk(root: str, *, hidden: bool, ignored: bool) -> Iterator[str]:
     """Regular files below *root*, absolute. *hidden* and *ignored* include such ones;
     ``.git`` is never entered. Folders that cannot be read are passed over."""
-    ignore = None if ignored else Ignore(root)
+    ignore = None if ignored else IgnoreRules(root)
     folders = [root]
     while folders:
         for entry in _entries(folders.pop()):
             if entry.is_symlink():
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
-            if not _wanted(entry, ignore, is_folder=is_folder, hidden=hidden):
+            if not _is_wanted(entry, ignore, is_folder=is_folder, hidden=hidden):
                 continue
             if is_folder:
                 folders.append(entry.path)
@@ -193,15 +193,15 @@ def walk(root: str, *, hidden: bool, ignored: bool) -> Iterator[str]:
 
 def find_links(root: str, *, hidden: bool, ignored: bool, budget: int = 2_000) -> list[str]:
     """Links below *root* (absolute), nearest first, from at most *budget* folders."""
-    ignore = None if ignored else Ignore(root)
+    ignore = None if ignored else IgnoreRules(root)
     links: list[str] = []
     folders = deque([root])
     while folders and budget > 0:
         budget -= 1
-        for entry in _entries(folders.popleft(), _leads_on):
+        for entry in _entries(folders.popleft(), _is_link_or_folder):
             is_link = entry.is_symlink()
             is_folder = not is_link
-            if not _wanted(entry, ignore, is_folder=is_folder, hidden=hidden):
+            if not _is_wanted(entry, ignore, is_folder=is_folder, hidden=hidden):
                 continue
             if is_link:
                 links.append(entry.path)
@@ -210,8 +210,8 @@ def find_links(root: str, *, hidden: bool, ignored: bool, budget: int = 2_000) -
     return links
 
 
-def _wanted(
-    entry: os.DirEntry[str], ignore: Ignore | None, *, is_folder: bool, hidden: bool
+def _is_wanted(
+    entry: os.DirEntry[str], ignore: IgnoreRules | None, *, is_folder: bool, hidden: bool
 ) -> bool:
     """Whether a walk takes up *entry*. A hidden one that a ``!`` names is taken, too."""
     verdict = None
@@ -222,7 +222,7 @@ def _wanted(
     return not verdict
 
 
-def _leads_on(entry: os.DirEntry[str]) -> bool:
+def _is_link_or_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() or entry.is_dir(follow_symlinks=False)
 
 

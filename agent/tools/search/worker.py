@@ -20,7 +20,7 @@ from agent.tools.search.tree import walk
 MAX_LINE = 8_192
 """Bytes of a line that are written."""
 
-_BEYOND = (
+_UNSUPPORTED = (
     (r"\(\?(?:[=!>(&R|]|<[=!]|P[=>])", "look-around, recursion and conditions"),
     (r"\\[1-9]|\\[kg][<{']", "back-references"),
     (r"\\[pPXCRKGhHz]", "Unicode classes and other escapes that Python lacks"),
@@ -30,7 +30,7 @@ _BEYOND = (
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SearchRequest:
     """What to do below *root*: list files, or search *pattern* in files that fit *include*.
 
     *folder* is *root*, or the folder that holds it if *root* is a file.
@@ -45,19 +45,19 @@ class Order:
     max_count: int = 100
 
 
-def encode_order(order: Order) -> bytes:
+def encode_request(order: SearchRequest) -> bytes:
     return json.dumps(asdict(order)).encode()
 
 
-def beyond(pattern: str) -> str:
+def unsupported_syntax(pattern: str) -> str:
     """What in *pattern* is outside the subset that both engines answer alike, or nothing."""
     if re.search(r"\[[^\]]*(?:\[|&&|~~|--)", re.sub(r"\\.", "", pattern)):
         return "classes within classes"
     plain = pattern.replace("\\\\", "")
-    return next((what for shape, what in _BEYOND if re.search(shape, plain)), "")
+    return next((what for shape, what in _UNSUPPORTED if re.search(shape, plain)), "")
 
 
-def _search(order: Order, pattern: str, out: BinaryIO) -> None:
+def _search(order: SearchRequest, pattern: str, out: BinaryIO) -> None:
     compiled = re.compile(pattern)
     fits = matcher(order.include) if order.include else None
     single = order.root != order.folder
@@ -79,7 +79,7 @@ def _search_file(path: str, compiled: re.Pattern[str], left: int, out: BinaryIO)
         return
     hits: list[bytes] = []
     with file:
-        encoding = _bom(file)
+        encoding = _encoding_by_bom(file)
         if encoding is not None:
             text = file.read().decode(encoding, "replace")
             lines = (line.encode() for line in text.split("\n"))
@@ -98,7 +98,7 @@ def _search_file(path: str, compiled: re.Pattern[str], left: int, out: BinaryIO)
     out.flush()
 
 
-def _bom(file: BinaryIO) -> str | None:
+def _encoding_by_bom(file: BinaryIO) -> str | None:
     """The encoding that a byte order mark tells; the file is left behind the mark."""
     start = file.read(3)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -110,14 +110,14 @@ def _bom(file: BinaryIO) -> str | None:
 
 def main() -> int:
     """Serve one order; returns the exit code."""
-    order = Order(**json.load(sys.stdin))
+    order = SearchRequest(**json.load(sys.stdin))
     out = sys.stdout.buffer
     if order.pattern is None:
         for path in walk(order.root, hidden=order.hidden, ignored=order.ignored):
             out.write(fsencode(path) + b"\0")
         out.flush()
         return 0
-    what = beyond(order.pattern)
+    what = unsupported_syntax(order.pattern)
     if what:
         sys.stderr.write(f"regex needs ripgrep: {what}")
         return 2

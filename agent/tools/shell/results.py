@@ -22,7 +22,7 @@ def shell_block(
     return ShellBlock(command, output, exit_code, note, max(0, total - kept))
 
 
-def seconds(duration: float) -> str:
+def format_seconds(duration: float) -> str:
     """*duration* (seconds) as people say it: ``4.2s``, ``2m05s``."""
     if duration < 60:
         return f"{duration:.1f}s"
@@ -33,7 +33,7 @@ def describe_shell(info: ShellInfo) -> str:
     """One sentence on how a shell stands."""
     if info.ended is None:
         return f"{info.id} is running."
-    took = seconds(info.ended - info.started)
+    took = format_seconds(info.ended - info.started)
     match info.state:
         case "killed":
             return f"{info.id} was ended after {took}."
@@ -56,15 +56,15 @@ def shell_output(taken: NewOutput, notes: tuple[str, ...]) -> str:
     return "\n".join((*dropped, text, "", *(f"({note})" for note in notes)))
 
 
-ANSWERS = frozenset({"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[["})
+EXIT_ONE_COMMANDS = frozenset({"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[["})
 """Commands whose exit code 1 is an answer and no failure (spec 1, L8)."""
 
-GIT_ANSWERS = frozenset({"grep", "diff"})
+EXIT_ONE_GIT_COMMANDS = frozenset({"grep", "diff"})
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
-def exit_one_answers(command: str) -> bool:
+def is_exit_one_normal(command: str) -> bool:
     """Whether exit code 1 of *command* is an answer: its last command is grep or the like."""
     words = _last_command(command)
     while words and (words[0] == "!" or _ASSIGNMENT.match(words[0])):
@@ -74,8 +74,8 @@ def exit_one_answers(command: str) -> bool:
     name = words[0].rpartition("/")[2]
     if name == "git":
         verbs = [word for word in words[1:] if not word.startswith("-")]
-        return bool(verbs) and verbs[0] in GIT_ANSWERS
-    return name in ANSWERS
+        return bool(verbs) and verbs[0] in EXIT_ONE_GIT_COMMANDS
+    return name in EXIT_ONE_COMMANDS
 
 
 def _last_command(command: str) -> list[str]:

@@ -18,10 +18,10 @@ from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
 from agent.tools.core.base import ToolContext
 
-MOST_RUNNING = 16
+MAX_RUNNING = 16
 """Shells that run at once; a model that starts more has lost count."""
 
-MOST_KEPT = 50
+MAX_ENDED = 50
 """Ended shells whose last output can still be read."""
 
 
@@ -35,10 +35,10 @@ class Shells:
     """All background shells of the program, at most *most* of them running. Used from one loop."""
 
     def __init__(
-        self, bus: Bus, *, most: int = MOST_RUNNING, clock: Callable[[], float] = time.time
+        self, bus: Bus, *, max_running: int = MAX_RUNNING, clock: Callable[[], float] = time.time
     ) -> None:
         self._bus = bus
-        self._most = most
+        self._most = max_running
         self._clock = clock
         self._shells: dict[str, _Shell] = {}
         self._detachable: list[tuple[ToolContext, asyncio.Event]] = []
@@ -47,7 +47,7 @@ class Shells:
         """Every shell, oldest first; those that ended too, as far as they are kept."""
         return tuple(shell.info for shell in self._shells.values())
 
-    def check_room(self) -> None:
+    def check_limit(self) -> None:
         """Raise ``ToolError`` if too many run already."""
         running = [s.info for s in self._shells.values() if s.background.running]
         if len(running) >= self._most:
@@ -104,7 +104,7 @@ class Shells:
         )
         self._bus.publish(ShellChanged(shell.info.session_id, shell.info))
         ended = [key for key, held in self._shells.items() if held.background.finished]
-        for key in ended[:-MOST_KEPT]:
+        for key in ended[:-MAX_ENDED]:
             del self._shells[key]
 
     def get(self, shell_id: str, root_id: str) -> tuple[ShellInfo, BackgroundShell]:
@@ -119,7 +119,7 @@ class Shells:
             raise ToolError(f"There is no background shell {shell_id[:40]!r}. {there}.")
         return shell.info, shell.background
 
-    async def exited(self, shell_id: str, timeout: float) -> bool:
+    async def wait_for_exit(self, shell_id: str, timeout: float) -> bool:
         """Wait up to *timeout* seconds for the end of a shell (it must exist)."""
         return await self._shells[shell_id].background.wait_for_exit(timeout)
 
@@ -137,7 +137,7 @@ class Shells:
         shell = self._shells.get(shell_id)
         return shell.background.tail() if shell is not None else ""
 
-    def leaves(self, shell_id: str) -> bool:
+    def has_leftovers(self, shell_id: str) -> bool:
         """Whether a shell has ended, but something that it started still holds its output."""
         background = self._shells[shell_id].background
         return not background.running and not background.finished
@@ -176,16 +176,16 @@ class Shells:
 
     def can_detach(self, session_id: str) -> bool:
         """Whether a command runs in a session or its sub-agents that ``detach`` would move."""
-        return bool(self._in_front(session_id))
+        return bool(self._foreground_events(session_id))
 
     def detach(self, session_id: str) -> int:
         """Send what runs in a session and its sub-agents to the background; how many commands."""
-        found = self._in_front(session_id)
+        found = self._foreground_events(session_id)
         for event in found:
             event.set()
         return len(found)
 
-    def _in_front(self, session_id: str) -> list[asyncio.Event]:
+    def _foreground_events(self, session_id: str) -> list[asyncio.Event]:
         return [
             event
             for ctx, event in self._detachable
@@ -207,6 +207,6 @@ class Shells:
         self._shells.clear()
 
 
-def works(shells: Shells, root_id: str) -> bool:
+def has_running_shell(shells: Shells, root_id: str) -> bool:
     """Whether a shell of a session tree runs."""
     return any(info.root_id == root_id and info.state == "running" for info in shells.snapshot())

@@ -26,12 +26,12 @@ def environment_proxy(url: "httpx2.URL", env: Mapping[str, str] = os.environ) ->
     """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` or ``ALL_PROXY`` names for *url*."""
     lower = {name.lower(): value for name, value in env.items() if value}
     proxy = lower.get(f"{url.scheme}_proxy") or lower.get("all_proxy")
-    if not proxy or _direct(host_of(url), lower.get("no_proxy", "")):
+    if not proxy or _bypasses_proxy(host_of(url), lower.get("no_proxy", "")):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-def _direct(host: str, no_proxy: str) -> bool:
+def _bypasses_proxy(host: str, no_proxy: str) -> bool:
     """Whether *host* is one that ``NO_PROXY`` names, or this machine."""
     if host in {"localhost", "::1"} or host.startswith("127."):
         return True
@@ -79,7 +79,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _IPV4_COMPATIBLE = IPv6Network("::/96")
 
 
-def embedded(address: Address) -> Address:
+def embedded_ipv4(address: Address) -> Address:
     """The IPv4 address that an IPv6 one stands for, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
@@ -95,25 +95,25 @@ def embedded(address: Address) -> Address:
 
 def is_public(address: Address) -> bool:
     """Whether *address* is one of the open internet."""
-    inner = embedded(address)
+    inner = embedded_ipv4(address)
     kept = inner.is_multicast or inner.is_reserved or inner in _PROTOCOLS
     return inner.is_global and not kept
 
 
-def parse(text: str) -> Address:
+def parse_address(text: str) -> Address:
     """An address as the resolver gives it, a scope (``%eth0``) left out."""
     return ip_address(text.partition("%")[0])
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class AllowedHosts:
     """What the user has opened: *names* (exact, or ``*.suffix``) and *networks*."""
 
     names: frozenset[str] = frozenset()
     networks: tuple[IPv4Network | IPv6Network, ...] = field(default=())
 
     @classmethod
-    def of(cls, entries: Collection[str]) -> "Allowed":
+    def from_settings(cls, entries: Collection[str]) -> "AllowedHosts":
         """From settings: names, addresses and networks (``10.0.0.0/8``) mixed."""
         names: set[str] = set()
         networks: list[IPv4Network | IPv6Network] = []
@@ -135,7 +135,7 @@ class Allowed:
         return any(
             inner.version == network.version and inner in network
             for network in self.networks
-            for inner in (address, embedded(address))
+            for inner in (address, embedded_ipv4(address))
         )
 
     def permits(self, host: str, address: Address) -> bool:

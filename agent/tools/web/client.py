@@ -16,7 +16,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.records.errors import ToolError
-from agent.tools.web.addresses import PORTS, Allowed, environment_proxy, host_of, parse, parse_url
+from agent.tools.web.addresses import (
+    PORTS,
+    AllowedHosts,
+    environment_proxy,
+    host_of,
+    parse_address,
+    parse_url,
+)
 
 if TYPE_CHECKING:  # kept off the start-up path
     import httpx2
@@ -47,7 +54,7 @@ class WebLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class WebResponse:
     """A body and what was told of it. *url* is where it came from in the end; *proxy* tells
     that a proxy fetched it."""
 
@@ -69,19 +76,19 @@ class Answer:
 
 
 @dataclass(slots=True)
-class _Clock:
+class _Deadline:
     """Time that is left for asking; it stands still while the user is asked."""
 
-    left: float
-    got: int = 0
+    seconds_left: float
+    received: int = 0
 
-    async def spend(self, work: Awaitable["_Hop"]) -> "_Hop":
+    async def run(self, work: Awaitable["_Hop"]) -> "_Hop":
         began = time.monotonic()
         try:
-            async with asyncio.timeout(self.left):
+            async with asyncio.timeout(self.seconds_left):
                 return await work
         finally:
-            self.left = max(0.0, self.left - (time.monotonic() - began))
+            self.seconds_left = max(0.0, self.seconds_left - (time.monotonic() - began))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Hop:
-    answer: Answer
+    response: WebResponse
     location: str = ""
 
 
@@ -101,21 +108,21 @@ class _Hop:
 class Web:
     """Fetches pages. *allowed* are the addresses beside the public ones."""
 
-    allowed: Allowed = field(default_factory=Allowed)
+    allowed: AllowedHosts = field(default_factory=AllowedHosts)
     limits: WebLimits = field(default_factory=WebLimits)
     resolve: Resolve = resolve
     proxy_of: Callable[["httpx2.URL"], str | None] = environment_proxy
 
     async def get(
         self, url: "httpx2.URL", follow: Follow, headers: Mapping[str, str], seconds: float
-    ) -> Answer:
+    ) -> WebResponse:
         """The page at *url*, redirects followed. Raises ``ToolError``, and what *follow* does."""
-        clock = _Clock(seconds)
+        clock = _Deadline(seconds)
         try:
             for _ in range(self.limits.redirects + 1):
-                hop = await clock.spend(self._hop(_Request(url, headers), clock))
+                hop = await clock.run(self._hop(_Request(url, headers), clock))
                 if not hop.location:
-                    return hop.answer
+                    return hop.response
                 following = parse_url(str(url.join(hop.location)))
                 if host_of(following) != host_of(url):
                     await follow(following)
@@ -123,31 +130,31 @@ class Web:
         except TimeoutError:
             raise ToolError(
                 f"{host_of(url)} did not answer completely within {seconds:g} seconds "
-                f"({clock.got:,} bytes came). Nothing was kept."
+                f"({clock.received:,} bytes came). Nothing was kept."
             ) from None
         raise ToolError(f"More than {self.limits.redirects} redirects, the last one to {url}.")
 
-    async def ask(
+    async def request(
         self, url: "httpx2.URL", headers: Mapping[str, str], body: bytes | None, seconds: float
-    ) -> Answer:
+    ) -> WebResponse:
         """One request without redirects, a POST if there is a *body*. Raises ``ToolError``."""
-        clock = _Clock(seconds)
+        clock = _Deadline(seconds)
         try:
-            hop = await clock.spend(self._hop(_Request(url, headers, body), clock))
+            hop = await clock.run(self._hop(_Request(url, headers, body), clock))
         except TimeoutError:
             raise ToolError(f"{host_of(url)} did not answer within {seconds:g} seconds.") from None
         if hop.location:
             raise ToolError(f"{host_of(url)} redirects elsewhere, which is not followed here.")
-        return hop.answer
+        return hop.response
 
-    async def _hop(self, request: "_Request", clock: _Clock) -> _Hop:
+    async def _hop(self, request: "_Request", clock: _Deadline) -> _Hop:
         url = request.url
         proxy = self.proxy_of(url)
         addresses = await self._addresses(url, proxied=proxy is not None)
         refused: Exception | None = None
         for address in addresses if proxy is None else (None,):
             try:
-                return await self._ask(request, address, proxy, clock)
+                return await self._request(request, address, proxy, clock)
             except ConnectionError as error:
                 refused = error
         raise ToolError(f"{host_of(url)} cannot be reached: {refused}.")
@@ -163,7 +170,7 @@ class Web:
             reason = getattr(error, "strerror", None) or str(error)
             raise ToolError(f"The host {host} cannot be found: {reason}.") from None
         for address in found:
-            self._judge(host, address)
+            self._check_address(host, address)
         if not found:
             raise ToolError(f"The host {host} has no address.")
         return found
@@ -172,12 +179,12 @@ class Web:
         """Refuse an address of digits without a look-up, before anybody is asked."""
         host = host_of(url)
         if host == "localhost":
-            self._judge(host, "127.0.0.1")
+            self._check_address(host, "127.0.0.1")
         with contextlib.suppress(ValueError):
-            self._judge(host, str(parse(host)))
+            self._check_address(host, str(parse_address(host)))
 
-    def _judge(self, host: str, address: str) -> None:
-        if self.allowed.permits(host, parse(address)):
+    def _check_address(self, host: str, address: str) -> None:
+        if self.allowed.permits(host, parse_address(address)):
             return
         spelled = "" if address == host else f" ({address})"
         raise ToolError(
@@ -186,8 +193,8 @@ class Web:
             "can ask for a command such as curl."
         )
 
-    async def _ask(
-        self, request: "_Request", address: str | None, proxy: str | None, clock: _Clock
+    async def _request(
+        self, request: "_Request", address: str | None, proxy: str | None, clock: _Deadline
     ) -> _Hop:
         """One request to *address* (None: by the proxy). ``ConnectionError``: try another."""
         import httpx2  # kept off the start-up path
@@ -216,15 +223,17 @@ class Web:
             ):
                 given = {name.lower(): value for name, value in response.headers.items()}
                 if response.status_code in _REDIRECTS and given.get("location"):
-                    empty = Answer(url=str(url), status=response.status_code, headers={}, body=b"")
+                    empty = WebResponse(
+                        url=str(url), status=response.status_code, headers={}, body=b""
+                    )
                     return _Hop(empty, given["location"])
-                body = await self._body(response, given, clock)
+                body = await self._read_body(response, given, clock)
         except httpx2.ConnectError as error:
-            raise ConnectionError(_reason(error)) from None
+            raise ConnectionError(_error_text(error)) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise ToolError(f"{host_of(url)} could not be read: {_reason(error)}.") from None
+            raise ToolError(f"{host_of(url)} could not be read: {_error_text(error)}.") from None
         return _Hop(
-            Answer(
+            WebResponse(
                 url=str(url),
                 status=response.status_code,
                 headers=given,
@@ -233,17 +242,17 @@ class Web:
             )
         )
 
-    async def _body(
-        self, response: "httpx2.Response", headers: Mapping[str, str], clock: _Clock
+    async def _read_body(
+        self, response: "httpx2.Response", headers: Mapping[str, str], clock: _Deadline
     ) -> bytes:
         size = headers.get("content-length", "")
         if size.isdecimal() and int(size) > self.limits.bytes:
             raise self._too_large()
         body = bytearray()
-        unpacked = _unpacked(response.aiter_raw(64 * 1024), headers, self.limits.bytes)
+        unpacked = _decompressed(response.aiter_raw(64 * 1024), headers, self.limits.bytes)
         async for piece in unpacked:
             body += piece
-            clock.got = len(body)
+            clock.received = len(body)
             if len(body) > self.limits.bytes:
                 raise self._too_large()
         return bytes(body)
@@ -255,7 +264,7 @@ class Web:
         )
 
 
-async def _unpacked(
+async def _decompressed(
     pieces: AsyncIterator[bytes], headers: Mapping[str, str], most: int
 ) -> AsyncIterator[bytes]:
     """The body without its compression; never more than some *most* bytes of a piece at once."""
@@ -277,7 +286,7 @@ async def _unpacked(
         raise ToolError(f"The answer could not be unpacked: {error}.") from None
 
 
-def _reason(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = str(error).strip().rstrip(".")
     if "CERTIFICATE_VERIFY_FAILED" in text.upper().replace(" ", "_"):
         return "its certificate is not trusted"

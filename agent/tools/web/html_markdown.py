@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
-MOST_PREFIXES = 12
+MAX_PREFIXES = 12
 """Lists and quotes within each other that are still indented."""
 
-LONGEST_LINK = 500
+MAX_LINK = 500
 
 _DROPPED = frozenset({
     "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas",
@@ -56,7 +56,7 @@ class _Lines:
         self._lists: list[_List] = []
 
     def emit(self, text: str) -> None:
-        prefixes = self._prefixes[:MOST_PREFIXES]
+        prefixes = self._prefixes[:MAX_PREFIXES]
         if self._marker and prefixes:
             prefixes[-1] = self._marker
             self._marker = ""
@@ -66,7 +66,7 @@ class _Lines:
         """One empty line, unless there is one or a list's item has just begun."""
         if not self._lines or self._marker:
             return
-        blank = "".join(self._prefixes[:MOST_PREFIXES]).rstrip()
+        blank = "".join(self._prefixes[:MAX_PREFIXES]).rstrip()
         if self._lines[-1].strip("> "):
             self._lines.append(blank)
         else:
@@ -369,7 +369,7 @@ def _address(base: str, href: str) -> str:
         scheme = urlsplit(where).scheme
     except ValueError:
         return ""
-    if scheme not in {"http", "https"} or len(where) > LONGEST_LINK or href.startswith("#"):
+    if scheme not in {"http", "https"} or len(where) > MAX_LINK or href.startswith("#"):
         return ""
     return re.sub(r"[\s<>()]", lambda match: f"%{ord(match[0]):02X}", where)
 

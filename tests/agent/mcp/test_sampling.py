@@ -199,4 +199,4 @@ async def test_x4_a_hint_counts_where_it_is_plain(
             runtime.catalog, runtime.clients, runtime.sessions.repository.update
         )
         completer = completions.of("ses_1", "openai/gpt-5.4", lambda *_: None)
-        assert completer.hinted(hints).model == name
+        assert completer.with_model_hints(hints).model == name

@@ -16,7 +16,7 @@ from agent.tools.bash import BashArgs, BashSettings, BashTool
 from agent.tools.core.arguments import validate
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
-from agent.tools.shell.results import exit_one_answers
+from agent.tools.shell.results import is_exit_one_normal
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.conftest import MakeContext
 
@@ -115,7 +115,7 @@ async def test_no_output(tool: BashTool, make_context: MakeContext) -> None:
 )
 def test_exit_one_that_is_an_answer(command: str, answers: bool) -> None:
     """L8."""
-    assert exit_one_answers(command) is answers
+    assert is_exit_one_normal(command) is answers
 
 
 async def test_exit_one_of_grep_cancels_no_sibling(
@@ -308,7 +308,7 @@ async def test_a_strict_environment_is_a_short_list(
 ) -> None:
     """Security 9.6: a few names, none that sounds like a secret, and those the user adds."""
     settings = BashSettings(
-        secret_names=frozenset({"MODEL_KEY"}), strict=True, kept=kept, env=STRICT
+        secret_names=frozenset({"MODEL_KEY"}), strict_env=True, kept_env=kept, env=STRICT
     )
     done = await call(make_tool(tmp_path, settings), make_context(), "env")
     names = {line.partition("=")[0] for line in done.output.splitlines()}

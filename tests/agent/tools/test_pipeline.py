@@ -45,7 +45,7 @@ class NoStoredRules:
 
 
 @dataclass
-class Seen:
+class RecordingObserver:
     """An observer that answers each question with the next of *replies*."""
 
     service: PermissionService
@@ -53,21 +53,21 @@ class Seen:
     events: list[object] = field(default_factory=list[object])
     consents: list[Decision] = field(default_factory=list[Decision])
 
-    async def running(
+    async def on_running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
     ) -> None:
         self.events.append(("running", arguments, label.object, blocks))
 
-    def waiting(self, request_id: str | None) -> None:
+    def on_request(self, request_id: str | None) -> None:
         self.events.append("waiting" if request_id else "answered")
         if request_id is not None and self.replies:
             reply = self.replies.pop(0)
             asyncio.get_running_loop().call_soon(self.service.reply, request_id, reply)
 
-    def placed(self, terminal: str) -> None:
+    def on_terminal(self, terminal: str) -> None:
         _ = terminal
 
-    def answered(self, consent: Decision) -> None:
+    def on_decision(self, consent: Decision) -> None:
         self.consents.append(consent)
 
 
@@ -76,7 +76,7 @@ class Harness:
     pipeline: Pipeline
     service: PermissionService
     context: ToolContext
-    seen: Seen
+    seen: RecordingObserver
 
     async def call(self, name: str, arguments: str = "") -> CallOutcome:
         resolved = self.pipeline.resolve(name, arguments)
@@ -98,7 +98,7 @@ def build(tmp_path: Path, make_context: MakeContext) -> Build:
         )
         truncator = Truncator(Limits(), SpillStore(tmp_path / "data" / "spill"))
         pipeline = Pipeline(Registry(tools), service, truncator)
-        return Harness(pipeline, service, make_context(), Seen(service, list(replies)))
+        return Harness(pipeline, service, make_context(), RecordingObserver(service, list(replies)))
 
     return make
 
@@ -320,7 +320,7 @@ async def test_a_failed_result_cancels_its_siblings(build: Build) -> None:
         return Result("no", failed=True, exit_code=2)
 
     done = completed(await build(ProbeTool(fail)).call("probe"))
-    assert done.failed_sibling
+    assert done.cancels_siblings
     assert done.exit_code == 2
 
 

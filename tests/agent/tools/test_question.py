@@ -55,7 +55,7 @@ class Answers:
 
 async def test_questions_are_asked_one_by_one_and_told(make_context: MakeContext) -> None:
     waited: list[str | None] = []
-    ctx = replace(make_context(), waiting=waited.append)
+    ctx = replace(make_context(), on_request=waited.append)
     answers = Answers(QuestionReply(("right",)), QuestionReply(text="Shop [/x]"))
     result = await answers.ask(ctx, WAY, NAME)
     assert result.output == (

@@ -8,7 +8,7 @@ import pytest
 from agent.files import decode
 from agent.records.blocks import CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
-from agent.tools.files.pages import COUNTED
+from agent.tools.files.pages import MAX_COUNTED
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
@@ -94,7 +94,7 @@ async def test_a_huge_sparse_file_costs_a_page(make_context: MakeContext, tmp_pa
 
 async def test_a_big_file_is_still_known_as_read(make_context: MakeContext, tmp_path: Path) -> None:
     path = tmp_path / "big"
-    path.write_bytes(b"0123456789abcde\n" * (COUNTED // 16 + 10))
+    path.write_bytes(b"0123456789abcde\n" * (MAX_COUNTED // 16 + 10))
     ctx = make_context()
     await run(ReadTool(), ctx, file_path="big", limit=1)
     stamp = ctx.files.seen(ctx.session_id, str(path))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from agent.bus import Bus
 from agent.store.store import Store
 from agent.tools.core.base import ToolArgs, ToolSpec
-from agent.tools.core.schema import fill, parameters
+from agent.tools.core.schema import fill_slots, parameters
 from agent.tools.registry import Registry, ToolDeps, build_tools
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.probe import ProbeTool
@@ -112,7 +112,7 @@ def test_two_tools_of_one_name_are_an_error() -> None:
 
 def test_a_variable_without_value_is_an_error() -> None:
     with pytest.raises(ValueError, match="unknown variables: shell"):
-        fill("Runs {{shell}} on {{platform}}.", {"platform": "linux"})
+        fill_slots("Runs {{shell}} on {{platform}}.", {"platform": "linux"})
 
 
 def test_a_variable_that_is_not_used_is_an_error() -> None:
@@ -124,7 +124,7 @@ def test_a_variable_that_is_not_used_is_an_error() -> None:
 
 def test_a_broken_slot_is_an_error() -> None:
     with pytest.raises(ValueError, match="could not be filled"):
-        fill("At most {{max lines}}.", {})
+        fill_slots("At most {{max lines}}.", {})
 
 
 class Inner(BaseModel):
@@ -188,14 +188,14 @@ async def test_it_grows_and_shrinks(tmp_path: Path) -> None:
     """What comes later stands behind the built-in tools, in a stable order."""
     registry = await built_in(tmp_path)
     before = registry.names
-    registry.put("a", (named("zebra"), named("ape")))
-    registry.put("b", (named("bee"),))
+    registry.replace_tools("a", (named("zebra"), named("ape")))
+    registry.replace_tools("b", (named("bee"),))
     assert registry.names == (*before, "ape", "bee", "zebra")
     assert [s.name for s in registry.schemas()] == list(registry.names)
     assert registry.find("Zebra") is registry.find("zebra")
     for name in ("todo_write", "Read", "bee"):
         with pytest.raises(ValueError, match=name):
-            registry.put("a", (named(name),))
+            registry.replace_tools("a", (named(name),))
     assert "zebra" in registry.names
-    registry.put("a", ())
+    registry.replace_tools("a", ())
     assert registry.names == (*before, "bee")

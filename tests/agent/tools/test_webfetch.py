@@ -14,9 +14,9 @@ import pytest
 from agent.records.blocks import ImageBlock, TextBlock, ToolLabel
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.requests import Need, PermissionReply
-from agent.tools.web.addresses import Allowed, parse_url
+from agent.tools.web.addresses import AllowedHosts, parse_url
 from agent.tools.web.client import Web, WebLimits
-from agent.tools.webfetch import WebfetchTool, carried, web_need
+from agent.tools.webfetch import WebfetchTool, exfiltration_risk, web_need
 from tests.agent.tools import pictures
 from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.run import plan, run
@@ -24,7 +24,7 @@ from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
 from tests.support.web_server import Asked, WebServer, page, redirect
 
-LOCAL = Allowed.of(("127.0.0.0/8",))
+LOCAL = AllowedHosts.from_settings(("127.0.0.0/8",))
 
 
 def tool(web: Web | None = None, **limits: object) -> WebfetchTool:
@@ -316,7 +316,7 @@ async def test_the_question_shows_all_of_the_address(make_context: MakeContext) 
 def test_addresses_that_may_lead_data_out(url: str, carries: bool) -> None:
     """9.3: a permitted host is no permission for what is sent."""
     need = web_need(parse_url(url))
-    assert bool(carried(parse_url(url))) is carries
+    assert bool(exfiltration_risk(parse_url(url))) is carries
     assert need.strict == ("unknown" if carries else "")
     assert (need.always is None) is carries
 

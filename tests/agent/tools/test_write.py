@@ -10,7 +10,7 @@ from agent.records.blocks import DiffBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.edit import EditTool
-from agent.tools.files.paths import explain, resolve_path
+from agent.tools.files.paths import os_error_message, resolve_path
 from agent.tools.read import ReadTool
 from agent.tools.write import WriteTool
 from tests.agent.tools.conftest import MakeContext
@@ -84,7 +84,7 @@ async def test_a_file_that_vanishes_meanwhile_is_not_made_again(
 async def test_a_disk_without_room_is_named(make_context: MakeContext, tmp_path: Path) -> None:
     """The sentence for a full disk; that the old file stays whole is a test of ``files``."""
     target = resolve_path("n.txt", make_context())
-    said = str(explain(OSError(errno.ENOSPC, "No space left"), target.shown, "written"))
+    said = str(os_error_message(OSError(errno.ENOSPC, "No space left"), target.shown, "written"))
     assert said == "n.txt cannot be written: the disk is full. The file was left as it was."
 
 

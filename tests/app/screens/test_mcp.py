@@ -148,7 +148,7 @@ async def accept_what_it_says(start: Starter, says: Path) -> None:
         await running.pilot.press("ctrl+y")
         await running.until_shown("What shop says now holds.")
         await running.until(
-            lambda: running.runtime.registry.words == {"shop": "Glue before you saw."}
+            lambda: running.runtime.registry.server_instructions == {"shop": "Glue before you saw."}
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 from agent.records.messages import TextPart
 from agent.session.api import Mention
 from agent.session.prompt.mentions import mentions_in
-from agent.tools.search.file_index import CHUNK, FileIndex, best, listed
+from agent.tools.search.file_index import CHUNK, FileIndex, best_matches, make_chunks
 from agent.tools.search.searcher import Searcher
 from app.text.mentions import mention_of
 from tests.app.conftest import Starter
@@ -51,24 +51,24 @@ def test_u8_a_path_with_blanks_is_quoted() -> None:
 
 def test_u8_the_best_match_comes_first() -> None:
     paths = ("src/", "src/app.py", "docs/map.md", "tests/test_app.py", "src/deep/zebra.py")
-    chunks = listed(paths)
-    assert best("app", chunks, 10) == ("src/app.py", "tests/test_app.py")
-    assert best("MAP", chunks, 10) == ("docs/map.md",)
-    assert best("sdz", chunks, 10) == ("src/deep/zebra.py",)
-    assert best("", chunks, 2) == paths[:2]
-    assert best("nothing like it", chunks, 10) == ()
+    chunks = make_chunks(paths)
+    assert best_matches("app", chunks, 10) == ("src/app.py", "tests/test_app.py")
+    assert best_matches("MAP", chunks, 10) == ("docs/map.md",)
+    assert best_matches("sdz", chunks, 10) == ("src/deep/zebra.py",)
+    assert best_matches("", chunks, 2) == paths[:2]
+    assert best_matches("nothing like it", chunks, 10) == ()
 
 
 def test_u8_what_is_found_does_not_hang_on_where_the_chunks_end() -> None:
     paths = [f"folder/file_{number}.py" for number in range(3 * CHUNK + 1)]
     last = f"file_{3 * CHUNK}.py"
-    assert best(last, listed(paths), 10) == (f"folder/{last}",)
-    assert best("fd6000p", listed(paths), 10) == (f"folder/{last}",)
+    assert best_matches(last, make_chunks(paths), 10) == (f"folder/{last}",)
+    assert best_matches("fd6000p", make_chunks(paths), 10) == (f"folder/{last}",)
 
 
 def test_u8_a_name_of_two_lines_is_left_out_and_moves_no_other() -> None:
-    assert best("b[1]", listed(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
-    assert best("b]p", listed(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
+    assert best_matches("b[1]", make_chunks(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
+    assert best_matches("b]p", make_chunks(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
 
 
 async def test_u8_a_query_is_dropped_when_another_letter_is_typed(tmp_path: Path) -> None:

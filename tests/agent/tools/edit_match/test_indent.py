@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.tools.edit_match.apply import find_places
-from agent.tools.edit_match.indent import Pair, Style, find_map, guess_style, name
+from agent.tools.edit_match.apply import find_offsets
+from agent.tools.edit_match.indent import Pair, Style, describe_indent, detect_style, find_map
 from tests.agent.tools.edit_match.test_tiers import after
 
 SPACES, TABS, UNKNOWN = Style(tabs=False, unit=4), Style(tabs=True, unit=0), Style(False, 0)
@@ -34,7 +34,7 @@ def sp(count: int) -> str:
     ],
 )
 def test_the_style_of_lines_is_that_of_their_steps(lines: list[str], style: Style) -> None:
-    assert guess_style(lines) == style
+    assert detect_style(lines) == style
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_style_of_lines_is_that_of_their_steps(lines: list[str], style: Styl
     ],
 )
 def test_indentation_in_words(lead: str, words: str) -> None:
-    assert name(lead) == words
+    assert describe_indent(lead) == words
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_map_explains_all_pairs(
     found = find_map(pairs, needed, style)
     assert found is not None
     assert [found.apply(lead) for lead in needed] == answers
-    assert found.words == words
+    assert found.description == words
     assert all(found.apply(old) == line for old, line in pairs)
 
 
@@ -119,7 +119,7 @@ def test_one_slip_among_many_lines_is_passed_over() -> None:
     same = [(sp(4), sp(4)), (sp(8), sp(8))]
     kept = find_map([*same, (sp(2), sp(3))], [sp(12)], SPACES)
     assert kept is not None
-    assert kept.words == ""
+    assert kept.description == ""
     assert find_map([same[0], (sp(2), sp(3))], [sp(12)], SPACES) is None
 
 
@@ -148,9 +148,9 @@ def test_without_a_rule_each_indentation_is_looked_up() -> None:
 
 
 def test_places_lie_beside_each_other_or_overlap() -> None:
-    assert find_places("aaaa", "aa", overlapping=False) == [0, 2]
-    assert find_places("aaaa", "aa", overlapping=True) == [0, 1, 2]
-    assert find_places("b", "aa", overlapping=True) == []
+    assert find_offsets("aaaa", "aa", overlapping=False) == [0, 2]
+    assert find_offsets("aaaa", "aa", overlapping=True) == [0, 1, 2]
+    assert find_offsets("b", "aa", overlapping=True) == []
 
 
 @pytest.mark.parametrize(

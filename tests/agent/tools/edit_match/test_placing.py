@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.tools.edit_match import EditRefused, Placing, place_lines
+from agent.tools.edit_match import ChunkEdit, EditRefused, apply_chunk
 
 TEXT = """\
 class A:
@@ -44,29 +44,29 @@ def lines_changed(text: str, after: str) -> list[int]:
     ],
 )
 def test_anchors_and_order_tell_places_apart(anchors: list[str], below: int, line: int) -> None:
-    placed = place_lines(TEXT, Placing(OLD, NEW, anchors), below)
+    placed = apply_chunk(TEXT, ChunkEdit(OLD, NEW, anchors), below)
     assert lines_changed(TEXT, placed.edit.text) == [line]
-    assert placed.below == line
+    assert placed.next_line == line
 
 
 @pytest.mark.parametrize("anchors", [[], ["def two(self):"]])
 def test_places_that_nothing_tells_apart_are_refused(anchors: list[str]) -> None:
     with pytest.raises(EditRefused) as raised:
-        place_lines(TEXT, Placing(OLD, NEW, anchors))
+        apply_chunk(TEXT, ChunkEdit(OLD, NEW, anchors))
     assert "fits in 3 places (lines 3, 7, 13)" in raised.value.reason
 
 
 def test_the_end_of_the_file_tells_places_apart() -> None:
     old = ["        x = 10", "        return x"]
-    placed = place_lines(TEXT, Placing(old, NEW, at_end=True))
+    placed = apply_chunk(TEXT, ChunkEdit(old, NEW, at_end=True))
     assert placed.edit.text == TEXT[: TEXT.rindex("        x = 10")] + "        x = 20\n"
 
 
 def test_an_anchor_that_is_not_there_matters_only_in_doubt() -> None:
-    placed = place_lines(TEXT, Placing(["class B:"], ["class C:"], ["no such line"]))
+    placed = apply_chunk(TEXT, ChunkEdit(["class B:"], ["class C:"], ["no such line"]))
     assert "class C:" in placed.edit.text
     with pytest.raises(EditRefused) as raised:
-        place_lines(TEXT, Placing(OLD, NEW, ["no such line"]))
+        apply_chunk(TEXT, ChunkEdit(OLD, NEW, ["no such line"]))
     assert "'no such line' after @@ is not in the file" in raised.value.reason
 
 
@@ -75,37 +75,37 @@ def test_an_anchor_that_is_not_there_matters_only_in_doubt() -> None:
     [("a\n", "a\nb\nc\n"), ("a", "a\nb\nc"), ("", "b\nc\n"), ("a\r\n", "a\r\nb\r\nc\r\n")],
 )
 def test_lines_without_any_around_them_come_at_the_end(text: str, after: str) -> None:
-    placed = place_lines(text, Placing([], ["b", "c"]))
+    placed = apply_chunk(text, ChunkEdit([], ["b", "c"]))
     assert placed.edit.text == after
-    assert placed.below == len(after.splitlines())
+    assert placed.next_line == len(after.splitlines())
 
 
 def test_lines_below_a_function_need_lines_around_them() -> None:
     with pytest.raises(EditRefused) as raised:
-        place_lines(TEXT, Placing([], ["x"], ["class A:"]))
+        apply_chunk(TEXT, ChunkEdit([], ["x"], ["class A:"]))
     assert "shows none around them" in raised.value.reason
 
 
 def test_lines_are_whole_lines() -> None:
     with pytest.raises(EditRefused):
-        place_lines("barfoo = 1\n", Placing(["foo = 1"], ["foo = 2"]))
+        apply_chunk("barfoo = 1\n", ChunkEdit(["foo = 1"], ["foo = 2"]))
 
 
 def test_white_space_is_mended_and_said() -> None:
-    placed = place_lines(
-        "\tif x {\n\t\ty()\n\t}\n", Placing(["if x {", "    y()"], ["if x {", "    z()"])
+    placed = apply_chunk(
+        "\tif x {\n\t\ty()\n\t}\n", ChunkEdit(["if x {", "    y()"], ["if x {", "    z()"])
     )
     assert placed.edit.text == "\tif x {\n\t\tz()\n\t}\n"
     assert "matched without regard to white space" in placed.edit.notes
-    exact = place_lines(TEXT, Placing(["class B:"], ["class C:"]))
+    exact = apply_chunk(TEXT, ChunkEdit(["class B:"], ["class C:"]))
     assert exact.edit.notes == ()
 
 
-def chunks_between(before: list[str], after: list[str]) -> list[Placing]:
+def chunks_between(before: list[str], after: list[str]) -> list[ChunkEdit]:
     """The change as chunks with up to three lines around each."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     return [
-        Placing(before[group[0][1] : group[-1][2]], after[group[0][3] : group[-1][4]])
+        ChunkEdit(before[group[0][1] : group[-1][2]], after[group[0][3] : group[-1][4]])
         for group in matcher.get_grouped_opcodes(3)
     ]
 
@@ -126,10 +126,10 @@ def test_a_change_cut_into_chunks_comes_out_whole_or_not_at_all(
     below = 0
     for chunk in chunks_between(before, after):
         try:
-            placed = place_lines(text, chunk, below)
+            placed = apply_chunk(text, chunk, below)
         except EditRefused:
             return
-        text, below = placed.edit.text, placed.below
+        text, below = placed.edit.text, placed.next_line
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     assert [line for line in lines if line.strip()] == [line for line in after if line.strip()]
     assert text.count("\n") == text.count(ending)

@@ -9,8 +9,8 @@ from agent.permission.protected import is_guarded, is_secret
 from agent.records.errors import ToolError
 from agent.tools.files.paths import (
     edit_needs,
-    explain,
-    missing,
+    missing_file_error,
+    os_error_message,
     outside_need,
     printable,
     read_needs,
@@ -178,9 +178,11 @@ def test_needs_of_editing(make_context: MakeContext, tmp_path: Path) -> None:
 
 
 def test_errors_of_the_system_are_sentences() -> None:
-    error = explain(OSError(errno.ENOSPC, "x"), "a.txt", "written")
+    error = os_error_message(OSError(errno.ENOSPC, "x"), "a.txt", "written")
     assert str(error) == ("a.txt cannot be written: the disk is full. The file was left as it was.")
-    assert "permission is denied" in str(explain(PermissionError(errno.EACCES, "x"), "a", "read"))
+    assert "permission is denied" in str(
+        os_error_message(PermissionError(errno.EACCES, "x"), "a", "read")
+    )
 
 
 def test_near_names_are_suggested_inside_the_project_only(
@@ -191,10 +193,10 @@ def test_near_names_are_suggested_inside_the_project_only(
     (project / "settings.py").touch()
     (tmp_path / "passwords.txt").touch()
     ctx = make_context(project)
-    assert "settings.py" in str(missing(resolve_path("setings.py", ctx)))
-    assert "passwords" not in str(missing(resolve_path("../password.txt", ctx))).removeprefix(
-        str(tmp_path / "password.txt")
-    )
+    assert "settings.py" in str(missing_file_error(resolve_path("setings.py", ctx)))
+    assert "passwords" not in str(
+        missing_file_error(resolve_path("../password.txt", ctx))
+    ).removeprefix(str(tmp_path / "password.txt"))
 
 
 def test_names_that_are_not_utf8_become_printable() -> None:

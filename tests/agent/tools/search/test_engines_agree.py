@@ -11,7 +11,7 @@ from agent.records.errors import ToolError
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.search.searcher import Searcher, find_rg
-from agent.tools.search.tree import Ignore, Rules
+from agent.tools.search.tree import IgnoreRules, Rules
 from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.run import run
 from tests.support.random_tree import make_tree
@@ -103,8 +103,8 @@ def test_ignore_files_count_before_gitignore_wherever_they_are(tmp_path: Path) -
     (tmp_path / "src").mkdir()
     (tmp_path / ".ignore").write_text("*.txt\n")
     (tmp_path / "src" / ".gitignore").write_text("!a.txt\n")
-    ignore = Ignore(str(tmp_path))
-    assert ignore.entry(f"{tmp_path}/src/a.txt", is_folder=False)
+    ignore = IgnoreRules(str(tmp_path))
+    assert ignore.ignores_entry(f"{tmp_path}/src/a.txt", is_folder=False)
 
 
 @pytest.mark.parametrize("rg", [RG, None])

@@ -9,10 +9,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.records.errors import ToolError
-from agent.tools.search.globs import check_glob, literal_part, literal_prefix, matcher, names_hidden
+from agent.tools.search.globs import (
+    check_glob,
+    literal_part,
+    literal_prefix,
+    matcher,
+    matches_hidden,
+)
 from agent.tools.search.searcher import Searcher, find_rg
-from agent.tools.search.tree import Ignore, find_links, is_ignored
-from agent.tools.search.worker import Order, beyond
+from agent.tools.search.tree import IgnoreRules, find_links, is_ignored
+from agent.tools.search.worker import SearchRequest, unsupported_syntax
 
 RG = find_rg()
 needs_rg = pytest.mark.skipif(RG is None, reason="no ripgrep on this machine")
@@ -61,7 +67,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-async def _answers(searcher: Searcher, order: Order) -> list[bytes]:
+async def _answers(searcher: Searcher, order: SearchRequest) -> list[bytes]:
     found: list[bytes] = []
     outcome = await searcher.run(order, found.extend)
     assert not outcome.timed_out
@@ -69,9 +75,9 @@ async def _answers(searcher: Searcher, order: Order) -> list[bytes]:
     return sorted(record.split(b" [... ")[0][:8_000] for record in found)
 
 
-def _order(root: Path, **changes: object) -> Order:
+def _order(root: Path, **changes: object) -> SearchRequest:
     values: dict[str, object] = {"hidden": False, "ignored": False, **changes}
-    return Order(root=str(root), folder=str(root), **values)  # type: ignore[arg-type]
+    return SearchRequest(root=str(root), folder=str(root), **values)  # type: ignore[arg-type]
 
 
 @needs_rg
@@ -111,11 +117,11 @@ async def test_matches_agree(tree: Path, pattern: str) -> None:
 async def test_include_agrees(tree: Path, include: str) -> None:
     """Apart from ignored files that an include glob names: the grep tool drops those."""
     order = _order(tree, hidden=True, pattern="needle", include=include)
-    ignore = Ignore(str(tree))
+    ignore = IgnoreRules(str(tree))
 
     async def kept(searcher: Searcher) -> list[bytes]:
         records = await _answers(searcher, order)
-        return [r for r in records if not ignore.below(os.fsdecode(r.partition(b"\0")[0]))]
+        return [r for r in records if not ignore.ignores(os.fsdecode(r.partition(b"\0")[0]))]
 
     with_rg = await kept(Searcher(RG))
     assert with_rg == await kept(Searcher(None))
@@ -142,14 +148,14 @@ async def test_a_broken_regex_is_an_instruction(
 
 @pytest.mark.parametrize("pattern", ["(?=x)", r"(a)\1", r"\p{L}", "[[:alpha:]]", r"a\nb", "a\nb"])
 async def test_the_fallback_says_what_needs_ripgrep(tmp_path: Path, pattern: str) -> None:
-    assert beyond(pattern)
+    assert unsupported_syntax(pattern)
     with pytest.raises(ToolError, match="install rg"):
         await Searcher(None).run(_order(tmp_path, pattern=pattern), lambda _: None)
 
 
 @pytest.mark.parametrize("pattern", [r"a\\1", "(?i)x", r"\bfoo\b", "(?:a|b)+", r"\d{2}"])
 def test_common_patterns_are_not_refused(pattern: str) -> None:
-    assert beyond(pattern) == ""
+    assert unsupported_syntax(pattern) == ""
 
 
 async def test_a_runaway_pattern_ends_at_the_time_limit(tmp_path: Path) -> None:
@@ -176,9 +182,9 @@ def test_parts_of_globs() -> None:
     assert literal_prefix("/etc/*.conf") == ("/etc", "*.conf")
     assert literal_prefix("/*") == ("/", "*")
     assert literal_prefix("a/b.txt") == ("a", "b.txt")
-    assert names_hidden(".github/*.yml")
-    assert names_hidden("**/.env*")
-    assert not names_hidden("../src/*.py")
+    assert matches_hidden(".github/*.yml")
+    assert matches_hidden("**/.env*")
+    assert not matches_hidden("../src/*.py")
 
 
 @pytest.mark.parametrize(

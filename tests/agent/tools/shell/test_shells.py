@@ -33,7 +33,7 @@ class Desk:
     def __init__(self, tmp_path: Path, ctx: ToolContext) -> None:
         self.bus = Bus()
         self.events = self.bus.subscribe()
-        self.shells = Shells(self.bus, most=MOST)
+        self.shells = Shells(self.bus, max_running=MOST)
         truncator = Truncator(Limits(), SpillStore(tmp_path / "spill"))
         self.bash = BashTool(BashSettings(), truncator, self.shells)
         self.ctx = ctx
@@ -160,7 +160,7 @@ async def test_an_unfinished_line_is_shown_and_comes_again_whole(desk: Desk) -> 
 
 async def test_a_process_that_the_shell_leaves_is_still_read(desk: Desk) -> None:
     shell_id, _ = await desk.start(f"({wait_for('go')}; echo late) & exit 0")
-    assert await desk.shells.exited(shell_id, GUARD)
+    assert await desk.shells.wait_for_exit(shell_id, GUARD)
     assert "Something that it started still runs" in await desk.read(shell_id, 0)
     desk.go("go")
     await desk.until(shell_id, "late")

@@ -4,11 +4,11 @@ import pytest
 
 from agent.records.errors import ToolError
 from agent.tools.web.addresses import (
-    Allowed,
+    AllowedHosts,
     environment_proxy,
     host_of,
     is_public,
-    parse,
+    parse_address,
     parse_url,
 )
 
@@ -24,7 +24,7 @@ from agent.tools.web.addresses import (
     ],
 )  # fmt: skip
 def test_inner_addresses_in_every_form(address: str) -> None:
-    assert not is_public(parse(address))
+    assert not is_public(parse_address(address))
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_inner_addresses_in_every_form(address: str) -> None:
     ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"],
 )
 def test_public_addresses(address: str) -> None:
-    assert is_public(parse(address))
+    assert is_public(parse_address(address))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_public_addresses(address: str) -> None:
     ],
 )
 def test_what_the_user_opens(entry: str, host: str, address: str, open_to_it: bool) -> None:
-    assert Allowed.of((entry,)).permits(host, parse(address)) is open_to_it
+    assert AllowedHosts.from_settings((entry,)).permits(host, parse_address(address)) is open_to_it
 
 
 @pytest.mark.parametrize(
