@@ -1,4 +1,4 @@
-"""What an action may use."""
+"""The context of an action: everything that it can use."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -18,28 +18,34 @@ BUSY = "The agent works. Try again when it is done."
 
 @dataclass(frozen=True, slots=True)
 class ActionContext:
-    """*live* is the open session (with the runtime); the widgets are those of the session
-    screen; *keys_of* gives an action's keys, as people say them, by its id; *reopen* opens the
-    folder anew with the settings that hold now; *env* is the environment the program was started
-    in; *send* sends a prompt, which comes back into the editor if it is refused; *refresh* brings
-    the lines around the prompt up to date; *modes* knows what the plan mode goes back to;
-    *paging* reads older messages. An action runs in a task of its own, so it may wait for
-    dialogs."""
+    """The session, the widgets and the services of an action.
+
+    An action runs in a task of its own, so it can wait for dialogs.
+    """
 
     app: App[int]
     live: LiveSession
+    """The open session, with the runtime."""
     paging: HistoryPager
+    """Reads earlier messages."""
     tasks: Tasks
     transcript: Transcript
+    """The widget of the session screen, as is ``prompt``."""
     prompt: Prompt
     keys_of: Callable[[str], tuple[str, ...]]
+    """Returns the keys of an action by its id, as they are shown."""
     reopen: Callable[[], Awaitable[None]]
+    """Opens the folder again with its present settings."""
     env: Mapping[str, str]
+    """The environment that the program was started in."""
     send: Callable[[str, Delivery], Awaitable[None]]
+    """Sends a prompt, which returns to the editor if it is refused."""
     refresh: Callable[[], None]
+    """Updates the lines around the prompt."""
     modes: PermissionModeCycle
+    """Cycles the permission modes."""
 
     def notify(self, sentence: str, *, warning: bool = False) -> None:
-        """A short message that goes away by itself. Read literally, not as markup."""
+        """Show a short notice that disappears by itself. It is not parsed as markup."""
         severity = "warning" if warning else "information"
         self.app.notify(sentence, severity=severity, markup=False)

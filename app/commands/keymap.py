@@ -1,7 +1,7 @@
-"""Keys (spec 8, U15): from the registry's defaults and the user's config to bindings.
+"""The keymap: from the registry's default keys and the user's config to bindings.
 
 A key is written as Textual writes it (``ctrl+p``, ``f1``), with ``<leader>`` before one that
-follows the leader. Config gives keys by action id, several with commas, ``none`` for none.
+follows the leader. The config assigns keys by action id, several with commas, ``none`` for none.
 """
 
 import time
@@ -12,17 +12,17 @@ from app.commands.registry import Action
 
 LEADER = "ctrl+x"
 LEADER_SECONDS = 2.0
-"""How long the leader waits for its second key (as in the reference)."""
+"""How long the leader key waits for its second key, as in opencode."""
 
 MAX_UNKNOWN_SHOWN = 4
-"""Names of actions that there are none of which one sentence tells."""
+"""Unknown actions that one sentence names."""
 
 FIXED: Mapping[str, str] = {
     "ctrl+c": "cancel, close or clear",
     "escape": "close, or interrupt the turn",
     "enter": "send",
 }
-"""Keys that no action may take."""
+"""Keys that no action can use, and what they do."""
 
 ALIASES: Mapping[str, str] = {
     "app_exit": "app.exit",
@@ -63,37 +63,43 @@ ALIASES: Mapping[str, str] = {
     "session_child_cycle_reverse": "family.previous",
     "session_parent": "family.up",
 }
-"""Names that people have in their configs from the reference."""
+"""opencode's names of actions, which users have in their configs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keymap:
-    """*direct* and *after_leader* map a key to an action id; *conflicts* are sentences."""
+    """The keys in force."""
 
     leader: str = LEADER
     direct: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The action id of each key."""
     after_leader: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The action id of each key after the leader."""
     conflicts: tuple[str, ...] = ()
+    """Sentences about keys that could not be assigned."""
 
     def keys_of(self, action_id: str) -> tuple[str, ...]:
-        """The keys of an action as people say them: ``ctrl+x n``."""
-        direct = [key for key, held in self.direct.items() if held == action_id]
+        """Return the keys of an action as they are shown: ``ctrl+x n``."""
+        direct = [key for key, owner in self.direct.items() if owner == action_id]
         led = [
-            f"{self.leader} {key}" for key, held in self.after_leader.items() if held == action_id
+            f"{self.leader} {key}" for key, owner in self.after_leader.items() if owner == action_id
         ]
         return tuple(display_key(key) for key in (*led, *direct))
 
 
 def display_key(key: str) -> str:
-    """A key as people write it."""
+    """Return a key as it is shown."""
     return (
         key.replace("escape", "esc").replace("pageup", "page up").replace("pagedown", "page down")
     )
 
 
 def build(actions: Iterable[Action], overrides: Mapping[str, str] | None = None) -> Keymap:
-    """The keys in force. A key wanted twice stays with whoever config or the registry named
-    first, and is told in ``conflicts``; unknown names in *overrides* are told too."""
+    """Return the keys in force.
+
+    A key that two actions want goes to the one that the config names, else to the first in the
+    registry; ``conflicts`` reports it. Unknown names in *overrides* are reported too.
+    """
     wanted = {ALIASES.get(name, name): keys for name, keys in (overrides or {}).items()}
     leader = wanted.pop("leader", LEADER).strip() or LEADER
     direct: dict[str, str] = {}
@@ -101,28 +107,28 @@ def build(actions: Iterable[Action], overrides: Mapping[str, str] | None = None)
     conflicts: list[str] = []
     listed = list(actions)
     for known in sorted(listed, key=lambda one: one.id not in wanted):
-        keys = _listed(wanted.pop(known.id)) if known.id in wanted else known.keys
+        keys = _split(wanted.pop(known.id)) if known.id in wanted else known.keys
         for key in keys:
-            place, rest = (
+            keys_taken, rest = (
                 (led, key[len("<leader>") :]) if key.startswith("<leader>") else (direct, key)
             )
-            if place is direct and (rest in FIXED or rest == leader):
+            if keys_taken is direct and (rest in FIXED or rest == leader):
                 conflicts.append(
                     f"{display_key(rest)} can't be given to {known.title}: it has a fixed use."
                 )
-            elif rest in place:
-                other = next(one.title for one in listed if one.id == place[rest])
+            elif rest in keys_taken:
+                other = next(one.title for one in listed if one.id == keys_taken[rest])
                 conflicts.append(
                     f"{display_key(key)} is used for {other}, so not for {known.title}."
                 )
             else:
-                place[rest] = known.id
+                keys_taken[rest] = known.id
     conflicts += _unknown(list(wanted))
     return Keymap(leader, direct, led, tuple(conflicts))
 
 
 def _unknown(names: list[str]) -> list[str]:
-    """One sentence on all *names* that no action has."""
+    """Return one sentence on all *names* that are no action."""
     if not names:
         return []
     some, more = names[:MAX_UNKNOWN_SHOWN], len(names) - MAX_UNKNOWN_SHOWN
@@ -130,13 +136,13 @@ def _unknown(names: list[str]) -> list[str]:
     return [f"keybinds: there is no action {', '.join(some)}{rest}."]
 
 
-def _listed(keys: str) -> tuple[str, ...]:
+def _split(keys: str) -> tuple[str, ...]:
     found = [key.strip().lower() for key in keys.split(",")]
     return tuple(key for key in found if key and key not in {"none", "false"})
 
 
 class LeaderKey:
-    """Whether the leader was pressed and waits for its second key."""
+    """The state of the leader key: whether it was pressed and waits for its second key."""
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, seconds: float = LEADER_SECONDS
@@ -149,7 +155,7 @@ class LeaderKey:
         self._until = self._clock() + self._seconds
 
     def consume(self) -> bool:
-        """Whether the key that comes now belongs to the leader; it waits for one key only."""
+        """Return whether the next key follows the leader; the leader waits for one key only."""
         waits = self._clock() < self._until
         self._until = 0.0
         return waits

@@ -1,15 +1,15 @@
-"""The action registry (spec 8, U13): one decorated function is a slash command, a palette
-entry, a key and a row of the help.
+"""The registry of actions: one decorated function is a slash command, a palette entry, a key and a
+row of the help.
 
     @action("session.new", "New session", slash=("new", "clear"), keys=("<leader>n",))
-    async def new(context: Context, argument: str) -> None: ...
+    async def new(context: ActionContext, argument: str) -> None: ...
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:  # the first frame asks what a command is, and is without what commands use
+if TYPE_CHECKING:  # not loaded for the first frame
     from app.commands.context import ActionContext
     from app.session.live import LiveSession
     from app.widgets.input.prompt import Prompt
@@ -26,6 +26,7 @@ GROUPS: tuple[Group, ...] = (
     "Program",
     "Commands",
 )
+"""The headings of the help, in order."""
 
 
 ORDER: tuple[str, ...] = (
@@ -91,42 +92,45 @@ ORDER: tuple[str, ...] = (
     "app.status",
     "folder.trust",
 )
-"""The ids of all built-in actions in the order of the help and the palette, group by group."""
+"""The ids of all built-in actions, in the order of the help and the palette within their groups."""
 
 _POSITIONS = {action_id: position for position, action_id in enumerate(ORDER)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """*slash* is the command's name and then its aliases, *keys* the default keys (with
-    ``<leader>`` for the leader), *argument* what may follow the command, for the help.
-    *words* are texts that run it when they are the whole prompt. *prompts*: it sends a prompt,
-    whose argument may have several lines; one of the program's gives way to one of the user's
-    with its name. *note* says where one of the user's comes from. *when* says whether its keys
-    are its own just now: while it does not hold they are the editor's."""
+    """A command of the user interface."""
 
     id: str
     title: str
     run: Handler
     group: Group
     slash: tuple[str, ...] = ()
+    """The slash command's name, then its aliases."""
     keys: tuple[str, ...] = ()
+    """The default keys, with ``<leader>`` for the leader."""
     argument: str = ""
+    """The argument that the command takes, for the help."""
     bare_words: tuple[str, ...] = ()
+    """Texts that run the action when they are the whole prompt."""
     palette: bool = True
     sends_prompt: bool = False
+    """Whether it sends a prompt, whose argument can have several lines. A built-in action of that
+    kind gives way to a user's command of the same name."""
     note: str = ""
+    """Where a user's command comes from."""
     when: When | None = None
+    """Returns whether the keys belong to the action now: otherwise they are the editor's."""
 
     @property
     def requires_argument(self) -> bool:
-        """Whether it is of no use without an argument."""
+        """Whether it does nothing without an argument."""
         return self.argument.startswith("<")
 
     @property
     def takes_argument(self) -> bool:
-        """Whether it needs an argument, or is a prompt that takes one: chosen from a list, it is
-        to be written out first."""
+        """Whether it needs an argument, or sends a prompt that takes one: chosen from a list, it is
+        written into the prompt first."""
         return self.requires_argument or (self.sends_prompt and bool(self.argument))
 
 
@@ -147,7 +151,7 @@ def action(
     sends_prompt: bool = False,
     when: When | None = None,
 ) -> Callable[[Handler], Handler]:
-    """Register the decorated function. Two actions with one id or one name are a fault."""
+    """Register the decorated function. Raises ``ValueError`` for an id or a name that is taken."""
 
     def register(run: Handler) -> Handler:
         taken = {name for known in _actions.values() for name in known.slash}
@@ -172,24 +176,28 @@ def action(
 
 
 def provide(owner: str, given: Iterable[Action]) -> list[str]:
-    """Make *given* the actions of *owner*, such as the commands of the opened folder, in place of
-    those it had. One whose name an action of the program has is left out; the sentences on that.
+    """Make *given* the actions of *owner*, such as the slash commands of the opened folder, in
+    place of its earlier ones.
+
+    An action whose name a built-in one has is ignored. Returns a sentence on each of those.
     """
     _provided.pop(owner, None)
     kept: list[Action] = []
-    left: list[str] = []
+    ignored: list[str] = []
     for one in given:
         other = find_by_slash(one.slash[0])
         if other is None or other.sends_prompt:
             kept.append(one)
         else:
-            left.append(f"/{one.slash[0]} is taken ({other.title}), so {one.note} has no effect.")
+            ignored.append(
+                f"/{one.slash[0]} is taken ({other.title}), so {one.note} has no effect."
+            )
     _provided[owner] = tuple(kept)
-    return left
+    return ignored
 
 
 def actions() -> list[Action]:
-    """All actions, by group, and there as ``ORDER`` has them."""
+    """Return all actions, by group, in the order of ``ORDER``; others follow as registered."""
     return sorted(
         _all(), key=lambda known: (GROUPS.index(known.group), _POSITIONS.get(known.id, len(ORDER)))
     )
@@ -200,20 +208,20 @@ def find(action_id: str) -> Action | None:
 
 
 def find_by_slash(name: str) -> Action | None:
-    """The action behind ``/name`` or one of its aliases."""
+    """Return the action of ``/name`` or of one of its aliases."""
     lower = name.lower()
     found = (known for known in _all() if name in known.slash or lower in known.slash)
     return next(found, None)
 
 
 def slash_names() -> Iterator[str]:
-    """Every slash name, aliases too."""
+    """Return every slash name, aliases too."""
     for known in _all():
         yield from known.slash
 
 
 def _all() -> Iterator[Action]:
-    """The user's own, then those of the program whose names they do not have."""
+    """Return the users' own actions, then the built-in ones whose names are not taken."""
     own = [known for given in _provided.values() for known in given]
     yield from own
     taken = {name for known in own for name in known.slash}
@@ -221,22 +229,24 @@ def _all() -> Iterator[Action]:
 
 
 REMEMBER = "folder.remember"
-"""The action that a line with a ``#`` in front runs (U8)."""
+"""The action of a line that begins with ``#``."""
 
 SHELL = "prompt.shell"
-"""The action that a prompt with a ``!`` in front runs (U8)."""
+"""The action of a prompt that begins with ``!``."""
 
 EDIT_QUEUED = "prompt.take-back"
-"""The action of the up key on an empty prompt while messages wait (U10)."""
+"""The action of the up key in an empty prompt while messages are queued."""
 
 
 DETACH = "shells.detach"
-"""The action of the key that sends a running command to the background (U6)."""
+"""The action of the key that sends a running command to the background."""
 
 
 def _instruction(text: str) -> str:
-    """The line that *text* adds to the instructions, "" for any other text. A number behind
-    the ``#`` is an issue's, more of them begin a heading inside something pasted."""
+    """Return the line that *text* adds to the instructions, empty for any other text.
+
+    A number after the ``#`` is that of an issue; several ``#`` begin a heading in pasted text.
+    """
     line = text.strip()
     if not text.startswith("#") or "\n" in line or line[1:2].isdigit() or line[1:2] == "#":
         return ""
@@ -245,7 +255,7 @@ def _instruction(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """A prompt that is a command: the action, or None where there is none of that *name*."""
+    """A prompt that is a command, with its action, or None if there is no action of that *name*."""
 
     name: str
     argument: str
@@ -253,11 +263,11 @@ class SlashCommand:
 
 
 def parse_command(text: str) -> SlashCommand | None:
-    """Read a prompt as a command: ``/name argument``, ``# a line for the instructions``,
+    """Parse a prompt as a command: ``/name argument``, ``# a line for the instructions``,
     ``!command`` for the shell, or a bare word such as ``exit``.
 
-    None for a prompt that is for the model. A path such as ``/usr/bin is full`` is one: a
-    command's name holds no second slash.
+    Returns None for a prompt for the model. A path such as ``/usr/bin is full`` is one: a command's
+    name contains no second slash.
     """
     line = _instruction(text)
     if line:

@@ -1,7 +1,7 @@
-"""``--plain``: the same service, line by line, with typed answers (spec 8, U20).
+"""``--plain``: the same service, line by line, with typed answers.
 
-No screen is painted and no escape sequence is written: fit for screen readers, dumb
-terminals and pipes.
+No screen is painted and no escape sequence is written: fit for screen readers, dumb terminals and
+pipes.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ async def _run(launch: LaunchOptions, env: Mapping[str, str]) -> int:
     async def ask(question: "TrustQuestion") -> "TrustAnswer":
         return await ask_trust(question, printer, lines)
 
-    # A pipe is nobody: it never trusts by itself (spec 4, M9).
+    # Nobody answers through a pipe, so the folder is not trusted.
     runtime = await load_runtime(
         launch, env, ask if sys.stdin.isatty() else None, wait_for_subagents=True
     )
@@ -79,7 +79,7 @@ async def ask_trust(
     question: "TrustQuestion", printer: Printer, lines: StdinLines
 ) -> "TrustAnswer":
     """Show what the folder would run and read the answer; anything but yes or no is "later"."""
-    from app.screens.permission.trust import EXPLAINED, trust_text  # Textual: for this alone
+    from app.screens.permission.trust import EXPLAINED, trust_text  # loads Textual
 
     lines.begin_question()
     printer.line(f"Do you trust {question.folder}?\n\n{trust_text(question).plain}\n\n{EXPLAINED}")
@@ -95,7 +95,7 @@ async def ask_trust(
 
 
 class PlainConsole:
-    """A conversation over *lines* (None ends it)."""
+    """A conversation over *lines*."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class PlainConsole:
         self._session: Session | None = None
         self._subscription: Subscription | None = None
         self._stopping = asyncio.Event()
-        self._preparing = PromptPreparation()
+        self._preparation = PromptPreparation()
 
     async def run(self) -> None:
         self._runtime.mcp.start()
@@ -119,7 +119,7 @@ class PlainConsole:
             self._printer.line(notice)
         await self._open_first()
         self._printer.line(f"opencode-py in {self._launch.directory}. /help helps.")
-        await self._tell_standing()
+        await self._print_status()
         if self._launch.prompt:
             await self._turn(self._launch.prompt)
         while not self._stopping.is_set():
@@ -128,15 +128,15 @@ class PlainConsole:
             if text is None or text.strip() in {"/exit", "/quit", "/q", "exit", "quit", ":q"}:
                 break
             try:
-                await self._take(text.strip())
+                await self._run_line(text.strip())
             except OpencodePyError as error:
                 self._printer.line(error.message)
         if self._session is not None:
             self._printer.line(f"To go on: opencode-py --plain --session {self._session.id}")
 
     def interrupt(self) -> None:
-        """Ctrl+C: stop the turn that runs, or what is made ready for one; else leave."""
-        if self._preparing.stop():
+        """Handle Ctrl+C: stop the running turn or the preparation of a prompt, else exit."""
+        if self._preparation.stop():
             return
         session = self._session
         if session is not None and not isinstance(self._runtime.sessions.status(session.id), Idle):
@@ -146,7 +146,7 @@ class PlainConsole:
             self._lines.put(None)
 
     async def _read(self) -> str | None:
-        """The next prompt, with the lines that a backslash at the end joins."""
+        """Return the next prompt, joining lines that end with a backslash."""
         text = ""
         while True:
             line = await self._lines.next_prompt()
@@ -175,8 +175,8 @@ class PlainConsole:
         self._session = snapshot.session
         self._printer.line(f"Session {session.id}: {session.title or 'new'}")
 
-    async def _take(self, text: str) -> None:
-        """One line of the user's: a command or a prompt."""
+    async def _run_line(self, text: str) -> None:
+        """Run one line of the user's: a command or a prompt."""
         name, _, argument = text.partition(" ")
         argument = argument.strip()
         directory = self._runtime.sessions.repository
@@ -197,14 +197,14 @@ class PlainConsole:
             case "/model" | "/agent" if argument:
                 await self._choose(name, argument)
             case _ if await self._is_command(name):
-                await self._command(name[1:], argument)
+                await self._run_command(name[1:], argument)
             case _ if name.startswith("/") and name[1:].isalnum():
                 self._printer.line(f"There is no command {name} here. /help lists them.")
             case _:
                 await self._turn(text)
 
     async def _choose(self, what: str, name: str) -> None:
-        session = await self._ensure()
+        session = await self._ensure_session()
         directory = self._runtime.sessions.repository
         if what == "/model":
             full_name = self._runtime.catalog.model(name).full_name
@@ -213,7 +213,7 @@ class PlainConsole:
             agent = self._runtime.agents.get(name).name
             self._session = await directory.set_agent(session.id, agent)
 
-    async def _ensure(self) -> Session:
+    async def _ensure_session(self) -> Session:
         if self._session is None:
             session = await self._runtime.sessions.repository.create(
                 agent=self._launch.agent or self._runtime.config.config.default_agent,
@@ -228,23 +228,24 @@ class PlainConsole:
         known = await self._runtime.commands.all() if name.startswith("/") else ()
         return any(each.name == name[1:] for each in known)
 
-    async def _command(self, name: str, argument: str) -> None:
-        """Send what a command of the user's own says, once what it runs was asked about."""
-        session = await self._ensure()
+    async def _run_command(self, name: str, argument: str) -> None:
+        """Send the prompt of a user's slash command; the permissions that it needs are asked
+        first."""
+        session = await self._ensure_session()
 
-        def ours(event: Event) -> bool:
+        def is_own_request(event: Event) -> bool:
             return isinstance(event, PermissionAsked) and event.request.root_id == session.id
 
-        async def answer(asked: "Subscription") -> None:
-            async for event in asked:
+        async def answer(requests: "Subscription") -> None:
+            async for event in requests:
                 if isinstance(event, PermissionAsked):
-                    await self._ask(event.request)
+                    await self._ask_permission(event.request)
 
-        with self._runtime.bus.subscribe(ours) as asked:
-            answering = asyncio.create_task(answer(asked), name="answering")
+        with self._runtime.bus.subscribe(is_own_request) as requests:
+            answering = asyncio.create_task(answer(requests), name="answering")
             try:
                 base = PromptInput(text=f"/{name} {argument}".strip())
-                prompt = await self._preparing.run(
+                prompt = await self._preparation.run(
                     self._runtime.commands.prompt(name, argument, session, base)
                 )
             finally:
@@ -253,24 +254,25 @@ class PlainConsole:
 
     async def _turn(self, given: str | PromptInput) -> None:
         """Send a prompt and print what happens until the turn is over."""
-        session = await self._ensure()
+        session = await self._ensure_session()
         subscription = self._subscription
-        assert subscription is not None  # every session here was attached to
+        assert subscription is not None  # every session here is attached
         prompt = PromptInput(text=given) if isinstance(given, str) else given
         message_id = await self._runtime.sessions.prompt(session.id, prompt)
         self._printer.skip_message(message_id)
         async for event in subscription:
             self._printer.show(event)
             if isinstance(event, PermissionAsked):
-                await self._ask(event.request)
+                await self._ask_permission(event.request)
             elif isinstance(event, QuestionAsked):
-                await self._question(event.question)
+                await self._ask_question(event.question)
             elif isinstance(event, SessionIdle) and event.session_id == session.id:
-                await self._tell_standing()
+                await self._print_status()
                 return
 
-    async def _tell_standing(self) -> None:
-        """Who works next, what is asked about, and what the session has cost by now (U20)."""
+    async def _print_status(self) -> None:
+        """Print the agent and model of the next prompt, the permission mode, and the session's
+        cost."""
         runtime, held = self._runtime, self._session
         session = await runtime.sessions.repository.get(held.id) if held is not None else None
         model = (session.model if session is not None else None) or self._launch.model
@@ -281,17 +283,17 @@ class PlainConsole:
             f"mode {runtime.permissions.mode}, cost {money(session_cost(session))}."
         )
 
-    async def _ask(self, request: PermissionRequest) -> None:
-        """Ask until there is an answer, or until the question was withdrawn."""
-        waiting = [r.id for r in self._runtime.permissions.pending(request.root_id)]
-        if request.id not in waiting:
+    async def _ask_permission(self, request: PermissionRequest) -> None:
+        """Ask for permission until there is an answer, or until the request is withdrawn."""
+        pending = [r.id for r in self._runtime.permissions.pending(request.root_id)]
+        if request.id not in pending:
             return
         self._lines.begin_question()
-        self._printer.show_permission(request, len(waiting))
+        self._printer.show_permission(request, len(pending))
         always = ", a always" if request.always else ""
         while True:
             self._printer.line(f"y once{always} or n reject? A word for the model may follow.")
-            typed = await self._answer(request)
+            typed = await self._read_answer(request)
             if typed is None:
                 return
             word, _, comment = typed.strip().partition(" ")
@@ -301,15 +303,16 @@ class PlainConsole:
                 self._runtime.permissions.reply(request.id, reply)
                 return
 
-    async def _question(self, question: Question) -> None:
-        """Ask a question of the ``question`` tool: numbers choose, other text is the answer."""
+    async def _ask_question(self, question: Question) -> None:
+        """Ask a question of the ``question`` tool: numbers choose options, other text is the
+        answer."""
         service = self._runtime.questions
         if question.id not in {held.id for held in service.pending(question.root_id)}:
             return
         self._lines.begin_question()
         self._printer.show_question(question)
         while True:
-            typed = await self._answer(question)
+            typed = await self._read_answer(question)
             if typed is None:
                 return
             if typed.strip() == "/skip":
@@ -320,17 +323,18 @@ class PlainConsole:
                 service.reply(question.id, reply)
                 return
 
-    async def _answer(self, asked: PermissionRequest | Question) -> str | None:
-        """The next line, or None when the question went away. The end of input refuses."""
+    async def _read_answer(self, request: PermissionRequest | Question) -> str | None:
+        """Return the next line, or None when the request was withdrawn. The end of input
+        rejects."""
         line = asyncio.create_task(self._lines.next_answer())
-        gone = asyncio.create_task(_withdrawn(self._runtime, asked))
+        gone = asyncio.create_task(_withdrawn(self._runtime, request))
         try:
             await asyncio.wait({line, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not line.done():
                 return None
             typed = line.result()
             if typed is None:
-                return "reject" if isinstance(asked, PermissionRequest) else "/skip"
+                return "reject" if isinstance(request, PermissionRequest) else "/skip"
             return typed
         finally:
             line.cancel()
@@ -338,8 +342,8 @@ class PlainConsole:
 
 
 def parse_question_reply(question: Question, typed: str) -> QuestionReply | None:
-    """What *typed* answers: numbers of options (one, or several where that is offered), or
-    other words. None for nothing."""
+    """Return the reply that *typed* gives: numbers of options (one, or several where allowed), or
+    other text. None for an empty line."""
     words = typed.replace(",", " ").split()
     numbers = [int(word) for word in words if word.isdecimal()]
     known = all(0 < number <= len(question.options) for number in numbers)
@@ -349,20 +353,20 @@ def parse_question_reply(question: Question, typed: str) -> QuestionReply | None
     return QuestionReply(text=typed.strip()) if words else None
 
 
-async def _withdrawn(runtime: "Runtime", asked: PermissionRequest | Question) -> None:
-    """Return once *asked* was answered or withdrawn by someone else."""
+async def _withdrawn(runtime: "Runtime", request: PermissionRequest | Question) -> None:
+    """Return once *request* was answered or withdrawn elsewhere."""
 
-    def ours(event: Event) -> bool:
+    def is_reply(event: Event) -> bool:
         match event:
             case PermissionReplied(request_id=over) | QuestionReplied(question_id=over):
-                return over == asked.id
+                return over == request.id
             case _:
                 return False
 
-    with runtime.bus.subscribe(ours) as replies:
-        waits = (
-            *runtime.permissions.pending(asked.root_id),
-            *runtime.questions.pending(asked.root_id),
+    with runtime.bus.subscribe(is_reply) as replies:
+        pending = (
+            *runtime.permissions.pending(request.root_id),
+            *runtime.questions.pending(request.root_id),
         )
-        if asked.id in {held.id for held in waits}:
+        if request.id in {held.id for held in pending}:
             await replies.wait()

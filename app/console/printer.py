@@ -1,4 +1,4 @@
-"""Events as lines of plain text, for ``--plain`` (spec 8, U20)."""
+"""The printer of events as plain text, for ``--plain`` and ``run``."""
 
 from typing import TextIO, assert_never
 
@@ -29,23 +29,25 @@ from app.text.sanitize import sanitize, sanitize_line
 
 
 class Printer:
-    """Prints what happens: text streams, a tool is one line when it starts and when it ends.
-    Everything is cleaned; no escape sequence is written."""
+    """Prints events: text streams; a tool call is one line when it starts and one when it ends.
+
+    All text is sanitized; no escape sequence is written.
+    """
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._printed: dict[str, int] = {}
         self._states: dict[str, str] = {}
-        self._own: set[str] = set()
+        self._skipped: set[str] = set()
         self._reports: set[ReportPart] = set()
         self._fresh = True
 
     def skip_message(self, message_id: str) -> None:
-        """The user's own words are not printed again."""
-        self._own.add(message_id)
+        """Do not print the message of that id, such as the user's own."""
+        self._skipped.add(message_id)
 
     def line(self, text: str) -> None:
-        """*text* on lines of its own."""
+        """Print *text* on lines of its own."""
         self.end_line()
         self._write(sanitize(text) + "\n")
 
@@ -53,12 +55,12 @@ class Printer:
         if not self._fresh:
             self._write("\n")
 
-    def show_permission(self, request: PermissionRequest, waiting: int) -> None:
-        """A permission request, whole."""
-        count = f"  (1 of {waiting} waiting)" if waiting > 1 else ""
+    def show_permission(self, request: PermissionRequest, pending: int) -> None:
+        """Print a permission request in full."""
+        count = f"  (1 of {pending} waiting)" if pending > 1 else ""
         self.line(f"\n{request.heading}  [{request.agent}]{count}")
         if request.blocks:
-            from app.widgets.permission_subject import (  # Textual: to be asked, and else not
+            from app.widgets.permission_subject import (  # loads Textual: only for a request
                 plain_text,
             )
 
@@ -73,7 +75,7 @@ class Printer:
             self.line(f"  always would allow {patterns} for this session")
 
     def show_question(self, question: Question) -> None:
-        """A question of the model's, with its options by number."""
+        """Print a question of the model with its options by number."""
         of = f"  ({question.number} of {question.total})" if question.total > 1 else ""
         self.line(f"\n{question.header or 'A question'}  [{question.agent}]{of}")
         self.line(question.text)
@@ -85,15 +87,15 @@ class Printer:
         self.line(f"{how}; /skip answers nothing and stops.")
 
     def show(self, event: Event) -> None:
-        """Print *event*, or nothing if it is not for people."""
+        """Print *event*, or nothing if it is not for users."""
         match event:
             case MessageUpdated(message=UserMessage(id=message_id)):
-                self._own.add(message_id)
+                self._skipped.add(message_id)
             case PartDelta(field="text", part_id=part_id, offset=offset, delta=delta):
                 if part_id in self._printed:
                     self._stream(part_id, offset, delta)
             case PartUpdated(part=TextPart() as part):
-                if part.message_id not in self._own and not part.synthetic:
+                if part.message_id not in self._skipped and not part.synthetic:
                     self._text(part)
             case PartUpdated(part=ToolPart() as part):
                 self._tool(part)
@@ -147,7 +149,7 @@ class Printer:
                 assert_never(state)
 
     def _report(self, part: ReportPart) -> None:
-        """What a sub-agent in the background came to."""
+        """Print the result of a background sub-agent."""
         if part.identity not in self._reports:
             self._reports.add(part.identity)
             self.line("\n".join(one for one in (sanitize_line(part.headline), part.body) if one))

@@ -1,4 +1,4 @@
-"""The lines of ``--plain``: prompts, and answers to what is asked meanwhile."""
+"""The lines of standard input for ``--plain``: prompts, and answers to requests."""
 
 import asyncio
 import threading
@@ -7,41 +7,44 @@ from typing import TextIO
 
 
 class StdinLines:
-    """Lines in the order in which they came, then None. Where somebody *types* them, one that came
-    before a question was put is the next prompt and no answer to it (spec 4, M6)."""
+    """Lines in the order of their arrival, then None.
+
+    With *interactive*, someone types them: a line that came before a question was shown is the next
+    prompt, not an answer to it.
+    """
 
     def __init__(self, *, interactive: bool) -> None:
-        self._types = interactive
+        self._interactive = interactive
         self._early: deque[str] = deque()
-        self._came: asyncio.Queue[str | None] = asyncio.Queue()
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
 
     def put(self, line: str | None) -> None:
-        self._came.put_nowait(line)
+        self._lines.put_nowait(line)
 
     async def next_prompt(self) -> str | None:
-        """The next line that is no answer, None at the end."""
-        return self._early.popleft() if self._early else await self._came.get()
+        """Return the next line that is not an answer, None at the end."""
+        return self._early.popleft() if self._early else await self._lines.get()
 
     def begin_question(self) -> None:
-        """To be called before a question is put: what has come so far is no answer to it."""
-        while self._types and not self._came.empty():
-            line = self._came.get_nowait()
+        """Keep what has come so far from answering the question that is shown next."""
+        while self._interactive and not self._lines.empty():
+            line = self._lines.get_nowait()
             if line is None:
-                self._came.put_nowait(None)
+                self._lines.put_nowait(None)
                 break
             self._early.append(line)
 
     async def next_answer(self) -> str | None:
-        """The next line, for the question that was put; None at the end, which is the end for
-        whoever asks next, too."""
-        line = await self._came.get()
+        """Return the next line as the answer to the question; None at the end, also for later
+        calls."""
+        line = await self._lines.get()
         if line is None:
-            self._came.put_nowait(None)
+            self._lines.put_nowait(None)
         return line
 
 
 def read_lines(source: TextIO) -> StdinLines:
-    """The lines of *source* as they come. Reads in a thread that dies with us."""
+    """Return the lines of *source* as they come. A daemon thread reads them."""
     lines = StdinLines(interactive=source.isatty())
     loop = asyncio.get_running_loop()
 

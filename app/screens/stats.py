@@ -1,4 +1,4 @@
-"""What was used, as bars: by day, model and project (spec 8, U11)."""
+"""The page of token usage and cost, as bars: by day, model and project."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,25 +9,25 @@ from textual.content import Content
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # brings the agent
     from agent.store.stats import UsageRow, UsageTotal
 
 DEFAULT_DAYS = 30
-"""Days that are shown unless another number is asked for."""
+"""Days that are shown unless another number is given."""
 MAX_ROWS = 15
-"""Models and projects that are listed, those that used most first."""
+"""Models and projects that are listed, the most used first."""
 BAR = "█"
 PARTS = " ▏▎▍▌▋▊▉"
 
 
 def total_tokens(total: "UsageTotal") -> float:
-    """What the bars measure: all tokens."""
+    """Return all tokens of *total*: what the bars measure."""
     return float(total.usage.input + total.usage.output)
 
 
 def groups(rows: Sequence["UsageRow"]) -> list[tuple[str, Sequence["UsageTotal"]]]:
-    """The headings with their sums: days in order, the rest by what they used."""
-    from agent.store.stats import totals  # brings the harness
+    """Return the headings with their totals: days in order, the rest by tokens."""
+    from agent.store.stats import totals  # brings the agent
 
     days = totals(rows, lambda row: row.day)
     models = sorted(totals(rows, lambda row: row.model), key=total_tokens, reverse=True)
@@ -40,7 +40,8 @@ def groups(rows: Sequence["UsageRow"]) -> list[tuple[str, Sequence["UsageTotal"]
 
 
 def bar(share: float, cells: int) -> str:
-    """A bar of *share* (0 to 1) of so many *cells*, in eighths; never nothing for something."""
+    """Return a bar of *share* (0 to 1) of *cells*, in eighths of a cell; never empty for a share
+    above 0."""
     eighths = round(share * cells * 8)
     if share > 0:
         eighths = max(1, eighths)
@@ -49,37 +50,35 @@ def bar(share: float, cells: int) -> str:
 
 
 def page(rows: Sequence["UsageRow"], width: int) -> Content:
-    """The whole page for *width* cells."""
-    from agent.store.stats import total  # brings the harness
+    """Return the whole page for *width* cells."""
+    from agent.store.stats import total  # brings the agent
 
     if not rows:
         return Content.styled("Nothing was used in this time.", "$tone-muted")
-    all_of_it = total("", rows)
-    usage = all_of_it.usage
+    whole = total("", rows)
+    usage = whole.usage
     cached = f"{usage.cache_read / usage.input:.0%} of it cached" if usage.input else ""
     facts = [
         f"in {tokens(usage.input)}" + (f" ({cached})" if cached else ""),
         f"out {tokens(usage.output)}",
-        count(all_of_it.steps, "step"),
+        count(whole.steps, "step"),
     ]
-    head = Content.assemble(
-        (money(all_of_it.cost), "bold"), ("   " + "   ".join(facts), "$tone-muted")
-    )
+    head = Content.assemble((money(whole.cost), "bold"), ("   " + "   ".join(facts), "$tone-muted"))
     return Content("\n\n").join([head, *(_section(*group, width) for group in groups(rows))])
 
 
 def _section(heading: str, sums: Sequence["UsageTotal"], width: int) -> Content:
     most = max(map(total_tokens, sums), default=0.0)
     names = [_name(each.name) for each in sums]
-    room = min(max(map(cell_len, names), default=0), max(10, width // 3))
+    name_width = min(max(map(cell_len, names), default=0), max(10, width // 3))
     facts = [f"{tokens(int(total_tokens(each))):>7}  {money(each.cost):>8}" for each in sums]
-    cells = max(4, width - room - max(map(len, facts), default=0) - 4)
+    cells = max(4, width - name_width - max(map(len, facts), default=0) - 4)
     lines = [Content.styled(heading, "bold")]
     for each, name, fact in zip(sums, names, facts, strict=True):
         share = total_tokens(each) / most if most else 0.0
         lines.append(
             Content.assemble(
-                f"{set_cell_size(name, room)}  ",
+                f"{set_cell_size(name, name_width)}  ",
                 (bar(share, cells), "$tone-accent"),
                 (f"  {fact}", "$tone-muted"),
             )
@@ -88,7 +87,7 @@ def _section(heading: str, sums: Sequence["UsageTotal"], width: int) -> Content:
 
 
 def _name(name: str) -> str:
-    """A project by its last folder, anything else as it is."""
+    """Return a project's last folder, any other name as it is."""
     return (
         sanitize_line(name.rstrip("/").rpartition("/")[2] if name.startswith("/") else name) or "/"
     )

@@ -1,1 +1,1 @@
-"""What a front end knows of a session: snapshots and events, without Textual."""
+"""The state of a session for front ends: snapshots and events, without Textual."""

@@ -9,27 +9,29 @@ from app.session.live import LiveSession
 
 @dataclass(frozen=True, slots=True)
 class SessionFamily:
-    """*above* are the sessions that lead to this one, the user's own first; *siblings* the
-    children of the nearest of them, oldest first, this one among them."""
+    """A session with its ancestors and siblings."""
 
     session: Session
     ancestors: tuple[Session, ...] = ()
+    """The sessions that lead to this one, the user's own first."""
     siblings: tuple[Session, ...] = ()
+    """The children of the nearest ancestor, oldest first, this session among them."""
 
     @property
     def position(self) -> int:
-        """Its position among its siblings, from 1."""
+        """The position among its siblings, from 1; 0 if it is not one of them."""
         ids = [one.id for one in self.siblings]
         return ids.index(self.session.id) + 1 if self.session.id in ids else 0
 
     def sibling(self, step: int) -> Session | None:
-        """The sibling *step* places on, around the end; None where there is no other."""
-        others = len(self.siblings)
-        return self.siblings[(self.position - 1 + step) % others] if others > 1 else None
+        """Return the sibling *step* positions further, wrapping around; None if there is no
+        other."""
+        total = len(self.siblings)
+        return self.siblings[(self.position - 1 + step) % total] if total > 1 else None
 
 
 async def family_of(live: LiveSession, session: Session) -> SessionFamily:
-    """The kin of *session* as the store knows it; a parent that is gone ends the way up."""
+    """Return the family of *session* as stored; a parent that was deleted ends the ancestors."""
     store = live.runtime.store
     above: list[Session] = []
     parent_id = session.parent_id

@@ -1,4 +1,4 @@
-"""The session that is open: what the screen shows of it and what it can be told to do."""
+"""The live session: the open session of a front end, its events, and what can be sent to it."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame
 
 
 FRAME_SECONDS = 1 / 30
-"""Seconds between two updates of the screen while events keep coming (spec 8, U4)."""
+"""Seconds between two updates of the screen while events keep arriving."""
 
 
 async def pump_events(
@@ -30,10 +30,11 @@ async def pump_events(
     show: Callable[[Sequence[Event]], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Hand every event of *subscription* to *show*, in order, a frame's worth at a time.
+    """Hand every event of *subscription* to *show*, in order, in batches of one frame.
 
-    Ends when the subscription is closed. What *show* raises ends it too: the caller looks
-    at the task's exception.
+    The first event after a pause is shown at once; those that follow within a frame are gathered.
+    Ends when the subscription is closed. An exception of *show* ends it too: the caller looks at
+    the task's exception.
     """
     shown = clock() - FRAME_SECONDS
     while await subscription.wait():
@@ -49,11 +50,11 @@ PromptMaker = Callable[[Session, PromptInput], Coroutine[object, object, PromptI
 
 
 class LiveSession:
-    """One front end's session. It exists before the runtime does: what is sent until then
-    waits, so that nothing typed early is lost.
+    """The open session of one front end. It exists before the runtime does: prompts sent until then
+    are queued, so that nothing typed early is lost.
 
-    *opened* is called when another session (or none, None) is shown, *changed* after events
-    were applied, with what they touched.
+    *opened* is called when another session, or none (None), is shown, *changed* after events were
+    applied, with what they touched.
     """
 
     def __init__(
@@ -72,16 +73,15 @@ class LiveSession:
         self._agent: str | None = None
         self._model: str | None = None
         self._effort: str | None = None
-        self._held: tuple[str, str | None] | None = None
-        self._asked_for = 0
+        self._overridden: tuple[str, str | None] | None = None
+        self._attach_count = 0
         self.view: SessionView | None = None
         self.unsent = 0
         self.preparation = PromptPreparation(lambda: changed(Change(other=True), ()))
 
     @property
     def runtime(self) -> "Runtime":
-        """The harness. Raises ``NothingToDo`` before it is there: an action may be called
-        while it is still being opened."""
+        """The runtime. Raises ``NothingToDo`` while it is still being opened."""
         if self._runtime is None:
             raise NothingToDo("Still starting. Try again in a moment.")
         return self._runtime
@@ -96,7 +96,7 @@ class LiveSession:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn runs, or a command is made ready, that was not told to stop."""
+        """Whether a turn runs or a prompt is being prepared, and was not told to stop."""
         if self.preparation.started:
             return True
         if self.view is None or isinstance(self.view.status, Idle):
@@ -106,39 +106,39 @@ class LiveSession:
     @property
     def agent(self) -> str:
         """The agent of the next prompt."""
-        held = self.session
+        session = self.session
         if self._agent is not None:
             return self._agent
-        if held is not None:
-            return held.agent
+        if session is not None:
+            return session.agent
         return self._runtime.config.config.default_agent if self._runtime else "build"
 
     @property
     def model(self) -> str:
         """The model of the next prompt, ``provider/model``; empty before the runtime is open."""
-        held = self.session
+        session = self.session
         if self._model is not None:
             return self._model
-        if held is not None and held.model is not None:
-            return held.model
+        if session is not None and session.model is not None:
+            return session.model
         return self._runtime.catalog.default_model() if self._runtime else ""
 
     @property
     def effort(self) -> str | None:
         """The reasoning effort of the next prompt, None for the model's default."""
-        held = self.session
-        if self._effort is not None or self._model is not None or held is None:
+        session = self.session
+        if self._effort is not None or self._model is not None or session is None:
             return self._effort or None
-        return held.effort
+        return session.effort
 
     async def start(self, runtime: "Runtime", launch: LaunchOptions) -> None:
-        """Take the runtime and open what the command line asked for."""
+        """Set the runtime and open the session that the command line names."""
         self._runtime = runtime
         self._agent, self._effort = launch.agent, launch.effort
         if launch.model is not None:
             self._model = runtime.catalog.model(launch.model).full_name
         elif (own := runtime.agents.get(self.agent)).model is not None:
-            self._held = (self.model, self._effort)
+            self._overridden = (self.model, self._effort)
             self._model = runtime.catalog.model(own.model).full_name
             self._effort = self._effort or own.effort
         directory = runtime.sessions.repository
@@ -156,7 +156,8 @@ class LiveSession:
         self._ready.set()
 
     async def restart(self, runtime: "Runtime") -> None:
-        """Go on with another runtime of the same folder: the same session, what was chosen."""
+        """Continue the same session, and the choices made, with another runtime of the same
+        folder."""
         self._runtime = runtime
         if self.view is not None:
             await self._attach(self.view.session_id)
@@ -164,13 +165,13 @@ class LiveSession:
             self.close()
 
     async def open(self, session_id: str) -> None:
-        """Show another session. What was chosen for the one before is forgotten."""
+        """Show another session. The choices made for the one before are forgotten."""
         self._agent = self._model = self._effort = None
         await self._attach(session_id)
 
     def close(self) -> None:
-        """Show no session: the next prompt makes a new one. A running turn goes on."""
-        self._asked_for += 1
+        """Show no session: the next prompt creates one. A running turn continues."""
+        self._attach_count += 1
         self._unsubscribe()
         self.view = None
         subscription = self.runtime.bus.subscribe(
@@ -182,9 +183,11 @@ class LiveSession:
     async def send(
         self, text: str, delivery: Delivery = "steer", *, make: PromptMaker | None = None
     ) -> None:
-        """Send a prompt, in the order of the calls. A busy session takes it up at its next
-        step, or as *delivery* says when its turn is over (L3). What is sent is what *make* says
-        where that is given."""
+        """Send a prompt, in the order of the calls.
+
+        A busy session picks it up at its next step, or, if *delivery* says so, at the end of its
+        turn. *make* replaces the prompt that is sent.
+        """
         self.unsent += 1
         try:
             async with self._sending:
@@ -209,8 +212,8 @@ class LiveSession:
             self.unsent -= 1
 
     async def cancel(self, *, background: bool = True) -> bool:
-        """Cancel the turn that runs, or what is made ready for one; true if there was any. What it
-        left to the *background* goes on without that."""
+        """Cancel the running turn or the preparation of a prompt; return whether there was one.
+        Without *background*, the turn's background tasks continue."""
         if self.preparation.stop():
             return True
         if (session := self.session) is None:
@@ -218,22 +221,24 @@ class LiveSession:
         return await self.runtime.sessions.cancel(session.id, background=background)
 
     async def use_agent(self, name: str) -> None:
-        """The agent from the next prompt on, with its own model if it has one; what was chosen
-        before comes back with the next agent that has none."""
+        """Use an agent from the next prompt on, with its own model if it has one.
+
+        The model chosen before is restored by the next agent that has none.
+        """
         chosen = self.runtime.agents.get(name)
         if chosen.model is not None or chosen.effort is not None:
-            self._held = self._held or (self.model, self.effort)
-            await self.use_model(chosen.model or self._held[0], chosen.effort)
-        elif self._held is not None:
-            held, self._held = self._held, None
-            await self.use_model(*held)
+            self._overridden = self._overridden or (self.model, self.effort)
+            await self.use_model(chosen.model or self._overridden[0], chosen.effort)
+        elif self._overridden is not None:
+            overridden, self._overridden = self._overridden, None
+            await self.use_model(*overridden)
         self._agent = name
         if self.session is not None:
             await self.runtime.sessions.repository.set_agent(self.session.id, name)
         self._changed(Change(other=True), ())
 
     async def use_model(self, model: str, effort: str | None = None) -> None:
-        """The model (``provider/model``) and effort from the next prompt on."""
+        """Use a model (``provider/model``) and an effort from the next prompt on."""
         model = self.runtime.catalog.model(model).full_name
         self._model, self._effort = model, effort
         if self.session is not None:
@@ -241,7 +246,7 @@ class LiveSession:
         self._changed(Change(other=True), ())
 
     async def ensure_session(self) -> Session:
-        """The open session, or a new one."""
+        """Return the open session, or a new one."""
         if self.session is not None:
             return self.session
         session = await self.runtime.sessions.repository.create(
@@ -251,13 +256,13 @@ class LiveSession:
         return session
 
     async def _attach(self, session_id: str) -> None:
-        self._asked_for += 1
-        mine = self._asked_for
-        held = self.view
-        # A session that is read again keeps the pages that somebody went back to.
-        loaded = len(held.message_ids) if held and held.session_id == session_id else 0
+        self._attach_count += 1
+        attach_id = self._attach_count
+        before = self.view
+        # A session that is read again keeps its earlier pages that were loaded.
+        loaded = len(before.message_ids) if before and before.session_id == session_id else 0
         subscription, snapshot = await self.runtime.sessions.attach(session_id, loaded)
-        if mine != self._asked_for:  # another session was opened while this one was read
+        if attach_id != self._attach_count:  # another session was opened meanwhile
             subscription.close()
             return
         self._unsubscribe()
@@ -281,7 +286,7 @@ class LiveSession:
             for event in events:
                 change |= self.view.apply(event)
             if (now := self.view.session.agent) != before and now != self.agent:
-                # Not by a choice made here: the user agreed that another goes on.
+                # Not chosen here: the user agreed that another agent continues.
                 self._tasks.spawn(self.use_agent(now), "going on with another agent")
             if change.stale:
                 self._tasks.spawn(self._attach(self.view.session_id), "reading the session again")

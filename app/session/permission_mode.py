@@ -1,7 +1,7 @@
-"""Permission modes as they are cycled (spec 4, M15): ask, accept edits, plan, auto.
+"""Permission modes and the order in which they are cycled: ask, accept edits, plan, auto.
 
-Plan is the plan agent with questions asked: there is one mechanism for what an agent may do.
-The other three are modes of the permission service and keep the agent.
+The plan mode is the plan agent with questions asked: there is one mechanism for what an agent may
+do. The other three are modes of the permission service and keep the agent.
 """
 
 from collections.abc import Sequence
@@ -15,27 +15,27 @@ PLAN = "plan"
 
 @dataclass(frozen=True, slots=True)
 class ModeStep:
-    """What holds after a step."""
+    """The permission mode and the agent after a step of the cycle."""
 
     mode: PermissionMode
     agent: str
 
 
 class PermissionModeCycle:
-    """Remembers the agent that worked before the plan mode was entered."""
+    """Cycles through the modes, and remembers the agent that was used before the plan mode."""
 
     def __init__(self) -> None:
         self._before: str | None = None
 
     def names(self, agents: Sequence[str]) -> tuple[str, ...]:
-        """The modes there are with these *agents*, in the order of the cycle."""
+        """Return the modes that exist with these *agents*, in the order of the cycle."""
         ask, edits, auto = get_args(PermissionMode)
         return (ask, edits, *([PLAN] if PLAN in agents else []), auto)
 
     def advance(
         self, agent: str, mode: PermissionMode, agents: Sequence[str], *, wanted: str = ""
     ) -> ModeStep:
-        """From *agent* in *mode* to the mode *wanted*, else to the next one."""
+        """Go from *agent* in *mode* to the mode *wanted*, or to the next one."""
         names = self.names(agents)
         now = PLAN if agent == PLAN and mode == "ask" else mode
         name = wanted or names[(names.index(now) + 1) % len(names)]

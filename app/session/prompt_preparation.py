@@ -1,5 +1,4 @@
-"""A prompt that is being made of a command: what the command runs may take long, and can be
-stopped (spec 10, K8; spec 8, U6)."""
+"""The preparation of a prompt: the commands that it runs can take long, and can be stopped."""
 
 import asyncio
 import time
@@ -8,13 +7,14 @@ from typing import Any, TypeVar
 
 from agent.records.errors import NothingToDo
 
-Made = TypeVar("Made")
+Prepared = TypeVar("Prepared")
 
 STOPPED = "Stopped. Nothing was sent."
 
 
 class PromptPreparation:
-    """Holds at most one at a time. *changed* is called when one begins and when it is over."""
+    """Runs at most one preparation at a time. *changed* is called when one starts and when it
+    ends."""
 
     def __init__(
         self,
@@ -26,8 +26,8 @@ class PromptPreparation:
         self._task: asyncio.Task[Any] | None = None
         self.started = 0.0
 
-    async def run(self, work: Coroutine[object, object, Made]) -> Made:
-        """What *work* makes. Raises ``NothingToDo`` once it was stopped."""
+    async def run(self, work: Coroutine[object, object, Prepared]) -> Prepared:
+        """Return what *work* produces. Raises ``NothingToDo`` once it was stopped."""
         task = asyncio.create_task(work, name="preparing a prompt")
         self._task, self.started = task, self._clock()
         self._changed()
@@ -35,7 +35,7 @@ class PromptPreparation:
             await asyncio.wait([task])
         except asyncio.CancelledError:
             task.cancel()
-            await asyncio.wait([task])  # what it started is ended by now
+            await asyncio.wait([task])  # everything that it started has ended by now
             raise
         finally:
             self._task, self.started = None, 0.0
@@ -45,5 +45,5 @@ class PromptPreparation:
         return task.result()
 
     def stop(self) -> bool:
-        """Stop what is being made, with all that it started; false if there is nothing."""
+        """Stop the preparation with everything that it started; return False if there is none."""
         return self._task is not None and self._task.cancel()

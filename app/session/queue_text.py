@@ -1,15 +1,18 @@
-"""When a message that waits is sent, in words (spec 1, L3 and L10; spec 8, U10)."""
+"""Texts that say when a queued message is sent."""
 
 from agent.records.messages import Busy, Delivery, Idle, SessionStatus
 from app.session.view import SessionView
 
 NOT_SENT = "not sent"
-"""What a message is that waits while no turn runs that would take it up."""
+"""The state of a queued message while no turn runs that would pick it up."""
 
 
 def delivery_time(status: SessionStatus, delivery: Delivery) -> str:
-    """When a session in *status* takes up a message that waits in it: "" where that is not
-    known, as of a turn that is being stopped: what was sent before that stays where it is."""
+    """Return when a session in *status* picks up a queued message.
+
+    Empty where that is not known, as for a turn that is being stopped: what was sent before the
+    stop stays queued.
+    """
     match status:
         case Idle():
             return "with your next message"
@@ -22,7 +25,7 @@ def delivery_time(status: SessionStatus, delivery: Delivery) -> str:
 
 
 def queued_label(status: SessionStatus, delivery: Delivery) -> str:
-    """The line below a message that waits."""
+    """Return the line below a queued message."""
     when = delivery_time(status, delivery)
     if isinstance(status, Idle):
         return f"{NOT_SENT}, goes {when}, up to edit"
@@ -30,7 +33,7 @@ def queued_label(status: SessionStatus, delivery: Delivery) -> str:
 
 
 def queued_user_messages(view: SessionView | None) -> tuple[str, ...]:
-    """The messages of the user that wait; reports that do are nobody's to edit."""
+    """Return the ids of the user's queued messages; queued reports cannot be edited."""
     entries = [(key, view.entry(key)) for key in view.queued] if view is not None else []
     return tuple(
         key
@@ -40,6 +43,6 @@ def queued_user_messages(view: SessionView | None) -> tuple[str, ...]:
 
 
 def report_label(status: SessionStatus) -> str:
-    """What is said of a report that waits in a session in *status*."""
+    """Return the label of a report that is queued in a session in *status*."""
     when = delivery_time(status, "steer")
     return f"told {when}" if when else ""

@@ -1,25 +1,26 @@
-"""How the MCP servers and language servers stand, in short (spec 8, U5)."""
+"""Summaries of the state of MCP servers and language servers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the first frame needs none of it
+if TYPE_CHECKING:  # not loaded for the first frame
     from agent.lsp.records import LspStatus
     from agent.mcp.records import ServerStatus
 
 
 @dataclass(frozen=True, slots=True)
 class McpSummary:
-    """How many servers are wanted and connected; *ill* names those that need somebody."""
+    """The number of enabled and connected MCP servers, and those that need attention."""
 
     wanted: int = 0
     connected: int = 0
     failing: tuple[str, ...] = ()
+    """Names of the servers that failed or need a login."""
 
 
 def mcp_summary(standings: "Sequence[ServerStatus]") -> McpSummary:
-    """The short form of *standings*; those that are switched off don't count."""
+    """Return the summary of *standings*; disabled servers do not count."""
     wanted = [one for one in standings if one.state != "disabled"]
     return McpSummary(
         wanted=len(wanted),
@@ -30,15 +31,16 @@ def mcp_summary(standings: "Sequence[ServerStatus]") -> McpSummary:
 
 @dataclass(frozen=True, slots=True)
 class LspSummary:
-    """The language servers that run, each with the errors it has found; *ill* names those that
-    failed."""
+    """The language servers that run, and those that failed."""
 
     running: tuple[tuple[str, int], ...] = ()
+    """Each server's name with the number of errors that it reports."""
     failing: tuple[str, ...] = ()
+    """Names of the servers that failed."""
 
 
 def lsp_summary(statuses: "Sequence[LspStatus]") -> LspSummary:
-    """The short form of *statuses*. One that runs in several roots counts as one."""
+    """Return the summary of *statuses*. A server that runs in several roots counts once."""
     found: dict[str, int] = {}
     for one in statuses:
         if one.state in {"starting", "ready"}:

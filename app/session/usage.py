@@ -1,4 +1,4 @@
-"""What a session has used, as the status line tells it (spec 5, R8; spec 2, C10)."""
+"""The usage of a session as the status line shows it: cost, cache hit rate, context."""
 
 from agent.records.messages import AssistantMessage, CompactionPart, Session
 from agent.records.usage import Usage
@@ -6,7 +6,7 @@ from app.session.view import SessionView
 
 
 def session_cost(session: Session | None) -> float | None:
-    """US dollars of a session with its sub-agents, None where no price is known."""
+    """Return the cost of a session with its sub-agents in US dollars, None if no price is known."""
     if session is None:
         return None
     known = [cost for cost in (session.cost, session.subagent_cost) if cost is not None]
@@ -14,21 +14,23 @@ def session_cost(session: Session | None) -> float | None:
 
 
 def cache_hit_rate(session: Session | None) -> float | None:
-    """The session's cache hit rate, its sub-agents' calls included."""
+    """Return the session's cache hit rate, with the calls of its sub-agents."""
     return hit_rate(session.usage + session.subagent_usage) if session is not None else None
 
 
 def hit_rate(usage: Usage | None) -> float | None:
-    """The share of the input that came out of the provider's cache, None where nothing tells
-    of caching."""
+    """Return the share of the input that came from the provider's cache, None if the provider
+    reports no caching."""
     if usage is None or not usage.input or not (usage.cache_read or usage.cache_write):
         return None
     return min(1.0, usage.cache_read / usage.input)
 
 
 def context_used(view: SessionView | None) -> int | None:
-    """Tokens of the context in use after the newest step or summary: 0 while nothing was
-    answered, None where answers came and nobody told of their usage."""
+    """Return the tokens of the context after the newest step or compaction.
+
+    0 while there is no response, None if there are responses but no usage was reported.
+    """
     answered = False
     for message_id in reversed(view.message_ids if view is not None else []):
         entry = view.entry(message_id) if view is not None else None

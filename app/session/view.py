@@ -1,8 +1,8 @@
-"""What a front end knows of one session: a reducer over a snapshot and events (A3, L16).
+"""The view of one session: a reducer over a snapshot and events.
 
-No Textual in here. Live, resumed and reviewed sessions are drawn from a ``SessionView``,
-and one built late from a snapshot equals one that saw every event. Messages and parts are
-kept in the order of their ids, which is the order in which they were made.
+No Textual in here. Live, resumed and reviewed sessions are drawn from a ``SessionView``, and one
+built late from a snapshot equals one that saw every event. Messages and parts are kept in the order
+of their ids, which is the order in which they were made.
 """
 
 from bisect import bisect_left
@@ -54,19 +54,21 @@ from agent.records.messages import (
 from agent.records.requests import PermissionRequest, Question
 from agent.session.api import BackgroundTaskList, SessionSnapshot
 
-Asked = TypeVar("Asked", PermissionRequest, Question)
+RequestT = TypeVar("RequestT", PermissionRequest, Question)
 
 
-def without_request(held: tuple[Asked, ...], asked_id: str) -> tuple[Asked, ...]:
-    """*held* but for the one of that id."""
-    left = tuple(asked for asked in held if asked.id != asked_id)
+def without_request(held: tuple[RequestT, ...], request_id: str) -> tuple[RequestT, ...]:
+    """Return *held* without the request of that id."""
+    left = tuple(request for request in held if request.id != request_id)
     return left if len(left) < len(held) else held
 
 
-def with_request(held: tuple[Asked, ...], asked: Asked, session_id: str) -> tuple[Asked, ...]:
-    """*held* and *asked*, once, where that is of the tree of the session."""
-    ours = session_id in {asked.session_id, asked.root_id}
-    return (*held, asked) if ours and all(known.id != asked.id for known in held) else held
+def with_request(
+    held: tuple[RequestT, ...], request: RequestT, session_id: str
+) -> tuple[RequestT, ...]:
+    """Return *held* with the request added once, if it belongs to the tree of the session."""
+    ours = session_id in {request.session_id, request.root_id}
+    return (*held, request) if ours and all(known.id != request.id for known in held) else held
 
 
 def part_id(part: Part) -> str:
@@ -74,7 +76,8 @@ def part_id(part: Part) -> str:
 
 
 def part_position(parts: list[Part], part_id: str) -> int:
-    """Where *part_id* is or belongs; looked for from the end, where parts change."""
+    """Return the index at which *part_id* is or belongs, searched from the end, where parts
+    change."""
     index = len(parts)
     while index and parts[index - 1].id > part_id:
         index -= 1
@@ -82,7 +85,7 @@ def part_position(parts: list[Part], part_id: str) -> int:
 
 
 def growing_text(part: Part, name: str) -> str | None:
-    """The text that deltas of field *name* extend, None where the part takes none now."""
+    """Return the text that deltas of field *name* extend, None if the part takes none now."""
     if name == "text" and isinstance(part, TextPart | ReasoningPart):
         return part.text
     if name == "raw" and isinstance(part, ToolPart) and isinstance(part.state, Pending):
@@ -92,19 +95,18 @@ def growing_text(part: Part, name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an event touched. Join the changes of one frame with ``|``.
-
-    *messages* are the ids of messages that came, went or changed themselves, *parts* those
-    of parts that did; *parts_of* the messages that hold these parts. *other* is set when
-    something beside the transcript changed (session, status, queue, todos, open questions).
-    *stale* means that events were missed: build a new view from a new snapshot.
-    """
+    """The messages and parts that an event touched. Join the changes of one frame with ``|``."""
 
     messages: frozenset[str] = frozenset()
+    """Ids of messages that were added, removed or changed themselves."""
     parts: frozenset[str] = frozenset()
+    """Ids of parts that were added, removed or changed."""
     parts_of: frozenset[str] = frozenset()
+    """Ids of the messages that contain these parts."""
     other: bool = False
+    """Something beside the transcript changed: session, status, queue, todos, pending requests."""
     stale: bool = False
+    """Events were missed: build a new view from a new snapshot."""
 
     def __or__(self, later: "Change") -> "Change":
         return Change(
@@ -132,12 +134,13 @@ class Entry:
 
 
 MAX_MESSAGES = 800
+"""Messages in memory after which the oldest are dropped."""
 KEPT_MESSAGES = 400
-"""Messages that are held while the newest are read: a page of them at least."""
+"""Messages that remain then, the newest: at least one page of them."""
 
 
 class SessionView:
-    """One session as it stands. Change it with ``apply`` only."""
+    """The current state of one session. Change it with ``apply`` only."""
 
     def __init__(self, snapshot: SessionSnapshot) -> None:
         self.session: Session = snapshot.session
@@ -161,23 +164,24 @@ class SessionView:
 
     @property
     def message_ids(self) -> list[str]:
-        """Ids of all messages that are shown, oldest first. Not to be changed."""
+        """The ids of all messages that are shown, oldest first. Do not modify the list."""
         at = self.session.undone_at
         return self._ids if at is None else self._ids[: bisect_left(self._ids, at)]
 
     def entry(self, message_id: str) -> Entry | None:
-        """A message with its parts, None if it is not (or no longer) there, or taken back."""
+        """Return a message with its parts, None if it is not (or no longer) there, or was
+        undone."""
         at = self.session.undone_at
         return None if at is not None and message_id >= at else self._entries.get(message_id)
 
     def index(self, message_id: str) -> int | None:
-        """The position of a message among ``message_ids``."""
+        """Return the position of a message among ``message_ids``."""
         index = bisect_left(self._ids, message_id)
         found = index < len(self._ids) and self._ids[index] == message_id
         return index if found else None
 
     def snapshot(self) -> SessionSnapshot:
-        """The state as a record; two views are equal when these are."""
+        """Return the state as a record; two views are equal when these are."""
         return SessionSnapshot(
             session=self.session,
             messages=tuple(
@@ -194,7 +198,7 @@ class SessionView:
         )
 
     def prepend(self, messages: tuple[MessageWithParts, ...], older: int) -> Change:
-        """Take in an older page of the history; *older* messages are left before it."""
+        """Insert an older page of the history; *older* messages are left before it."""
         added: set[str] = set()
         for held in messages:
             if held.message.id not in self._entries:
@@ -204,9 +208,11 @@ class SessionView:
         return Change(messages=frozenset(added))
 
     def trim(self) -> None:
-        """Keep the newest ``KEPT`` messages once there are more than ``MOST``: a session that goes
-        on all day takes no more memory than one that was opened late. What is let go of is read
-        again like any page before what is held."""
+        """Keep the newest ``KEPT_MESSAGES`` messages once there are more than ``MAX_MESSAGES``.
+
+        A session that continues all day thus takes no more memory than one that was opened late.
+        Dropped messages are read again like any earlier page.
+        """
         if len(self._ids) <= MAX_MESSAGES or self.session.undone_at is not None:
             return
         gone = self._ids[:-KEPT_MESSAGES]
@@ -216,7 +222,7 @@ class SessionView:
         self.older += len(gone)
 
     def apply(self, event: Event) -> Change:
-        """Take in *event*; events of other sessions change nothing."""
+        """Apply *event*; events of other sessions change nothing."""
         match event:
             case PartDelta():
                 return self._delta(event)
@@ -295,9 +301,9 @@ class SessionView:
                 self.deleted = True
             case SessionStatusChanged(status=status):
                 self.status = status
-                # What waits is told to go at another time now.
-                waiting = frozenset(self.queued) & self._entries.keys()
-                return Change(messages=waiting, other=True)
+                # Queued messages show when they are delivered, which depends on the status.
+                queued = frozenset(self.queued) & self._entries.keys()
+                return Change(messages=queued, other=True)
             case TodoUpdated(items=items):
                 self.todos = items
             case QueueChanged(message_ids=message_ids):
@@ -328,7 +334,7 @@ class SessionView:
         if message.session_id != self.session_id:
             return NO_CHANGE
         entry = self._entries.get(message.id)
-        if entry is None and self._before_the_page(message.id):
+        if entry is None and self._is_unloaded(message.id):
             return NO_CHANGE
         if entry is None:
             self._insert(message, [])
@@ -376,7 +382,7 @@ class SessionView:
         if event.session_id != self.session_id:
             return NO_CHANGE
         if entry is None:
-            if isinstance(event, MessageRemoved) and self._before_the_page(event.message_id):
+            if isinstance(event, MessageRemoved) and self._is_unloaded(event.message_id):
                 self.older -= 1
             return NO_CHANGE
         if isinstance(event, MessageRemoved):
@@ -389,11 +395,12 @@ class SessionView:
         return _touched(entry.parts.pop(index))
 
     def _unknown(self, message_id: str) -> Change:
-        """A message that is not held: an older page that was not loaded, or a missed event."""
-        return NO_CHANGE if self._before_the_page(message_id) else self._lost()
+        """Return the change for a message that is not in memory: an older page that was not loaded,
+        or a missed event."""
+        return NO_CHANGE if self._is_unloaded(message_id) else self._lost()
 
-    def _before_the_page(self, message_id: str) -> bool:
-        """Whether a message belongs to a page of the history that was not loaded."""
+    def _is_unloaded(self, message_id: str) -> bool:
+        """Return whether a message belongs to a page of the history that was not loaded."""
         return bool(self.older and self._ids) and message_id < self._ids[0]
 
     def _lost(self) -> Change:
@@ -410,7 +417,8 @@ class SessionView:
 
 
 def _background_task_change(view: SessionView, child_id: str, now: BackgroundTaskList) -> Change:
-    """Take over what is known *now* of work in the background, where that of a child changed."""
+    """Set the state of the background tasks to *now*, and return the change that a child's task
+    made."""
     if now == view.background_tasks:
         return NO_CHANGE
     view.background_tasks = now

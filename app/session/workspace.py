@@ -1,4 +1,4 @@
-"""The folder the program was opened in, as the first screen and the status line name it."""
+"""The folder that the program was opened in, as the first page and the status line show it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,28 +8,30 @@ from agent.git import git
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """*branch* is None outside a git repository, *changed* the number of changed files."""
+    """A folder and its git status."""
 
     folder: str
     branch: str | None = None
+    """None outside a git repository."""
     changed: int | None = None
+    """The number of changed files, None outside a git repository."""
 
 
 def short_folder(folder: Path, home: str) -> str:
-    """*folder* with the home folder written as ``~``."""
+    """Return *folder* with the home folder written as ``~``."""
     text = str(folder)
     return "~" + text[len(home) :] if home and (text + "/").startswith(home + "/") else text
 
 
 async def read_workspace(folder: Path, home: str) -> Workspace:
-    """Read the facts of *folder*. Git runs as a process beside, with its time limit."""
+    """Read the git status of *folder*. Git runs as a separate process with a time limit."""
     output = await git(str(folder), "status", "--porcelain=v2", "--branch")
     branch, changed = parse_git_status(output)
     return Workspace(short_folder(folder, home), branch, changed)
 
 
 def parse_git_status(output: str | None) -> tuple[str | None, int | None]:
-    """Branch and number of changed files out of ``git status --porcelain=v2 --branch``."""
+    """Return branch and number of changed files from ``git status --porcelain=v2 --branch``."""
     if output is None:
         return None, None
     branch: str | None = None

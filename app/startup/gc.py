@@ -1,17 +1,17 @@
-"""Collecting garbage waits while the program loads: what is imported stays, so that looking for
-garbage in it, some thirty times, finds none (spec 9, Q1)."""
+"""Pausing garbage collection while the program loads: imported modules stay, so that searching them
+for garbage some thirty times would find none."""
 
 import gc
 
 
 def pause() -> None:
-    """Collect nothing until ``resume``."""
+    """Disable garbage collection until ``resume``."""
     gc.disable()
 
 
 def resume() -> None:
-    """Everything is loaded; later collections need not look at it. Does nothing where collecting
-    was not put off."""
+    """Enable garbage collection again, without the objects that exist now. Does nothing unless it
+    was paused."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from agent.config.paths import Paths, ensure_folder
 
-SIZE = 1_000_000
-"""Bytes after which the log starts anew, keeping one old file."""
+MAX_BYTES = 1_000_000
+"""Bytes after which a new log is started; one old file is kept."""
 
 
 class _PrivateFile(RotatingFileHandler):
-    """Made for its owner alone (spec 4, M13), whatever the umask: that is the user's."""
+    """A log file that only its owner can read, whatever the umask is."""
 
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -22,12 +22,12 @@ class _PrivateFile(RotatingFileHandler):
 
 
 def start_log(env: Mapping[str, str]) -> Path:
-    """Send what the program logs to its file and give the file's path.
+    """Send the program's log records to its file and return the file's path.
 
-    Raises ``ConfigError`` when the folder for it can't be used.
+    Raises ``ConfigError`` when the folder cannot be used.
     """
     file = ensure_folder(Paths.find(env).log) / "opencode-py.log"
-    handler = _PrivateFile(file, maxBytes=SIZE, backupCount=1, delay=True, encoding="utf-8")
+    handler = _PrivateFile(file, maxBytes=MAX_BYTES, backupCount=1, delay=True, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)

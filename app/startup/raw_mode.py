@@ -1,8 +1,8 @@
-"""Takes the terminal before the user interface is imported, so that type-ahead stays whole.
+"""Taking over the terminal before the user interface is imported, so that type-ahead stays intact.
 
-A cooked terminal turns the Enter key into a line feed and echoes what is typed while the
-program loads. From here on keys arrive as they were pressed, and however the program ends,
-the terminal is as it was.
+A cooked terminal turns the Enter key into a line feed and echoes what is typed while the program
+loads. From here on keys arrive as they were pressed. However the program ends, the terminal is
+restored.
 """
 
 import contextlib
@@ -13,24 +13,24 @@ from collections.abc import Generator
 from types import FrameType
 
 _modes: dict[int, list[int | list[bytes | int]]] = {}
-"""The modes that a terminal (a file descriptor) had before it was held."""
+"""The original modes of each terminal (a file descriptor) that is in raw mode."""
 
 
 @contextlib.contextmanager
 def raw_terminal(terminal: int) -> Generator[None]:
-    """Hold the *terminal* (a file descriptor) for the time of the block."""
+    """Keep the *terminal* (a file descriptor) in raw mode for the duration of the block."""
     try:
         before = termios.tcgetattr(terminal)
-    except termios.error:  # no terminal that can be set
+    except termios.error:  # not a terminal
         yield
         return
     _modes[terminal] = before
-    held = termios.tcgetattr(terminal)
-    held[0] &= ~termios.ICRNL
-    held[3] &= ~(termios.ECHO | termios.ICANON)
+    raw = termios.tcgetattr(terminal)
+    raw[0] &= ~termios.ICRNL
+    raw[3] &= ~(termios.ECHO | termios.ICANON)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
-    termios.tcsetattr(terminal, termios.TCSANOW, held)
+    termios.tcsetattr(terminal, termios.TCSANOW, raw)
     try:
         yield
     finally:
@@ -39,14 +39,14 @@ def raw_terminal(terminal: int) -> Generator[None]:
 
 
 def restore_terminal(terminal: int) -> None:
-    """Give a *terminal* that is held back as it was, for the time of a suspend or for good."""
+    """Restore the modes of a *terminal* in raw mode, for the time of a suspend or for good."""
     if terminal in _modes:
         with contextlib.suppress(termios.error):  # the terminal may be gone by now
-            # Not after what waits was read (TCSADRAIN): a terminal may not read any more.
+            # Not TCSADRAIN: a terminal that no longer reads would block it.
             termios.tcsetattr(terminal, termios.TCSANOW, _modes[terminal])
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """Until the event loop takes the signals: unwind, so that the block above ends."""
+    """Exit through the block above, until the event loop handles the signals."""
     del frame
     sys.exit(128 + number)

@@ -1,4 +1,4 @@
-"""Opens the harness for a front end. Imported late: it brings everything with it."""
+"""Loading the runtime for a front end."""
 
 import asyncio
 import importlib
@@ -21,9 +21,12 @@ async def load_runtime(
     *,
     wait_for_subagents: bool = False,
 ) -> "Runtime":
-    """The runtime for *launch*. The import runs in a thread: keys echo meanwhile. *ask_trust*
-    is asked about what the folder's files would run; without it nobody is there to ask. *holds*:
-    turns wait for their sub-agents in the background."""
+    """Import the agent package and open the runtime for *launch*.
+
+    The import runs in a thread: keys echo meanwhile. *ask_trust* is asked before the folder's files
+    run anything; without it nobody can be asked. With *wait_for_subagents*, turns wait for their
+    sub-agents in the background.
+    """
     await asyncio.to_thread(importlib.import_module, "agent.runtime.runtime")
     gc.resume()
     from agent.runtime.runtime import open_runtime  # loaded just above

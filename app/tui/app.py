@@ -1,8 +1,7 @@
-"""The app: Textual's part of the front end. What it shows and does is the controller's.
+"""The Textual application: the first frame, key and mouse events, the way out.
 
-The first frame is painted before anything else of the front end is imported, and before the
-harness is; the runtime opens in a task, and what is typed or sent meanwhile waits for it (spec 8;
-spec 9, Q1).
+The first frame is painted before the rest of the front end and the agent are imported. The runtime
+opens in a task; what is typed or sent meanwhile is queued.
 """
 
 import asyncio
@@ -36,23 +35,26 @@ from app.tui.clipboard import copy_and_notify
 from app.tui.type_ahead import TypeAhead
 from app.widgets.home import HomeFacts
 
-if TYPE_CHECKING:  # the first frame is without
+if TYPE_CHECKING:  # not loaded for the first frame
     from app.tui.controller import Controller
-    from app.tui.runtime_opener import OpenRuntime
+    from app.tui.runtime_startup import OpenRuntime
     from app.widgets.transcript.transcript import Transcript
 
 log = logging.getLogger(__name__)
 
 
 class OpencodeApp(App[int]):
-    """*open_runtime* is awaited once, after the first frame. *grace* is how long it must be quiet
-    before a dialog that opens by itself takes keys, in seconds (tests set it to 0)."""
+    """The full-screen program.
+
+    *open_runtime* is awaited once, after the first frame. *grace* is how long the keyboard must be
+    quiet before a dialog that opens by itself takes keys, in seconds; tests set it to 0.
+    """
 
     TITLE = "opencode-py"
     # Read before the first screen, so that its rules are parsed once.
     CSS_PATH = str(Path(__file__).parents[1] / "screens" / "session" / "session.tcss")
-    ENABLE_COMMAND_PALETTE = False  # ours is a list as every other (U13)
-    # From 156 columns on a diff has the room to stand side by side beside the sidebar.
+    ENABLE_COMMAND_PALETTE = False  # the palette is a screen of this program
+    # From 156 columns on, a side-by-side diff fits beside the sidebar.
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide"), (156, "-broad")]  # noqa: RUF012 - typed by Textual
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -78,17 +80,17 @@ class OpencodeApp(App[int]):
         self._open_runtime = open_runtime
         self._grace = grace
         self._controller: Controller | None = None
-        self._last_words = ""
-        home = Workspace(short_folder(launch.directory, env.get("HOME", "")))
-        self._main = SessionScreen(HomeFacts(place=home))
-        self._ahead = TypeAhead(self._main)
+        self._crash_message = ""
+        workspace = Workspace(short_folder(launch.directory, env.get("HOME", "")))
+        self._main = SessionScreen(HomeFacts(place=workspace))
+        self._type_ahead = TypeAhead(self._main)
 
     @property
     def controller(self) -> "Controller":
-        """What is behind the first frame: made right after it, or before, for the first key that
-        wants it."""
+        """The controller: created right after the first frame, or earlier for a key that needs
+        it."""
         if self._controller is None:
-            from app.tui.controller import Controller  # the first frame is without
+            from app.tui.controller import Controller  # not loaded for the first frame
 
             self._controller = Controller(
                 self,
@@ -102,12 +104,12 @@ class OpencodeApp(App[int]):
         return self._controller
 
     def get_default_screen(self) -> SessionScreen:
-        """The only one that there is at the start: no empty one is laid out below it."""
+        """Return the main screen, so that Textual lays out no empty one below it."""
         return self._main
 
     def refresh_css(self, animate: bool = True) -> None:
-        """Textual's, for another theme. Before there is a screen, that is for the theme which the
-        program begins with, nothing is styled yet and no rule was parsed."""
+        """Override Textual's refresh for another theme: before there is a screen, nothing is styled
+        and no rule is parsed."""
         if self.screen_stack:
             super().refresh_css(animate)
         else:
@@ -118,7 +120,7 @@ class OpencodeApp(App[int]):
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
-        """The first frame stands. The rest is imported in a thread: keys echo meanwhile."""
+        """Import the rest in a thread, now that the first frame is painted: keys echo meanwhile."""
         loop = asyncio.get_running_loop()
         loading = loop.run_in_executor(None, importlib.import_module, "app.tui.controller")
         loading.add_done_callback(lambda _: self.call_later(self._begin))
@@ -127,37 +129,36 @@ class OpencodeApp(App[int]):
         self.controller.start()
 
     def _resumed(self, _: object) -> None:
-        """After ctrl+z and fg the alternate screen is empty, whatever was painted before."""
+        """Paint everything again: after ctrl+z and fg the alternate screen is empty."""
         self.refresh(layout=True)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """Textual's, for each frame; none for a terminal that has not read those before (V04)."""
+        """Override Textual's paint: skip the frame while the terminal has not read earlier ones."""
         if can_paint(self):
             super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys of actions come before any widget's (U15). What is typed before the prompt is
-        there waits for it."""
+        """Offer keys to actions before any widget. Input before the prompt exists is queued."""
         if not self._main.first_frame_ready and isinstance(event, events.InputEvent | events.Paste):
             await AwaitMount(self._main, [self._main])
-        if not self._takes(event):
+        if not self._handle_early(event):
             await super().on_event(event)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Textual's, for everybody who copies; it is told how it went (V20)."""
-        self._clipboard = text  # what ctrl+v in a field takes
+        """Override Textual's copy, for every widget, and show how it went."""
+        self._clipboard = text  # for ctrl+v in a field
         self.controller.tasks.spawn(copy_and_notify(self, self._env, text), "copying")
 
-    def _takes(self, event: events.Event) -> bool:
+    def _handle_early(self, event: events.Event) -> bool:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             return False
-        if self._ahead.intercept(event, self.screen):
+        if self._type_ahead.intercept(event, self.screen):
             return True
         if isinstance(event, events.Paste):
             return False
         if self._controller is None and event.is_printable:
-            return False  # none that is typed belongs to an action, nor has a leader gone before
-        return self.controller.takes(event.key)
+            return False  # no action has a printable key, and no leader key was pressed yet
+        return self.controller.actions.handle_key(event.key)
 
     def on_terminal_background(self, event: TerminalBackground) -> None:
         set_terminal_background(self, dark=event.dark)
@@ -171,55 +172,58 @@ class OpencodeApp(App[int]):
         controller.tasks.spawn(controller.live.open(event.session_id), "opening a sub-agent")
 
     def on_session_screen_sent(self, event: SessionScreen.Sent) -> None:
-        self.controller.send(event.text)
+        self.controller.sender.send(event.text)
 
     def on_session_screen_called(self, event: SessionScreen.Called) -> None:
-        self.controller.call(event.action, event.argument)
+        self.controller.actions.run(event.action, event.argument)
 
     def on_session_screen_files_wanted(self, event: SessionScreen.FilesWanted) -> None:
-        self.controller.finding.search(event.typed)
+        self.controller.mention_search.search(event.typed)
 
     def on_session_screen_interrupted(self) -> None:
-        if self.controller.live.busy or not self.controller.family.leave():
-            self.controller.interrupting.escape()
+        if self.controller.live.busy or not self.controller.subagents.leave():
+            self.controller.interrupt.escape()
 
     def on_session_screen_leaving(self) -> None:
         self.exit(0)
 
     def on_session_screen_resumed(self) -> None:
         if self._controller is not None:
-            self._controller.sync_questions()
+            self._controller.sync_requests()
 
     def action_interrupt(self) -> None:
-        self.controller.interrupting.press()
+        self.controller.interrupt.press()
 
     async def action_quit(self) -> None:
         self.exit(0)
 
     @property
     def exit_message(self) -> str:
-        """For the terminal once the screen is gone."""
-        told = self._controller.last_words if self._controller is not None else ""
-        return self._last_words or told
+        """The message for the terminal once the screen is closed, empty for none."""
+        message = self._controller.exit_message if self._controller is not None else ""
+        return self._crash_message or message
 
     async def close(self) -> None:
-        """To be called after the screen is gone: the terminal's title is given back, and the
-        harness ends. There is neither where somebody left before the first frame stood."""
+        """Restore the terminal's title and close the agent.
+
+        Call it once the screen is closed. A user who leaves before the first frame has neither.
+        """
         if self._controller is not None:
-            _tell(sys.stderr, self._controller.terminal.restore_sequence())
+            _write(sys.stderr, self._controller.terminal.restore_sequence())
             await self._controller.close()
 
     def resume_command(self) -> str | None:
-        """The command that opens this session again, None if there is nothing to resume."""
+        """Return the command that opens this session again, None if there is nothing to resume."""
         view = self._controller.live.view if self._controller is not None else None
         if view is None or not view.message_ids:
             return None
         return f"opencode-py --session {view.session_id}"
 
     def _fatal_error(self) -> None:
-        """Textual's hook for an exception in a message handler: log it, leave in one piece."""
+        """Override Textual's hook for an exception in a message handler: log it and exit
+        cleanly."""
         log.error("the user interface failed", exc_info=sys.exc_info())
-        self._last_words = (
+        self._crash_message = (
             "opencode-py stopped because of a fault of its own. The session is saved.\n"
             f"Details are in {self._log_path}"
         )
@@ -227,7 +231,7 @@ class OpencodeApp(App[int]):
 
 
 def run_app(launch: LaunchOptions, env: Mapping[str, str]) -> int:
-    """Run the full screen until it is left and return the exit code."""
+    """Run the full screen until the user leaves and return the exit code."""
     log_path = start_log(env)
     return asyncio.run(_run(OpencodeApp(launch, env, load_runtime, log_path=str(log_path))))
 
@@ -241,19 +245,19 @@ async def _run(opencode: OpencodeApp) -> int:
     finally:
         await opencode.close()
     if opencode.exit_message:
-        _tell(sys.stderr, f"{opencode.exit_message}\n")
+        _write(sys.stderr, f"{opencode.exit_message}\n")
     resume = opencode.resume_command()
-    _tell(sys.stdout, f"To go on: {resume}\n" if resume is not None else "")
+    _write(sys.stdout, f"To go on: {resume}\n" if resume is not None else "")
     return opencode.return_code or result or 0
 
 
-def _tell(stream: TextIO, text: str) -> None:
-    """Write *text*, unless the terminal is gone: then what Python writes at its end goes nowhere
-    too, and the exit code stays what it is."""
+def _write(stream: TextIO, text: str) -> None:
+    """Write *text* unless the terminal is gone. Then Python's own output at exit is discarded too,
+    and the exit code stays as it is."""
     try:
         stream.write(text)
         stream.flush()
     except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)

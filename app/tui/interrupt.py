@@ -1,4 +1,4 @@
-"""Ctrl+C, by what is open (spec 8, U6)."""
+"""Ctrl+C and Esc: what they stop or close, depending on what is open."""
 
 import time
 from collections.abc import Callable
@@ -12,11 +12,14 @@ from app.text.units import count
 from app.toolkit.tasks import Tasks
 
 BACKGROUND_WINDOW = 3.0
-"""Seconds within which a second press means the background too."""
+"""Seconds within which a second press stops the background tasks too."""
 
 
 class TurnStopper:
-    """*stopping* says on the screen that the turn is being stopped."""
+    """Stops the turn of the open session, and its background tasks on a second press.
+
+    *on_stopping* shows on the screen that the turn is being stopped.
+    """
 
     def __init__(
         self,
@@ -30,16 +33,16 @@ class TurnStopper:
         self._app = app
         self._live = live
         self._tasks = tasks
-        self._stopping = on_stopping
+        self._on_stopping = on_stopping
         self._clock = clock
         self._stopped = float("-inf")
 
     def stop_turn(self) -> None:
-        """Cancel the turn that runs; the screen says so at once."""
+        """Cancel the running turn; the screen shows it at once."""
         if self.stop_background():
             return
         self._stopped = self._clock()
-        self._stopping()
+        self._on_stopping()
         self._tasks.spawn(self._live.cancel(background=False), "cancelling")
         if left := self.background_count():
             works = "works" if left == 1 else "work"
@@ -51,8 +54,8 @@ class TurnStopper:
             )
 
     def stop_background(self) -> bool:
-        """A second press soon after the first: end all that works; false if it is none, or
-        nothing does."""
+        """Stop the background tasks if a turn was stopped just before; return whether there were
+        any."""
         if self._clock() - self._stopped > BACKGROUND_WINDOW or not self.background_count():
             return False
         self._stopped = float("-inf")
@@ -60,42 +63,46 @@ class TurnStopper:
         return True
 
     def stop_requester(self, session_id: str) -> None:
-        """Cancel what asks something: the open session's turn, or the sub-agent in the background
-        in whose work the session *session_id* is."""
-        self._tasks.spawn(self._asked(session_id), "cancelling")
+        """Cancel the work that made a request: the open session's turn, or the background task that
+        the session *session_id* belongs to."""
+        self._tasks.spawn(self._stop_requester(session_id), "cancelling")
 
     def background_count(self) -> int:
-        """How many sub-agents work in the background of the open session."""
+        """Return the number of sub-agents that work in the background of the open session."""
         view = self._live.view
         return len(view.background_tasks.running) if view is not None else 0
 
-    async def _asked(self, session_id: str) -> None:
-        behind = await self._live.runtime.sessions.subagents.behind(session_id)
+    async def _stop_requester(self, session_id: str) -> None:
+        caller_id = await self._live.runtime.sessions.subagents.behind(session_id)
         open_id = self._live.session.id if self._live.session is not None else ""
-        if behind is None or behind == open_id:
+        if caller_id is None or caller_id == open_id:
             self.stop_turn()
         else:
-            await self._live.runtime.sessions.cancel(behind)
+            await self._live.runtime.sessions.cancel(caller_id)
 
 
 EXIT_WINDOW = 2.0
-"""Seconds within which a second press on an empty prompt leaves the program."""
+"""Seconds within which a second press on an empty prompt exits the program."""
 
 
 DOUBLE_ESCAPE = 0.8
-"""Seconds within which a second Esc counts as one of two: a person's double press."""
+"""Seconds within which a second Esc counts as a double press."""
 
 
 class InterruptHandler:
-    """A dialog or picker closes by its own ``interrupt``; on the main screen a turn is
-    cancelled, else a selection copied, else the prompt cleared, else leaving is offered."""
+    """Handles Ctrl+C and Esc.
+
+    A dialog or picker is closed by its own ``interrupt``. On the main screen a turn is cancelled,
+    else a selection is copied, else the prompt is cleared, else exit is offered. *cleared* gets the
+    text of a cleared prompt, *rewind* shows the session's prompts.
+    """
 
     def __init__(
         self,
         app: App[int],
         main: SessionScreen,
         live: LiveSession,
-        stopping: TurnStopper,
+        stopper: TurnStopper,
         *,
         cleared: Callable[[str], None],
         rewind: Callable[[], None],
@@ -104,7 +111,7 @@ class InterruptHandler:
         self._app = app
         self._main = main
         self._live = live
-        self._stopping = stopping
+        self._stopper = stopper
         self._cleared = cleared
         self._rewind = rewind
         self._escaped = float("-inf")
@@ -112,6 +119,7 @@ class InterruptHandler:
         self._armed = float("-inf")
 
     def press(self) -> None:
+        """Handle Ctrl+C."""
         screen = self._app.screen
         if screen is not self._main:
             close = getattr(screen, "interrupt", None)
@@ -121,17 +129,21 @@ class InterruptHandler:
                 screen.dismiss()
             return
         if self._live.busy:
-            self._stopping.stop_turn()
-        elif not self._stopping.stop_background() and not self._copies() and not self._clears():
-            self._leaves()
+            self._stopper.stop_turn()
+        elif (
+            not self._stopper.stop_background()
+            and not self._copy_selection()
+            and not self._clear_prompt()
+        ):
+            self._offer_exit()
 
     def escape(self) -> None:
-        """Esc with nothing left to close: stops a turn; twice on an empty prompt shows the
-        session's requests, to go back to one."""
+        """Handle Esc with nothing left to close: stop a turn; pressed twice on an empty prompt,
+        show the session's prompts to return to one."""
         if self._live.busy:
-            self._stopping.stop_turn()
+            self._stopper.stop_turn()
             return
-        if self._stopping.stop_background():
+        if self._stopper.stop_background():
             return
         now = self._clock()
         if self._main.prompt.text or self._live.session is None:
@@ -142,7 +154,7 @@ class InterruptHandler:
         else:
             self._escaped = now
 
-    def _copies(self) -> bool:
+    def _copy_selection(self) -> bool:
         selected = self._main.get_selected_text() or self._main.prompt.selected_text
         if selected:
             self._app.copy_to_clipboard(selected)
@@ -152,7 +164,7 @@ class InterruptHandler:
             )
         return bool(selected)
 
-    def _clears(self) -> bool:
+    def _clear_prompt(self) -> bool:
         if not self._main.prompt.text:
             return False
         text = self._main.prompt.take_text()
@@ -160,13 +172,13 @@ class InterruptHandler:
         self._cleared(text)
         return True
 
-    def _leaves(self) -> None:
+    def _offer_exit(self) -> None:
         now = self._clock()
         if now - self._armed <= EXIT_WINDOW:
             self._app.exit(0)
         else:
             self._armed = now
-            left = self._stopping.background_count()
+            left = self._stopper.background_count()
             ends = f" {count(left, 'sub-agent')} in the background then ends." if left == 1 else ""
             ends = f" {count(left, 'sub-agent')} in the background then end." if left > 1 else ends
             self._app.notify(

@@ -1,4 +1,4 @@
-"""Looks for the files, sub-agents and resources of servers that a mention may mean (spec 8, U8)."""
+"""The search for what an ``@`` mention can name: files, sub-agents and resources of MCP servers."""
 
 from typing import TYPE_CHECKING
 
@@ -6,38 +6,38 @@ from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.toolkit.tasks import Tasks
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # brings the agent
     from agent.tools.search.file_index import FileIndex
 
 
 MAX_RESOURCES = 5
-"""Resources of MCP servers that are offered at once."""
+"""Resources of MCP servers that are listed at once."""
 
 
 class MentionSearch:
-    """Answers the session screen, beside what else goes on."""
+    """Shows matches on the session screen as they are found, without blocking it."""
 
     def __init__(self, screen: SessionScreen, live: LiveSession, tasks: Tasks) -> None:
         self._screen = screen
         self._live = live
         self._tasks = tasks
         self._index: FileIndex | None = None
-        self._early: str | None = None
+        self._queued: str | None = None
 
     def search(self, typed: str) -> None:
-        """Show the files that fit *typed*, once they are known."""
+        """Show the matches of *typed* once they are known."""
         if self._live.is_ready:
-            self._tasks.spawn(self._find(typed), "finding files")
+            self._tasks.spawn(self._show_matches(typed), "finding files")
         else:
-            self._early = typed
+            self._queued = typed
 
     def start(self) -> None:
-        """The harness is there now: look for what was named before."""
-        if self._early is not None:
-            self.search(self._early)
+        """Search for what was typed before the runtime was open."""
+        if self._queued is not None:
+            self.search(self._queued)
 
-    async def _find(self, typed: str) -> None:
-        from agent.tools.search.file_index import FileIndex  # when a file is named
+    async def _show_matches(self, typed: str) -> None:
+        from agent.tools.search.file_index import FileIndex  # only when a file is mentioned
 
         runtime = self._live.runtime
         if self._index is None:

@@ -1,24 +1,33 @@
-"""What the terminal around the program is told: its title, and that somebody is wanted."""
+"""Notices to the user: warnings on the screen, the terminal's title, desktop notifications."""
+
+from collections.abc import Callable
 
 from textual.app import App
 
-from app.text.sanitize import sanitize_line
+from app.screens.base.error import ErrorScreen
+from app.text.sanitize import sanitize, sanitize_line
 from app.theme.preferences import NotificationStyle, appearance_of
+from app.toolkit.dedupe import Dedupe
+
+WARNING_SECONDS = 8.0
+"""How long a warning is shown."""
 
 TITLE_CELLS = 40
+"""The longest title, in cells."""
 SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 
 
 def title_sequence(title: str) -> str:
-    """The sequence (OSC 2) that sets the terminal's title to the cleaned, cut *title*."""
+    """Return the sequence (OSC 2) that sets the terminal's title to the cleaned, shortened
+    *title*."""
     text = "".join(char for char in sanitize_line(title) if char.isprintable())
     text = text if len(text) <= TITLE_CELLS else text[: TITLE_CELLS - 1] + "…"
     return f"\x1b]2;{text}\x07"
 
 
 def notify_sequence(sentence: str, way: NotificationStyle = "auto", *, tmux: bool = False) -> str:
-    """What tells the user of *sentence* in this *way*; inside tmux it is passed through to the
-    terminal around it."""
+    """Return the sequence that notifies the user of *sentence*. Inside tmux it is passed through to
+    the outer terminal."""
     text = "".join(char for char in sanitize_line(sentence) if char.isprintable())
     osc = ""
     if way in {"auto", "osc9"}:
@@ -31,13 +40,48 @@ def notify_sequence(sentence: str, way: NotificationStyle = "auto", *, tmux: boo
 
 
 def tmux_passthrough(sequence: str) -> str:
-    """*sequence* for the terminal around tmux."""
+    """Return *sequence* wrapped for the terminal around tmux."""
     doubled = sequence.replace("\x1b", "\x1b\x1b")
     return f"\x1bPtmux;{doubled}\x1b\\"
 
 
+class Notices:
+    """Warnings on the screen, and the dialog for a crash of the front end.
+
+    *on_main_screen* tells whether no dialog is open. *grace* is how long the crash dialog ignores
+    keys, in seconds.
+    """
+
+    def __init__(
+        self, app: App[int], on_main_screen: Callable[[], bool], log_path: str, grace: float
+    ) -> None:
+        self._app = app
+        self._on_main_screen = on_main_screen
+        self._log_path = log_path
+        self._grace = grace
+        self._recent = Dedupe(WARNING_SECONDS)
+
+    def warn(self, sentence: str) -> None:
+        """Show a warning."""
+        self._app.notify(
+            sanitize(sentence), severity="warning", markup=False, timeout=WARNING_SECONDS
+        )
+
+    def warn_once(self, sentence: str) -> None:
+        """Show a warning unless the same one is on the screen."""
+        if self._recent.is_new(sentence):
+            self.warn(sentence)
+
+    def show_crash(self, error: BaseException) -> None:
+        """Show the failure of a task, which was logged, and let the user continue or exit."""
+        if self._on_main_screen():
+            kind = type(error).__name__
+            screen = ErrorScreen(f"{kind}: {error}", self._log_path, grace=self._grace)
+            self._app.push_screen(screen, lambda go_on: None if go_on else self._app.exit(1))
+
+
 class TerminalNotifier:
-    """Writes titles only when they change, notifications only while nobody looks."""
+    """Writes titles when they change, and notifications while the terminal has no focus."""
 
     def __init__(self, app: App[int], *, tmux: bool = False) -> None:
         self._app = app
@@ -55,19 +99,19 @@ class TerminalNotifier:
             write_sequence(self._app, first + title_sequence(title))
 
     def restore_sequence(self) -> str:
-        """What gives the terminal its old title back; to be written once the app is gone."""
+        """Return the sequence that restores the old title; write it once the app is closed."""
         return RESTORE_TITLE if self._title else ""
 
     def notify(self, sentence: str) -> None:
-        """Tell that something waits or is done, unless the terminal has the focus."""
+        """Notify the user of *sentence*, unless the terminal has the focus."""
         if not self._app.app_focus:
             way = appearance_of(self._app).notify
             write_sequence(self._app, notify_sequence(sentence, way, tmux=self._tmux))
 
 
 def write_sequence(app: App[int], sequence: str) -> None:
-    """Write *sequence* to the terminal, between what Textual writes."""
-    # Textual has no call for it; the driver is where its own sequences go too.
+    """Write *sequence* to the terminal, in between Textual's own output."""
+    # Textual has no public method for it; its own sequences go through the driver too.
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - see above
     if driver is not None:
         driver.write(sequence)

@@ -1,4 +1,4 @@
-"""Tells the status line how the MCP servers and language servers stand (spec 8, U5)."""
+"""The monitor of MCP servers and language servers: their status line and their prompts."""
 
 from asyncio import Task
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from app.actions.custom_commands import mcp_prompt_actions
 from app.commands.registry import actions, provide
 from app.session.server_status import lsp_summary, mcp_summary
 
-if TYPE_CHECKING:  # bring the harness
+if TYPE_CHECKING:  # bring the agent
     from agent.runtime.runtime import Runtime
     from app.screens.session.screen import SessionScreen
     from app.toolkit.tasks import Tasks
@@ -18,8 +18,8 @@ OWNER = "mcp"
 
 
 class ServerMonitor:
-    """Starts the servers of each runtime once it is open, and follows them: on the status line,
-    and with their prompts among the commands."""
+    """Starts the servers of each runtime once it is open, and shows their state in the status line
+    and their prompts among the slash commands."""
 
     def __init__(self, tasks: "Tasks", main: "SessionScreen") -> None:
         self._tasks = tasks
@@ -28,7 +28,7 @@ class ServerMonitor:
         self._prompts: tuple[str, ...] = ()
 
     def follow(self, runtime: "Runtime") -> None:
-        """Of this runtime from now on."""
+        """Monitor the servers of *runtime* from now on, and no others."""
         if self._following is not None:
             self._following.cancel()
             self._following = None
@@ -38,14 +38,14 @@ class ServerMonitor:
             runtime.mcp.start()
 
     def close(self) -> None:
-        """Take the servers' prompts away again."""
+        """Remove the servers' prompts from the actions."""
         provide(OWNER, ())
 
     async def _follow(self, runtime: "Runtime") -> None:
-        def ours(event: Event) -> bool:
+        def is_server_event(event: Event) -> bool:
             return isinstance(event, McpChanged | LspChanged)
 
-        with runtime.bus.subscribe(ours) as events:
+        with runtime.bus.subscribe(is_server_event) as events:
             async for event in events:
                 if isinstance(event, LspChanged):
                     languages = lsp_summary(runtime.code.servers.statuses)

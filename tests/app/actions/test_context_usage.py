@@ -139,7 +139,7 @@ async def test_c11_the_command_shows_the_open_session(
         await running.until_shown("5.0k of 100k tokens, 5%   as the provider counted   model-1")
         assert "rules of the program" in running.text()
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
 
 
 async def test_c11_before_the_first_prompt_it_shows_what_a_session_begins_with(
@@ -150,7 +150,7 @@ async def test_c11_before_the_first_prompt_it_shows_what_a_session_begins_with(
         await running.until_shown("System prompt")
         assert "rules of the program" in running.text()
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         assert running.app.controller.live.session is None
 
 
@@ -166,7 +166,7 @@ async def test_a_page_that_was_looked_at_leaves_the_session_where_it_was(
         await running.type("/context", "enter")
         await running.until_shown("rules of the program")
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         after = [(widget.id, widget.region) for widget in main.query("*") if widget.id]
         assert after == before
 

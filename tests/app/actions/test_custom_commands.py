@@ -61,7 +61,7 @@ async def test_k8_commands_stand_in_the_palette_and_the_help(
         await running.pilot.press("end")
         await running.until_shown("Tidy up")
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         await running.pilot.press("ctrl+p")
         await running.type("tidy")
         await running.until_shown("/tidy   Tidy up")
@@ -138,7 +138,7 @@ async def test_k8_a_command_that_asks_is_stopped_too(
         await running.until_shown("rm -rf x")
         await running.pilot.press("ctrl+c")
         await running.until_shown("Nothing was sent")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         assert not running.runtime.permissions.pending()
 
 

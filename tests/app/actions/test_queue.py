@@ -9,7 +9,7 @@ from tests.support.script import Hold, Text, answer
 async def queued(running: Running, *texts: str) -> None:
     controller = running.app.controller
     for text in texts:
-        controller.send(text)
+        controller.sender.send(text)
     live = controller.live
     await running.until(lambda: live.view is not None and len(live.view.queued) == len(texts))
 

@@ -51,11 +51,11 @@ async def test_a_question_in_passing(start: Starter, scripted: ModelServer) -> N
         await running.until_shown("alone.")
         await running.until_shown("Neither the question nor the answer")
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         await running.type("/btw who?", "enter")
         await running.until_shown("key")
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         view = running.app.controller.live.view
         assert view is not None
         assert len(view.message_ids) == 2

@@ -83,7 +83,7 @@ async def test_todo_shows_the_agents_list(start: Starter, scripted: ModelServer)
         await running.type("plan", "enter")
         await running.until_idle()
         await running.type("/todo", "enter")
-        await running.until(lambda: not running.app.controller.at_main())
+        await running.until(lambda: not running.app.controller.on_main_screen())
         await running.until_shown("▸ find it")
 
 
@@ -98,7 +98,7 @@ async def test_u6_esc_twice_on_an_empty_prompt_rewinds(start: Starter) -> None:
         await running.until_idle()
         await running.type("x")
         await running.pilot.press("escape", "escape")
-        assert running.app.controller.at_main(), "the prompt is not empty"
+        assert running.app.controller.on_main_screen(), "the prompt is not empty"
         await running.pilot.press("backspace", "escape", "escape")
-        await running.until(lambda: not running.app.controller.at_main())
+        await running.until(lambda: not running.app.controller.on_main_screen())
         await running.until_shown("list")

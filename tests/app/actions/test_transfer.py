@@ -64,7 +64,7 @@ async def test_what_needs_the_harness_says_so_while_it_is_opened(start: Starter)
     async with start(size=(80, 24), ready=False) as running:
         found = find("app.stats")
         assert found is not None
-        running.app.controller.call(found)
+        running.app.controller.actions.run(found)
         await running.until_shown("Still starting.")
         await running.until_ready()
 

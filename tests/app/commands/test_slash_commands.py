@@ -151,7 +151,7 @@ async def test_enter_in_the_list_runs_the_action(start: Starter) -> None:
         await running.type("/hel", "enter")
         await running.until_shown("Keys of the prompt")
         await running.pilot.press("ctrl+c")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
 
 
 async def test_tab_goes_to_the_next_agent(start: Starter) -> None:
@@ -188,7 +188,7 @@ async def test_the_permission_dialog_asks_and_the_answer_reaches_the_tool(start:
     async with start() as running:
         await running.type("run touch made.txt", "enter")
         await running.until_shown("touch made.txt")
-        await running.until(lambda: not running.app.controller.at_main())
+        await running.until(lambda: not running.app.controller.on_main_screen())
         await running.pilot.press("o")
         await running.until_idle()
         assert (running.runtime.directory / "made.txt").exists()
@@ -197,10 +197,10 @@ async def test_the_permission_dialog_asks_and_the_answer_reaches_the_tool(start:
 async def test_ctrl_c_in_the_dialog_cancels_the_turn(start: Starter) -> None:
     async with start() as running:
         await running.type("run touch made.txt", "enter")
-        await running.until(lambda: not running.app.controller.at_main())
+        await running.until(lambda: not running.app.controller.on_main_screen())
         await running.pilot.press("ctrl+c")
         await running.until_idle()
-        assert running.app.controller.at_main()
+        assert running.app.controller.on_main_screen()
         assert not (running.runtime.directory / "made.txt").exists()
 
 

@@ -114,7 +114,7 @@ async def test_a_server_is_switched_and_shown(start: Starter, shop: ModelServer)
         await running.pilot.press("escape")
         await running.until_shown("MCP servers")
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
 
 
 async def test_x3_what_a_server_says_otherwise_is_accepted(

@@ -59,7 +59,7 @@ async def test_u13_it_runs_what_is_chosen_and_writes_out_what_needs_words(start:
         await running.type("help", "enter")
         await running.until_shown("Keys of the prompt")
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         await opened(running)
         await running.type("btw", "enter")
         await running.until(lambda: running.prompt == "/btw ")

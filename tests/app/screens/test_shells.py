@@ -101,7 +101,7 @@ async def test_the_list_follows_and_the_output_is_live(start: Starter, work: Pat
         await running.pilot.press("escape")
         await running.until_shown("Commands in the background")
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         states = {shell.id: shell.state for shell in running.runtime.shells.snapshot()}
         assert states == {first: "exited", second: "killed"}
 

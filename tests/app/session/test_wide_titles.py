@@ -26,7 +26,7 @@ async def test_v14_a_list_of_sessions_keeps_its_columns(
     scripted.always(answer(Text("ok")))
     async with start(size=size) as running:
         for title in (WIDE, PLAIN):
-            running.app.controller.send(title)
+            running.app.controller.sender.send(title)
             await running.until_idle()
             await running.type("/new", "enter")
             await running.until(lambda: running.app.controller.live.view is None)

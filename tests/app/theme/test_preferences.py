@@ -244,7 +244,7 @@ async def test_k3_opencodes_tui_file_and_variables_hold_on_the_screen(
     env = {"OPENCODE_TUI_CONFIG": str(file)}
     async with start(env=env) as running:
         assert running.app.scroll_sensitivity_y == 5
-        assert running.app.controller.keys.after_leader["c"] == "session.compact"
+        assert running.app.controller.actions.keys.after_leader["c"] == "session.compact"
         assert running.app.controller.terminal.restore_sequence()
     async with start(env={**env, "OPENCODE_DISABLE_TERMINAL_TITLE": "1"}) as running:
         assert not running.app.controller.terminal.restore_sequence()

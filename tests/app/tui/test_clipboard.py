@@ -109,7 +109,7 @@ async def test_u15_esc_first_marks_nothing_then_leaves(start: Starter) -> None:
         await running.pilot.press("escape")
         assert not transcript.marking
         await running.pilot.press("escape")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
 
 
 async def test_u15_copy_mode_opens_where_is_read_and_goes_through_all_of_it(

@@ -120,7 +120,7 @@ def test_the_first_frame_comes_before_the_harness() -> None:
 
         app = OpencodeApp(LaunchOptions(directory=Path(".")), {}, opener)
         asyncio.run(app.run_async(headless=True, size=(80, 24)))
-        print("code", app.return_code, app.controller.last_words)
+        print("code", app.return_code, app.controller.exit_message)
         """
     )
     assert "painted True" in loaded

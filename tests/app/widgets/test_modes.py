@@ -88,7 +88,7 @@ async def test_m15_a_folder_that_is_opened_anew_keeps_the_mode(start: Starter) -
         await status(running, "ask")
         before = running.runtime
         await running.type("/trust", "enter")
-        await running.until(lambda: not running.app.controller.at_main())
+        await running.until(lambda: not running.app.controller.on_main_screen())
         await running.pilot.press("y")
         await running.until(lambda: running.runtime is not before)
         assert running.runtime.permissions.mode == "ask"

@@ -206,8 +206,8 @@ async def test_a_session_that_is_opened_shows_what_waits(
             await running.until_shown("Which way?")
             session_id = running.app.controller.live.session.id
             running.app.controller.live.close()
-            running.app.controller.sync_questions()
-            await running.until(running.app.controller.at_main)
+            running.app.controller.sync_requests()
+            await running.until(running.app.controller.on_main_screen)
             assert running.runtime.questions.pending()
             await running.app.controller.live.open(session_id)
             await running.until_shown("Which way?")

@@ -73,7 +73,7 @@ async def test_m14_an_always_is_taken_back(start: Starter) -> None:
         await running.pilot.press("ctrl+d")
         await running.until_shown("comes from the program itself")
         await running.pilot.press("enter")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
 
 
 async def test_m14_an_always_is_saved_to_the_users_settings(

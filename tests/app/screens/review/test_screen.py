@@ -334,7 +334,7 @@ async def test_resume_goes_to_the_place(start: Starter) -> None:
         screen.query_one(OptionList).highlighted = 7
         await running.until_shown("question 7")
         await running.pilot.press("r")
-        await running.until(running.app.controller.at_main)
+        await running.until(running.app.controller.on_main_screen)
         await running.until_shown("answer 7.")
 
 

@@ -97,7 +97,7 @@ async def test_typing_filters_and_enter_resumes(start: Starter) -> None:
         await running.type("readme", "enter")
         await running.until(
             lambda: (
-                running.app.controller.at_main()
+                running.app.controller.on_main_screen()
                 and "README" in getattr(running.app.controller.live.session, "title", "")
             )
         )
@@ -254,10 +254,10 @@ async def test_a_message_sent_while_busy_waits_and_is_sent_once(start: Starter) 
     """INPUT-QUEUE and U10: shown as waiting, taken up in order."""
     async with start() as running:
         await running.type("run touch made.txt", "enter")
-        await running.until(lambda: not running.app.controller.at_main())
+        await running.until(lambda: not running.app.controller.on_main_screen())
         live = running.app.controller.live
-        running.app.controller.send("list")
-        running.app.controller.send("read README.md")
+        running.app.controller.sender.send("list")
+        running.app.controller.sender.send("read README.md")
         await running.until(lambda: live.view is not None and len(live.view.queued) == 2)
         await running.pilot.press("o")
         await running.until_idle()

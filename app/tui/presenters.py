@@ -1,0 +1,144 @@
+"""Presenters: they keep the widgets around the transcript up to date with the open session."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from agent.records.background import ShellInfo
+from agent.records.errors import ModelNotFound
+from agent.records.messages import Session
+from app.screens.session.screen import SessionScreen
+from app.session.live import LiveSession
+from app.session.usage import cache_hit_rate, context_used, session_cost
+from app.session.view import NO_CHANGE, Change
+from app.session.workspace import Workspace, short_folder
+from app.startup.options import LaunchOptions
+from app.tui.notifier import TerminalNotifier
+from app.widgets.home import HomeFacts, local_servers, model_reason
+from app.widgets.sidebar import ChangedFiles, SidebarContent
+
+
+class SidebarPresenter:
+    """Shows the todos, file changes, servers and background work of *live* in the sidebar."""
+
+    def __init__(self, main: SessionScreen, live: LiveSession) -> None:
+        self._main = main
+        self._live = live
+        self._changes = ChangedFiles()
+
+    def show(self, change: Change = NO_CHANGE) -> None:
+        """Apply a *change* of the session, and what the status line shows now."""
+        view = self._live.view
+        self._changes.update(view, change)
+        shells = self._running_shells()
+        tasks = tuple(view.background_tasks.running.values()) if view is not None else ()
+        self._main.status.show(shells=len(shells), subagents=len(tasks))
+        status = self._main.status.status
+        content = SidebarContent(
+            context=status.context,
+            limit=status.limit,
+            cost=status.cost,
+            todos=view.todos if view is not None else (),
+            changes=self._changes.files(),
+            servers=status.servers,
+            languages=status.languages,
+            shells=shells,
+            subagents=tasks,
+        )
+        self._main.widgets.sidebar.show(content)
+
+    def _running_shells(self) -> tuple[ShellInfo, ...]:
+        if not self._live.is_ready:
+            return ()
+        shells = self._live.runtime.shells.snapshot()
+        return tuple(shell for shell in shells if shell.state == "running")
+
+
+class StatusPresenter:
+    """Shows the state of *live* in the status line, the activity line, the first-run page, the
+    sidebar and the terminal's title."""
+
+    def __init__(
+        self,
+        main: SessionScreen,
+        live: LiveSession,
+        launch: LaunchOptions,
+        env: Mapping[str, str],
+        sidebar: SidebarPresenter,
+        terminal: TerminalNotifier,
+    ) -> None:
+        self._main = main
+        self._live = live
+        self._launch = launch
+        self._sidebar = sidebar
+        self._terminal = terminal
+        self._workspace = Workspace(short_folder(launch.directory, env.get("HOME", "")))
+        self._recent: tuple[Session, ...] = ()
+        self._trusted = True
+
+    def set_workspace(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def set_recent(self, sessions: Sequence[Session]) -> None:
+        """Set the sessions that the first-run page lists."""
+        self._recent = tuple(sessions)
+
+    def set_trusted(self, *, trusted: bool) -> None:
+        """Set whether the folder is trusted."""
+        self._trusted = trusted
+
+    def refresh(self) -> None:
+        """Bring everything up to date."""
+        live = self._live
+        color = _agent_color(live)
+        self._main.status.show(
+            agent=live.agent,
+            color=color,
+            model=live.model,
+            effort=live.effort,
+            branch=self._workspace.branch,
+            changed=self._workspace.changed,
+            context=context_used(live.view),
+            limit=_context_limit(live),
+            cost=session_cost(live.session),
+            cached=cache_hit_rate(live.session),
+            mode=live.runtime.permissions.mode if live.is_ready else "",
+            trusted=self._trusted,
+        )
+        self._sidebar.show()
+        self._main.show_agent(color)
+        self._main.show_work(live.view, live.unsent, live.preparation.started)
+        self._main.show_home(
+            HomeFacts(
+                place=self._workspace,
+                model=live.model,
+                reason=model_reason(live, self._launch),
+                local=local_servers(live),
+                recent=self._recent,
+                now=time.time(),
+            )
+        )
+        self._terminal.set_title(_title(live))
+
+
+def _title(live: LiveSession) -> str:
+    """Return the terminal's title: the session's, marked while it runs or has a request."""
+    title = live.session.title if live.session is not None else ""
+    pending = live.view is not None and (live.view.permissions or live.view.questions)
+    state = "◆ " if pending else ("◐ " if live.busy else "")
+    return f"{state}{title or 'opencode-py'}"
+
+
+def _agent_color(live: LiveSession) -> str:
+    """Return the color of the next prompt's agent: a role of the theme, or a hex value."""
+    info = live.runtime.agents.find(live.agent) if live.is_ready else None
+    return info.colour if info is not None else "accent"
+
+
+def _context_limit(live: LiveSession) -> int | None:
+    """Return the context window of the next prompt's model in tokens, None if unknown."""
+    if not live.is_ready:
+        return None
+    try:
+        return live.runtime.catalog.model(live.model).context_limit
+    except ModelNotFound:
+        return None

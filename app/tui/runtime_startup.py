@@ -1,0 +1,196 @@
+"""Opening the runtime behind the first frame, and applying the folder's settings to the screen."""
+
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.app import App
+
+from agent.records.errors import OpencodePyError
+from app.actions.custom_commands import user_command_actions
+from app.actions.shells import detach_key
+from app.commands.registry import actions, provide
+from app.screens.permission.trust import TrustScreen
+from app.screens.session.screen import SessionScreen
+from app.session.live import LiveSession
+from app.session.workspace import read_workspace
+from app.startup.options import LaunchOptions
+from app.theme import themes
+from app.theme.preferences import apply_settings
+from app.toolkit.tasks import Tasks, show_dialog
+from app.tui.action_dispatcher import ActionDispatcher
+from app.tui.mention_search import MentionSearch
+from app.tui.notifier import Notices
+from app.tui.presenters import StatusPresenter
+from app.tui.prompt_sender import PromptSender
+from app.tui.server_monitor import ServerMonitor
+
+if TYPE_CHECKING:  # brings the whole agent
+    from agent.commands import CommandInfo
+    from agent.permission.trust.trust import AskTrust, TrustAnswer, TrustQuestion
+    from agent.runtime.runtime import Runtime
+
+OpenRuntime = Callable[[LaunchOptions, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]
+
+USER_COMMANDS = "commands"
+"""The owner of the user's slash commands among the actions."""
+
+MAX_RECENT = 3
+"""Sessions that the first-run page lists."""
+
+
+class RuntimeOpener:
+    """Opens the folder of *launch*: at the start, and again when its settings have changed.
+
+    *apply_settings* gets each runtime and its slash commands. *grace* is how long the question
+    about trust ignores keys, in seconds.
+    """
+
+    def __init__(
+        self,
+        app: App[int],
+        launch: LaunchOptions,
+        env: Mapping[str, str],
+        open_runtime: OpenRuntime,
+        apply_settings: Callable[["Runtime", "Sequence[CommandInfo]"], None],
+        grace: float,
+    ) -> None:
+        self._app = app
+        self._launch = launch
+        self._env = env
+        self._open_runtime = open_runtime
+        self._apply_settings = apply_settings
+        self._grace = grace
+
+    async def open(self, live: LiveSession) -> "Runtime":
+        """Open the folder for the first time, with the session that the command line names."""
+        runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        commands = await runtime.commands.all()
+        await live.start(runtime, self._launch)
+        self._apply_settings(runtime, commands)
+        return runtime
+
+    async def reopen(self, live: LiveSession) -> None:
+        """Open the folder with its present settings and continue the same session."""
+        before = live.runtime
+        runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        runtime.permissions.mode = before.permissions.mode
+        await live.restart(runtime)
+        await before.close()
+        self._apply_settings(runtime, await runtime.commands.all())
+
+    async def _ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
+        """Ask before anything of the folder is used. Prompts sent meanwhile are queued."""
+        return await show_dialog(self._app, TrustScreen(question, grace=self._grace)) or "later"
+
+
+class SettingsApplier:
+    """Applies the settings of a runtime to the front end."""
+
+    def __init__(
+        self,
+        app: App[int],
+        main: SessionScreen,
+        live: LiveSession,
+        dispatcher: ActionDispatcher,
+        status: StatusPresenter,
+        servers: ServerMonitor,
+        notices: Notices,
+    ) -> None:
+        self._app = app
+        self._main = main
+        self._live = live
+        self._dispatcher = dispatcher
+        self._status = status
+        self._servers = servers
+        self._notices = notices
+
+    def apply(self, runtime: "Runtime", commands: "Sequence[CommandInfo]") -> None:
+        """Apply the settings, list the *commands*, and show what went wrong."""
+        dispatcher, config = self._dispatcher, runtime.config.config
+        self._status.set_trusted(trusted=runtime.trust.standing in {"trusted", "nothing"})
+        self._main.prompt.use_vim(on=config.ui.vim)
+        ignored = provide(USER_COMMANDS, user_command_actions(commands))
+        self._main.set_actions(actions())
+        dispatcher.set_keys(config.keybinds, config.ui.leader_timeout / 1000)
+        ignored += themes.register_themes(cast("App[object]", self._app), runtime.plugins.themes)
+        theme_notices = apply_settings(self._app, config, runtime.paths.config / "themes")
+        for notice in (
+            *runtime.notices,
+            *theme_notices,
+            *ignored,
+            *dispatcher.keys.conflicts,
+        ):
+            self._notices.warn(notice)
+        self._servers.follow(runtime)
+        self._main.widgets.activity.background_key = partial(
+            detach_key, self._live, self._main.prompt, dispatcher.keys
+        )
+        self._status.refresh()
+
+    def close(self) -> None:
+        """Remove the user's slash commands from the actions."""
+        provide(USER_COMMANDS, ())
+
+
+class StartupSequence:
+    """Everything that follows the first frame: opens the runtime, then reads what the first-run
+    page, the prompt's history and the status line show."""
+
+    def __init__(
+        self,
+        app: App[int],
+        main: SessionScreen,
+        live: LiveSession,
+        launch: LaunchOptions,
+        opener: RuntimeOpener,
+        sender: PromptSender,
+        mention_search: MentionSearch,
+        status: StatusPresenter,
+        tasks: Tasks,
+    ) -> None:
+        self._app = app
+        self._main = main
+        self._live = live
+        self._launch = launch
+        self._opener = opener
+        self._sender = sender
+        self._mention_search = mention_search
+        self._status = status
+        self._tasks = tasks
+        self.exit_message = ""
+        """Why the program could not start, to be printed once the screen is closed."""
+
+    async def run(self, home: str) -> None:
+        """Start up; *home* is the user's home folder. Leaves the app if the runtime fails."""
+        try:
+            runtime = await self._opener.open(self._live)
+        except OpencodePyError as error:
+            self.exit_message = error.message
+            self._app.exit(1, return_code=1)
+            return
+        if self._launch.prompt:
+            self._sender.send(self._launch.prompt)
+        self._main.prompt.directory = runtime.directory
+        self._mention_search.start()
+        self._tasks.spawn(warm_up(runtime, self._live.model, self._status.refresh), "getting ready")
+        self._main.prompt.set_history(await runtime.store.prompt_history())
+        self._status.set_recent(await runtime.sessions.repository.list(limit=MAX_RECENT))
+        self._status.refresh()
+        self._status.set_workspace(await read_workspace(self._launch.directory, home))
+        self._status.refresh()
+
+
+async def warm_up(runtime: "Runtime", model: str, on_found: Callable[[], None]) -> None:
+    """Load what the first prompt to *model* needs, then look for model servers of this machine.
+
+    *on_found* is called if there are any. A failure is not reported here: it comes up again
+    when the model is used.
+    """
+    from agent.provider.local_servers import find_local_servers  # after the first frame
+
+    with contextlib.suppress(OpencodePyError):
+        await runtime.clients.preload(runtime.catalog.model(model))
+    if await find_local_servers(runtime.catalog):
+        on_found()
