@@ -1,4 +1,4 @@
-"""Asks for the key of a provider; what is typed or pasted is not shown (spec 8, U11)."""
+"""The dialog for a provider's API key, which is not shown while it is typed or pasted."""
 
 from typing import ClassVar
 
@@ -14,8 +14,11 @@ from app.widgets.input.field import TextField
 
 
 class ApiKeyScreen(Dialog[str | None]):
-    """Gives back the key, or None when it was closed. *title* names the provider, *where* the
-    page where keys are made, *fault* says why the last one was not taken."""
+    """Returns the key, or None if it was closed.
+
+    *title* is the provider's name, *where* the page where keys are created, *error* why the last
+    key was refused.
+    """
 
     CSS_PATH = "base/dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
@@ -33,9 +36,9 @@ class ApiKeyScreen(Dialog[str | None]):
             lines.append("It is kept in a file that only you can read")
             yield Static(Content.styled("\n".join(lines), "$tone-muted"), classes="dialog-text")
             yield TextField(password=True, placeholder="Paste the key", classes="dialog-input")
-            fault = Static(Content.styled(sanitize(self._fault), "$tone-err"), id="key-fault")
-            fault.display = bool(self._fault)
-            yield fault
+            error = Static(Content.styled(sanitize(self._fault), "$tone-err"), id="key-fault")
+            error.display = bool(self._fault)
+            yield error
             keys = Content.assemble(
                 ("enter", "bold"), (" keep it   ", "$tone-muted"),
                 ("esc", "bold"), (" close", "$tone-muted"),

@@ -1,4 +1,4 @@
-"""What fills the model's window, as a bar and a table (spec 2, C11)."""
+"""The context window's usage as a bar and a table."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -19,15 +19,15 @@ GROUPS: "tuple[tuple[Group, str, str], ...]" = (
     ("output", "Tool output", "$tone-warn"),
 )
 FULL, FREE, RESERVED = "█", "░", "▒"
-NUMBERS = 16
-"""Cells of a row's numbers: tokens, then the share of the window."""
+NUMBERS_WIDTH = 16
+"""Cells for a row's numbers: tokens, then the share of the window."""
 
-WIDEST = 70
-"""Cells of a row at most: numbers far from their names are hard to read."""
+MAX_WIDTH = 70
+"""The widest row in cells: numbers far from their names are hard to read."""
 
 
 def context_usage_text(contents: "Contents", width: int) -> Content:
-    """The whole page, *width* cells wide."""
+    """Return the whole page, *width* cells wide."""
     lines = [_headline(contents, width), Content(""), bar(contents, width), Content("")]
     for group, title, tone in GROUPS:
         sources = contents.of(group)
@@ -36,12 +36,12 @@ def context_usage_text(contents: "Contents", width: int) -> Content:
         total = contents.total(group)
         lines.append(_row(f"{FULL} ", tone, title, total, contents, width, style="bold"))
         lines += [_row("  ", tone, s.name, s.tokens, contents, width) for s in sources]
-    lines += _rest(contents, width)
+    lines += _free_rows(contents, width)
     return Content("\n").join(lines)
 
 
 def _headline(contents: "Contents", width: int) -> Content:
-    """How full it is; how that is known and the model where there is room for them."""
+    """Return the total; how it was measured and the model are added where they fit."""
     text = f"{tokens(contents.used)} tokens"
     if contents.window is not None:
         share = contents.used / contents.window
@@ -56,7 +56,7 @@ def _headline(contents: "Contents", width: int) -> Content:
     return line.truncate(width, ellipsis=True)
 
 
-def _rest(contents: "Contents", width: int) -> list[Content]:
+def _free_rows(contents: "Contents", width: int) -> list[Content]:
     if contents.free is None:
         return []
     reserved = contents.reserved or 0
@@ -81,15 +81,16 @@ def _row(
     share = size / whole
     shown = f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
     numbers = f"{tokens(size):>8}{shown:>8}"
-    room = max(1, min(width, WIDEST) - NUMBERS - 2)
-    named = Content.styled(sanitize_line(name), style or "$tone-muted")
-    named = named.truncate(room, ellipsis=True, pad=True)
+    name_width = max(1, min(width, MAX_WIDTH) - NUMBERS_WIDTH - 2)
+    label = Content.styled(sanitize_line(name), style or "$tone-muted")
+    label = label.truncate(name_width, ellipsis=True, pad=True)
     tail = Content.styled(numbers, "" if style else "$tone-muted")
-    return Content.assemble((mark, tone)) + named + tail
+    return Content.assemble((mark, tone)) + label + tail
 
 
 def bar(contents: "Contents", width: int) -> Content:
-    """The window from left to right: each group, what is free, what is kept for the answer."""
+    """Return the window from left to right: each group, the free space, the space reserved for the
+    response."""
     sizes = [(FULL, tone, contents.total(group)) for group, _, tone in GROUPS]
     if contents.free is not None:
         sizes.append((FREE, "$tone-faint", contents.free))
@@ -101,12 +102,12 @@ def bar(contents: "Contents", width: int) -> Content:
 
 
 def _cells(sizes: list[int], width: int) -> Iterator[int]:
-    """*width* shared out by *sizes*, at least a cell to each."""
+    """Yield *width* divided in proportion to *sizes*, at least one cell each."""
     spare = max(0, width - len(sizes))
     total = sum(sizes)
     done = given = 0
     for size in sizes:
         done += size
-        upto = round(spare * done / total)
-        yield 1 + upto - given
-        given = upto
+        end = round(spare * done / total)
+        yield 1 + end - given
+        given = end

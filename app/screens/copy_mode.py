@@ -1,4 +1,5 @@
-"""Copy mode: the transcript stands still, rows are marked by key and copied (spec 8, U15)."""
+"""Copy mode: the transcript stops moving, and the user selects and copies rows with the
+keyboard."""
 
 from typing import ClassVar
 
@@ -20,15 +21,17 @@ from app.widgets.transcript.selection import copied_text
 from app.widgets.transcript.transcript import Transcript
 
 ROW_END = 100_000
-"""A column behind the end of every row."""
+"""A column beyond the end of every row."""
 
 CursorPlace = tuple[str, int]
-"""A row by the item it belongs to, and how far below its first row it is: rows move when what
-is above them turns out higher than was guessed."""
+"""A row as the key of its item and the offset from the item's first row.
+
+Row numbers change when items above turn out higher than estimated.
+"""
 
 
 class CopyTranscript(Transcript):
-    """A transcript whose rows are gone through by key. *Copied* has what is to be copied."""
+    """A transcript with a row cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "row(1)", "Down", show=False),
@@ -45,70 +48,72 @@ class CopyTranscript(Transcript):
     ]
 
     class Copied(Message):
-        """What was marked, or the block under the cursor."""
+        """The selected text was copied, or the block under the cursor."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
-    _spot: CursorPlace | None = None
-    _mark: CursorPlace | None = None
+    _cursor_place: CursorPlace | None = None
+    _selection_start: CursorPlace | None = None
 
     @property
     def marking(self) -> bool:
-        return self._mark is not None
+        return self._selection_start is not None
 
     @property
     def row(self) -> int:
-        """The row of the cursor; at first the last one that is seen."""
+        """Return the cursor's row; at first the last visible one."""
         layout = self._layout_now
         if layout is None:
             return 0
-        if self._spot is None:
+        if self._cursor_place is None:
             return max(0, min(self.scroll_offset.y + self.size.height, layout.height - 1) - 1)
-        return _row(layout, self._spot)
+        return _row_of_place(layout, self._cursor_place)
 
     def action_row(self, step: int) -> None:
-        self._go(self.row + step)
+        self._move_cursor_to(self.row + step)
 
     def action_page(self, step: int) -> None:
-        self._go(self.row + step * max(1, self.size.height - 2))
+        self._move_cursor_to(self.row + step * max(1, self.size.height - 2))
 
     def action_block(self, step: int) -> None:
-        """To the first row of the next block, or of this one and then the one before."""
+        """Go to the first row of the next block, or of this block and then the previous one."""
         layout = self._layout_now
         if layout is None or not layout.items:
             return
         index = layout.find(self.row)
         if step > 0 or layout.top(index) == self.row:
             index += step
-        self._go(layout.top(max(0, min(index, len(layout.items) - 1))))
+        self._move_cursor_to(layout.top(max(0, min(index, len(layout.items) - 1))))
 
     def action_edge(self, step: int) -> None:
         layout = self._layout_now
-        self._go(0 if step < 0 or layout is None else layout.height - 1)
+        self._move_cursor_to(0 if step < 0 or layout is None else layout.height - 1)
 
     def action_mark(self) -> None:
-        """Begin to mark here, or mark nothing any more."""
+        """Begin a selection at the cursor, or clear it."""
         layout = self._layout_now
-        self._mark = _place(layout, self.row) if self._mark is None and layout else None
+        self._selection_start = (
+            _place_of_row(layout, self.row) if self._selection_start is None and layout else None
+        )
         self._show()
 
     def action_mark_block(self) -> None:
-        """Mark the block under the cursor; the cursor goes to its end."""
+        """Select the block under the cursor and move the cursor to its end."""
         layout = self._layout_now
         if layout is None or not layout.items:
             return
         index = layout.find(self.row)
         layout.lay_out(index)
-        self._mark = (layout.items[index].key, 0)
-        self._go(layout.top(index) + max(0, layout.items[index].height - 1))
+        self._selection_start = (layout.items[index].key, 0)
+        self._move_cursor_to(layout.top(index) + max(0, layout.items[index].height - 1))
 
     def action_copy(self) -> None:
         layout = self._layout_now
         if layout is None or not layout.items:
             return
-        if self._mark is None:
+        if self._selection_start is None:
             self.action_mark_block()
         selection = self._selection(layout)
         text = copied_text(layout, selection) if selection is not None else ""
@@ -123,17 +128,19 @@ class CopyTranscript(Transcript):
         rest = strip.crop(1, strip.cell_length)
         pointer = Segment("›", layout.page.palette.style("accent", "raised", "bold"))
         marked = [Segment(part.text, (part.style or Style()) + ground) for part in rest]
-        return Strip([pointer, *(rest if self._mark is not None else marked)], strip.cell_length)
+        return Strip(
+            [pointer, *(rest if self._selection_start is not None else marked)], strip.cell_length
+        )
 
-    def _go(self, row: int) -> None:
+    def _move_cursor_to(self, row: int) -> None:
         layout = self._layout_now
         if layout is None or not layout.items:
             return
         row = max(layout.lead, min(row, layout.height - 1))
         index = layout.find(row)
-        place = _place(layout, row)
+        place = _place_of_row(layout, row)
         layout.lay_out(index)
-        self._spot = place
+        self._cursor_place = place
         top, height = self.scroll_offset.y, self.size.height
         if not top <= row < top + height:
             self.scroll_to(y=row if row < top else row - height + 1)
@@ -146,18 +153,18 @@ class CopyTranscript(Transcript):
         self.refresh()
 
     def _selection(self, layout: Layout) -> Selection | None:
-        if self._mark is None:
+        if self._selection_start is None:
             return None
-        first, last = sorted((_row(layout, self._mark), self.row))
+        first, last = sorted((_row_of_place(layout, self._selection_start), self.row))
         return Selection(Offset(0, first), Offset(ROW_END, last))
 
 
-def _place(layout: Layout, row: int) -> CursorPlace:
+def _place_of_row(layout: Layout, row: int) -> CursorPlace:
     index = layout.find(row)
     return (layout.items[index].key, row - layout.top(index)) if index >= 0 else ("", row)
 
 
-def _row(layout: Layout, place: CursorPlace) -> int:
+def _row_of_place(layout: Layout, place: CursorPlace) -> int:
     index = layout.index_of(place[0])
     return layout.top(index) + place[1] if index is not None else place[1]
 
@@ -172,7 +179,7 @@ KEYS = (
 
 
 class CopyModeScreen(Screen[str | None]):
-    """Gives back the text to copy, None if nothing is."""
+    """Returns the text to copy, or None."""
 
     CSS_PATH = "copy_mode.tcss"
     AUTO_FOCUS = "CopyTranscript"
@@ -201,10 +208,10 @@ class CopyModeScreen(Screen[str | None]):
         self.dismiss(event.text or None)
 
     def action_close(self) -> None:
-        """Mark nothing any more, then leave."""
-        reader = self.query_one(CopyTranscript)
-        if reader.marking:
-            reader.action_mark()
+        """Clear the selection, or close if there is none."""
+        transcript = self.query_one(CopyTranscript)
+        if transcript.marking:
+            transcript.action_mark()
         else:
             self.dismiss(None)
 

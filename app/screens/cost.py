@@ -1,4 +1,4 @@
-"""What a session has cost, as tables (spec 5, R8; spec 2, C10)."""
+"""The cost of a session as tables."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -14,27 +14,27 @@ if TYPE_CHECKING:  # brings the harness
     from agent.session.review.costs import Costs, Spent
 
 COLUMNS = ("input", "read", "written", "output", "thought")
-"""Of these the second and third are parts of the first, the last one of the fourth."""
+"""Token counts. The second and third are parts of the first, the last is part of the fourth."""
 
-CELLS = 8
-MONEY = 9
-WIDEST = 86
-"""Cells of a row at most: numbers far from their names are hard to read."""
+COLUMN_WIDTH = 8
+COST_WIDTH = 9
+MAX_WIDTH = 86
+"""The widest row in cells: numbers far from their names are hard to read."""
 
-NOTHING = "Nothing is known yet: the provider has told of no usage."
+NO_USAGE = "Nothing is known yet: the provider has told of no usage."
 
-FITTING = ((80, COLUMNS), (60, COLUMNS[:4]))
-"""The columns from so many cells on; below that two of them."""
+COLUMNS_BY_WIDTH = ((80, COLUMNS), (60, COLUMNS[:4]))
+"""The columns shown from a width on; narrower pages show two of them."""
 
 UNPRICED = 'Some calls have no known price. A model\'s "cost" in the settings sets one.'
 
 
 def cost_text(costs: "Costs", width: int) -> Content:
-    """The whole page, *width* cells wide; columns that do not fit are left out."""
+    """Return the whole page, *width* cells wide, without columns that do not fit."""
     if not costs.models:
-        return Content.styled(NOTHING, "$tone-muted")
-    width = min(width, WIDEST)
-    columns = next((shown for least, shown in FITTING if width >= least), COLUMNS[::3])
+        return Content.styled(NO_USAGE, "$tone-muted")
+    width = min(width, MAX_WIDTH)
+    columns = next((shown for least, shown in COLUMNS_BY_WIDTH if width >= least), COLUMNS[::3])
     lines = [_headline(costs), *_caching(costs), Content("")]
     lines += _table("By purpose", costs.purposes, columns, width)
     lines.append(Content(""))
@@ -53,7 +53,7 @@ def _headline(costs: "Costs") -> Content:
 
 
 def _caching(costs: "Costs") -> Iterator[Content]:
-    """The cache hit rate of the session and of its last step, where there was any caching."""
+    """Yield the cache hit rate of the session and of its last step, if there was any caching."""
     rate, last = hit_rate(costs.total.usage), hit_rate(costs.last)
     if rate is not None:
         more = f", {last:.0%} in the last step" if last is not None else ""
@@ -63,8 +63,8 @@ def _caching(costs: "Costs") -> Iterator[Content]:
 def _table(
     title: str, rows: "Iterable[tuple[str, Spent]]", columns: tuple[str, ...], width: int
 ) -> Iterator[Content]:
-    head = "".join(f"{name:>{CELLS}}" for name in columns) + f"{'cost':>{MONEY}}"
-    yield _named(title, "bold", len(head), width) + Content.styled(head, "$tone-muted")
+    head = "".join(f"{name:>{COLUMN_WIDTH}}" for name in columns) + f"{'cost':>{COST_WIDTH}}"
+    yield _name_cell(title, "bold", len(head), width) + Content.styled(head, "$tone-muted")
     for name, spent in rows:
         yield _row(name, spent, columns, width)
 
@@ -80,17 +80,17 @@ def _row(
         "output": usage.output,
         "thought": usage.reasoning,
     }
-    tail = "".join(f"{tokens(numbers[c]) if numbers[c] else '–':>{CELLS}}" for c in columns)
-    tail += f"{_price(spent):>{MONEY}}"
-    return _named(sanitize_line(name), style, len(tail), width) + Content.styled(tail, style)
+    tail = "".join(f"{tokens(numbers[c]) if numbers[c] else '–':>{COLUMN_WIDTH}}" for c in columns)
+    tail += f"{_price(spent):>{COST_WIDTH}}"
+    return _name_cell(sanitize_line(name), style, len(tail), width) + Content.styled(tail, style)
 
 
-def _named(name: str, style: str, taken: int, width: int) -> Content:
-    room = max(1, width - taken)
-    return Content.styled(name, style).truncate(room, ellipsis=True, pad=True)
+def _name_cell(name: str, style: str, taken: int, width: int) -> Content:
+    name_width = max(1, width - taken)
+    return Content.styled(name, style).truncate(name_width, ellipsis=True, pad=True)
 
 
 def _price(spent: "Spent") -> str:
-    """A sum that leaves calls out says so."""
+    """Return the cost; ``>`` marks a sum that lacks calls without a known price."""
     text = money(spent.cost)
     return f"> {text}" if spent.unpriced and spent.cost is not None else text

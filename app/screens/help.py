@@ -1,4 +1,4 @@
-"""Keys and commands, generated from the registry (spec 8, U13)."""
+"""The help page: keys and commands, generated from the registry."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -31,7 +31,7 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
 )
 
 
-ASK_KEYS: tuple[tuple[str, str], ...] = (
+PERMISSION_KEYS: tuple[tuple[str, str], ...] = (
     ("o, a, r", "Once, always, reject; esc rejects too"),
     ("left, right, then enter", "Choose an answer and give it"),
     ("c", "A word for the model, which goes with the answer"),
@@ -41,22 +41,22 @@ ASK_KEYS: tuple[tuple[str, str], ...] = (
 )
 """The keys of the permission dialog."""
 
-LEFT = 36
-"""Cells for keys and names, with the gap behind them."""
+LEFT_WIDTH = 36
+"""Cells for keys and names, including the gap after them."""
 
-NARROW = 56
-"""Width below which what a key does stands under it."""
+MIN_TWO_COLUMNS = 56
+"""The width below which a description is placed under its key."""
 
 
 def help_text(
     actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]], width: int
 ) -> Content:
-    """All rows of the help, by group, in *width* cells."""
+    """Return all rows of the help by group, *width* cells wide."""
     lines: list[Content] = [Content.styled("Keys of the prompt", "bold")]
     for key, what in PROMPT_KEYS:
         lines += _row(key, what, "", width)
     lines += [Content(""), Content.styled("When you are asked", "bold")]
-    for key, what in ASK_KEYS:
+    for key, what in PERMISSION_KEYS:
         lines += _row(key, what, "", width)
     for group in GROUPS:
         shown = [known for known in actions if known.group == group]
@@ -67,21 +67,21 @@ def help_text(
             argument = f" {known.argument}" if known.argument else ""
             keys = ", ".join(keys_of(known.id))
             left = "  ".join(part for part in (names + argument, keys) if part.strip())
-            also = " ".join(f"/{name}" for name in known.slash[1:])
-            lines += _row(left, known.title, also, width)
+            aliases = " ".join(f"/{name}" for name in known.slash[1:])
+            lines += _row(left, known.title, aliases, width)
     return Content("\n").join(lines)
 
 
-def _row(left: str, what: str, also: str, width: int) -> list[Content]:
-    """*what* and the other names *also*, beside *left* or, where that is too long, under it:
-    what is wrapped keeps its column."""
-    indent = LEFT if width >= NARROW else 2
-    room = max(8, width - indent)
-    rows = [Content(line) for line in wrap(what, room)]
-    if also and rows[-1].cell_length + len(also) + 3 <= room:
-        rows[-1] += Content.styled(f"   {also}", "$tone-muted")
-    elif also:
-        rows += [Content.styled(line, "$tone-muted") for line in wrap(also, room)]
+def _row(left: str, what: str, aliases: str, width: int) -> list[Content]:
+    """Return the description *what* and the aliases *also* next to *left*, or below it if it is too
+    long; wrapped lines keep their column."""
+    indent = LEFT_WIDTH if width >= MIN_TWO_COLUMNS else 2
+    text_width = max(8, width - indent)
+    rows = [Content(line) for line in wrap(what, text_width)]
+    if aliases and rows[-1].cell_length + len(aliases) + 3 <= text_width:
+        rows[-1] += Content.styled(f"   {aliases}", "$tone-muted")
+    elif aliases:
+        rows += [Content.styled(line, "$tone-muted") for line in wrap(aliases, text_width)]
     rows = [Content(" " * indent) + row for row in rows]
     if len(left) + 2 <= indent:
         beside = Content.styled(left.ljust(indent), "$tone-accent")

@@ -1,4 +1,4 @@
-"""Language servers and formatters: which there are and how they stand (spec 10, X6 and X7)."""
+"""The page of language servers and formatters with their status."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -20,7 +20,7 @@ TONES = {
     "ended": "$tone-muted",
 }
 
-NONE = (
+NO_SERVER = (
     "No language server is in use. One that is on your PATH is started with the first file of "
     'its kind; "lsp": true in your settings uses those too that load code of the project.'
 )
@@ -30,21 +30,21 @@ NO_FORMATTER = 'No formatter is switched on. "formatter": true in your settings 
 def lsp_text(
     statuses: Sequence[LspStatus], specs: Sequence[ServerSpec], formatters: Sequence[Formatter]
 ) -> Content:
-    """All that is known of them."""
+    """Return the whole page."""
     lines = [Content.styled("Language servers", "bold")]
-    lines += [_server(status) for status in statuses]
+    lines += [_server_row(status) for status in statuses]
     running = {status.id for status in statuses}
-    lines += [_waiting(spec) for spec in specs if spec.id not in running]
+    lines += [_idle_server_row(spec) for spec in specs if spec.id not in running]
     if len(lines) == 1:
-        lines.append(Content.styled(NONE, "$tone-muted"))
+        lines.append(Content.styled(NO_SERVER, "$tone-muted"))
     lines += [Content(""), Content.styled("Formatters", "bold")]
-    lines += [_formatter(one) for one in formatters] or [
+    lines += [_formatter_row(formatter) for formatter in formatters] or [
         Content.styled(NO_FORMATTER, "$tone-muted")
     ]
     return Content("\n").join(lines)
 
 
-def _server(status: LspStatus) -> Content:
+def _server_row(status: LspStatus) -> Content:
     facts = [sanitize_line(status.root)]
     if status.state == "ready":
         facts += [count(status.files, "file"), count(status.errors, "error")]
@@ -55,22 +55,25 @@ def _server(status: LspStatus) -> Content:
     return line + Content(f"\n  {sanitize_line(status.reason)}") if status.reason else line
 
 
-def _waiting(spec: ServerSpec) -> Content:
-    ends = " ".join(spec.extensions)
+def _idle_server_row(spec: ServerSpec) -> Content:
+    extensions = " ".join(spec.extensions)
     return Content.styled(
-        f"○ {sanitize_line(spec.id)}  starts with a file of {ends}", "$tone-muted"
+        f"○ {sanitize_line(spec.id)}  starts with a file of {extensions}", "$tone-muted"
     )
 
 
-def _formatter(one: Formatter) -> Content:
+def _formatter_row(formatter: Formatter) -> Content:
     return Content.assemble(
-        f"  {sanitize_line(one.id)}",
-        (f"  {sanitize_line(' '.join(one.command))}  {' '.join(one.extensions)}", "$tone-muted"),
+        f"  {sanitize_line(formatter.id)}",
+        (
+            f"  {sanitize_line(' '.join(formatter.command))}  {' '.join(formatter.extensions)}",
+            "$tone-muted",
+        ),
     )
 
 
 class LspScreen(PageScreen):
-    """Gives nothing back; *restart* ends every server."""
+    """Shows the page; *restart* stops every server."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+r", "restart", "Restart")]
 

@@ -1,4 +1,4 @@
-"""The MCP servers: how each stands, and what it offers (spec 10.4)."""
+"""The MCP servers: the list with each server's status, and a page for one server."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -35,16 +35,16 @@ STATE_LABELS = {
     "disabled": "off",
 }
 MAX_REASON = 34
-"""Columns of a reason in the list; it is whole on the server's own page."""
+"""Columns of a reason in the list; the server's own page shows all of it."""
 
 MAX_DESCRIPTION = 200
-"""Characters of a tool's description; the model reads more."""
+"""Characters of a tool's description that are shown; the model reads all of it."""
 
 EMPTY = "No MCP server is configured. Add one with: opencode-py mcp add"
 
 
 def server_row(status: ServerStatus) -> Row:
-    """How a server is listed."""
+    """Return the list row of a server."""
     name = sanitize_line(status.server.name)
     note = STATE_LABELS[status.state]
     if status.state == "connected":
@@ -65,12 +65,15 @@ def server_row(status: ServerStatus) -> Row:
 
 
 def server_rows(statuses: Sequence[ServerStatus]) -> list[Row]:
-    return [server_row(standing) for standing in statuses]
+    return [server_row(status) for status in statuses]
 
 
 class McpScreen(Picker):
-    """Gives back the name of a server that is to be shown. *do* is called with what is wanted
-    of the highlighted one: ``switch``, ``reconnect``, ``login`` or ``accept``."""
+    """Returns the name of the server to show.
+
+    *on_action* is called with the highlighted server and what to do: ``switch``, ``reconnect``,
+    ``login`` or ``accept``.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+t", "do('switch')", "On/off", priority=True),
@@ -94,23 +97,23 @@ class McpScreen(Picker):
             enter="show",
             empty=EMPTY,
         )
-        self._do = on_action
+        self._on_action = on_action
 
     def action_do(self, what: str) -> None:
         row = self.highlighted_row()
         if row is not None:
-            self._do(row.key, what)
+            self._on_action(row.key, what)
 
 
 class ServerScreen(PageScreen):
-    """One server, whole."""
+    """The page of one server."""
 
     def __init__(self, status: ServerStatus) -> None:
         super().__init__(sanitize_line(status.server.name), server_text(status))
 
 
 class LoginScreen(PageScreen):
-    """Where to log in; closing it gives up."""
+    """Shows where to log in; closing it gives up."""
 
     def __init__(self, name: str, address: str, *, opened: bool) -> None:
         where = "Log in on the page that opens in your browser, or at:"
@@ -127,27 +130,31 @@ class LoginScreen(PageScreen):
 
 
 def server_text(status: ServerStatus) -> Content:
-    """All that is known of a server."""
+    """Return everything known about a server."""
     state = Content.styled(
         f"{GLYPHS[status.state]} {STATE_LABELS[status.state]}", TONES[status.state]
     )
     if status.reason:
         state += Content(f"  {sanitize(status.reason)}")
-    parts = [state, _facts(status)]
+    parts = [state, _facts_line(status)]
     if status.problems:
         parts.append(_section("Problems", [Content(sanitize(one)) for one in status.problems]))
     if status.words or status.new_words is not None:
-        parts.append(_section("Instructions", _words(status)))
+        parts.append(_section("Instructions", _instruction_lines(status)))
     if status.tools:
-        parts.append(_section("Tools", [_tool(status, name, one) for name, one in status.tools]))
+        parts.append(
+            _section("Tools", [_tool_line(status, name, one) for name, one in status.tools])
+        )
     if status.prompts:
         prompts = [
-            _named(f"/{status.server.name}:{one.name}", one.description) for one in status.prompts
+            _name_with_description(f"/{status.server.name}:{one.name}", one.description)
+            for one in status.prompts
         ]
         parts.append(_section("Prompts", prompts))
     if status.resources:
         resources = [
-            _named(f"@{status.server.name}:{one.uri}", one.name) for one in status.resources
+            _name_with_description(f"@{status.server.name}:{one.uri}", one.name)
+            for one in status.resources
         ]
         parts.append(_section("Resources", resources))
     if status.log and status.state != "connected":
@@ -155,21 +162,22 @@ def server_text(status: ServerStatus) -> Content:
     return Content("\n\n").join(parts)
 
 
-def _facts(standing: ServerStatus) -> Content:
-    wire = {"stdio": "program", "http": "HTTP", "sse": "SSE"}.get(standing.wire or "", "")
-    words = [sanitize_line(standing.server.shown), *([wire] if wire else [])]
-    if standing.about:
-        words.append(sanitize_line(standing.about))
+def _facts_line(status: ServerStatus) -> Content:
+    wire = {"stdio": "program", "http": "HTTP", "sse": "SSE"}.get(status.wire or "", "")
+    words = [sanitize_line(status.server.shown), *([wire] if wire else [])]
+    if status.about:
+        words.append(sanitize_line(status.about))
     return Content.styled(" · ".join(words), "$tone-muted")
 
 
-def _words(standing: ServerStatus) -> list[Content]:
-    """What models are told of the server as a whole, and what it says instead now."""
-    lines = [Content(f"  {sanitize_line(line)}") for line in standing.words.splitlines()]
-    if standing.new_words is not None:
+def _instruction_lines(status: ServerStatus) -> list[Content]:
+    """Return the server's instructions for models, and the changed ones that were not accepted
+    yet."""
+    lines = [Content(f"  {sanitize_line(line)}") for line in status.words.splitlines()]
+    if status.new_words is not None:
         lines += [
             Content.styled("  changed since they were kept; ^y in the list accepts:", "$tone-warn"),
-            *(Content(f"  {sanitize_line(line)}") for line in standing.new_words.splitlines()),
+            *(Content(f"  {sanitize_line(line)}") for line in status.new_words.splitlines()),
         ]
     return lines
 
@@ -178,14 +186,14 @@ def _section(title: str, lines: Sequence[Content]) -> Content:
     return Content("\n").join([Content.styled(title, "bold"), *lines])
 
 
-def _tool(standing: ServerStatus, name: str, definition: ToolDefinition) -> Content:
-    line = _named(name, definition.description or definition.title)
-    if definition.name in standing.changed:
+def _tool_line(status: ServerStatus, name: str, definition: ToolDefinition) -> Content:
+    line = _name_with_description(name, definition.description or definition.title)
+    if definition.name in status.changed:
         line += Content.styled("  changed since you allowed it; a call asks", "$tone-warn")
     return line
 
 
-def _named(name: str, description: str) -> Content:
+def _name_with_description(name: str, description: str) -> Content:
     said = sanitize_line(" ".join(description.split()))
     if len(said) > MAX_DESCRIPTION:
         said = said[:MAX_DESCRIPTION] + "…"

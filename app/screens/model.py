@@ -1,5 +1,5 @@
-"""The model picker: favourites, those used last, all others with context and price, and the
-providers that lack a key (spec 8, U11)."""
+"""The model picker: favorites, recently used models, all others with context and price, and
+providers without a key."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from app.screens.base.picker import Picker, Row
 from app.text.units import price, tokens
 
 CONNECT_PREFIX = "connect:"
-"""Begins the key of a provider that is chosen instead of a model; its id follows."""
+"""The prefix of the key of a provider that was chosen instead of a model; its id follows."""
 
 FAVORITES = "Favourites"
 RECENT = "Recent"
@@ -21,18 +21,22 @@ UNCONNECTED = "Not connected"
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """What the picker shows. *titles* are the names of providers by id, *unconnected* rows of
-    those without a key, *recent* and *favourites* full names of models."""
+    """The content of the picker."""
 
     models: Sequence[ModelInfo]
     titles: dict[str, str]
+    """The names of providers by id."""
     recent: Sequence[str] = ()
+    """Full names of models."""
     favorites: Sequence[str] = ()
+    """Full names of models."""
     unconnected: Sequence[Row] = ()
+    """Rows of providers without a key."""
 
 
 def model_row(model: ModelInfo, group: str) -> Row:
-    """How a model is listed: its name, context, and the price of a million tokens in and out."""
+    """Return the row of a model: its name, context, and the price of a million tokens in and
+    out."""
     facts: list[str] = []
     if model.context_limit:
         facts.append(f"{tokens(model.context_limit)} context")
@@ -43,27 +47,27 @@ def model_row(model: ModelInfo, group: str) -> Row:
     )
 
 
-def model_rows(listed: ModelList) -> list[Row]:
-    """All rows; a model stands in one place only, the first that it belongs to."""
-    by_name = {model.full_name: model for model in listed.models}
+def model_rows(models: ModelList) -> list[Row]:
+    """Return all rows; each model is listed only once, in the first group it belongs to."""
+    by_name = {model.full_name: model for model in models.models}
     rows: list[Row] = []
-    for group, names in ((FAVORITES, listed.favorites), (RECENT, listed.recent)):
+    for group, names in ((FAVORITES, models.favorites), (RECENT, models.recent)):
         for name in names:
             if (model := by_name.pop(name, None)) is not None:
                 row = model_row(model, group)
-                title = listed.titles.get(model.provider, model.provider)
+                title = models.titles.get(model.provider, model.provider)
                 rows.append(replace(row, note=f"{title}  {row.note}".rstrip()))
     others = [
-        model_row(model, listed.titles.get(model.provider, model.provider))
+        model_row(model, models.titles.get(model.provider, model.provider))
         for model in by_name.values()
     ]
-    return [*rows, *others, *listed.unconnected]
+    return [*rows, *others, *models.unconnected]
 
 
 class ModelScreen(Picker):
-    """Gives back the full name of the chosen model, or ``CONNECT`` and a provider's id.
+    """Returns the full name of the chosen model, or ``CONNECT_PREFIX`` and a provider's id.
 
-    *toggle* marks or unmarks a favourite and gives back what is listed then.
+    *toggle* adds or removes a favorite and returns the new list.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,11 +75,11 @@ class ModelScreen(Picker):
     ]
 
     def __init__(
-        self, listed: ModelList, *, current: str | None, toggle: Callable[[str], ModelList]
+        self, models: ModelList, *, current: str | None, toggle: Callable[[str], ModelList]
     ) -> None:
         super().__init__(
             "Models",
-            model_rows(listed),
+            model_rows(models),
             current=current,
             hints=(("ctrl+f", "favourite"),),
             empty="No model fits. /connect adds a provider",

@@ -1,4 +1,4 @@
-"""The command palette: every action that has a name (spec 8, U13)."""
+"""The command palette: every action that has a title."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,20 +8,20 @@ from app.screens.base.picker import Picker, Row
 
 
 class PaletteScreen(Picker):
-    """Gives back the id of the chosen action. *keys_of* gives an action's keys by its id."""
+    """Returns the id of the chosen action. *keys_of* returns an action's keys by its id."""
 
     def __init__(
         self, actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]]
     ) -> None:
         super().__init__(
             "Commands",
-            [action_row(known, keys_of(known.id)) for known in actions if known.palette],
+            [action_row(action, keys_of(action.id)) for action in actions if action.palette],
             enter="run",
             empty="No command fits",
         )
 
     def matching_rows(self, typed: str) -> Sequence[Row]:
-        """By groups; once something is typed, what begins so stands on top of the rest."""
+        """Return the rows by group, or once something is typed the best match first."""
         rows = super().matching_rows(typed)
         if not typed.strip():
             return rows
@@ -29,23 +29,24 @@ class PaletteScreen(Picker):
         return [replace(row, group="") for row in sorted(rows, key=lambda row: rank(row, wanted))]
 
 
-def action_row(known: Action, keys: Sequence[str]) -> Row:
-    """What it does, its command, its keys at the right; one of the user's own is called by its
-    name."""
-    name = f"/{known.slash[0]}" if known.slash else ""
-    own = bool(known.note)
+def action_row(action: Action, keys: Sequence[str]) -> Row:
+    """Return the row of an action: its title, command and keys. The user's own commands are listed
+    by name."""
+    name = f"/{action.slash[0]}" if action.slash else ""
+    own = bool(action.note)
     return Row(
-        key=known.id,
-        title=name if own else known.title,
-        note=known.title if own else name,
-        group=known.group,
+        key=action.id,
+        title=name if own else action.title,
+        note=action.title if own else name,
+        group=action.group,
         right=", ".join(keys),
-        hidden=" ".join(f"/{alias}" for alias in known.slash[1:]),
+        hidden=" ".join(f"/{alias}" for alias in action.slash[1:]),
     )
 
 
 def rank(row: Row, wanted: str) -> int:
-    """How near a row is to what was typed: its name, its beginning, a word of it."""
+    """Return how closely a row matches what was typed, 0 to 3: its name, its beginning, the
+    beginning of a word, anything else."""
     names = [name.strip("/").lower() for name in (row.note, *row.hidden.split())]
     title = row.title.strip("/").lower()
     if wanted in (title, *names):

@@ -1,4 +1,4 @@
-"""The messages that wait for the turn that runs: edit, drop, say when they go (spec 8, U10)."""
+"""The queue of messages for the running turn: edit or drop them, choose when they are sent."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -11,27 +11,31 @@ from app.screens.base.picker import Picker, Row
 from app.session.queue_text import delivery_time
 from app.toolkit.tasks import Tasks
 
-CHANGES = (("tab", "change when"),)
+DELIVERY_HINT = (("tab", "change when"),)
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedMessage:
-    """One message that waits: its id, its text, when it is to be taken up."""
+    """One message in the queue."""
 
     id: str
     text: str
     delivery: Delivery
+    """When it is sent."""
 
 
-def queue_row(one: QueuedMessage, status: SessionStatus) -> Row:
-    first = next((line.strip() for line in one.text.splitlines() if line.strip()), "")
-    return Row(key=one.id, title=first, note=delivery_time(status, one.delivery))
+def queue_row(message: QueuedMessage, status: SessionStatus) -> Row:
+    first = next((line.strip() for line in message.text.splitlines() if line.strip()), "")
+    return Row(key=message.id, title=first, note=delivery_time(status, message.delivery))
 
 
 class QueueScreen(Picker):
-    """Gives back the id of the message to edit. *status* is that of the session: without a
-    turn there is nothing to choose of when a message goes. *drop* removes one, *deliver* says
-    when one is to be taken up; both are false for a message that was taken up meanwhile."""
+    """Returns the id of the message to edit.
+
+    *status* is the session's: without a turn there is no choice of when a message is sent. *drop*
+    removes a message and *deliver* changes when it is sent; both return False if it was sent
+    meanwhile.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+d", "drop", "Drop", priority=True),
@@ -49,11 +53,11 @@ class QueueScreen(Picker):
     ) -> None:
         super().__init__(
             "Messages that wait",
-            [queue_row(one, status) for one in messages],
-            hints=(*(() if isinstance(status, Idle) else CHANGES), ("ctrl+d", "drop")),
+            [queue_row(message, status) for message in messages],
+            hints=(*(() if isinstance(status, Idle) else DELIVERY_HINT), ("ctrl+d", "drop")),
             empty="No message waits",
         )
-        self._messages = {one.id: one for one in messages}
+        self._messages = {message.id: message for message in messages}
         self._status = status
         self._tasks = tasks
         self._drop = drop
@@ -62,28 +66,28 @@ class QueueScreen(Picker):
     def action_drop(self) -> None:
         row = self.highlighted_row()
         if row is not None:
-            self._tasks.spawn(self._dropped(row.key), "dropping a message")
+            self._tasks.spawn(self._drop_message(row.key), "dropping a message")
 
     def action_change(self) -> None:
         row = self.highlighted_row()
         if row is not None and not isinstance(self._status, Idle):
-            self._tasks.spawn(self._changed(row.key), "changing when a message goes")
+            self._tasks.spawn(self._change_delivery(row.key), "changing when a message goes")
 
-    async def _dropped(self, key: str) -> None:
+    async def _drop_message(self, key: str) -> None:
         await self._drop(key)
         self._messages.pop(key, None)
-        self._list()
+        self._refresh_rows()
 
-    async def _changed(self, key: str) -> None:
-        one = self._messages.get(key)
-        if one is None:
+    async def _change_delivery(self, key: str) -> None:
+        message = self._messages.get(key)
+        if message is None:
             return
-        other: Delivery = "follow_up" if one.delivery == "steer" else "steer"
+        other: Delivery = "follow_up" if message.delivery == "steer" else "steer"
         if await self._deliver(key, other):
-            self._messages[key] = QueuedMessage(one.id, one.text, other)
+            self._messages[key] = QueuedMessage(message.id, message.text, other)
         else:
             self._messages.pop(key, None)
-        self._list()
+        self._refresh_rows()
 
-    def _list(self) -> None:
-        self.set_rows([queue_row(one, self._status) for one in self._messages.values()])
+    def _refresh_rows(self) -> None:
+        self.set_rows([queue_row(message, self._status) for message in self._messages.values()])

@@ -1,4 +1,4 @@
-"""A question in passing and its answer, as it comes (spec 8, U10)."""
+"""A quick question outside the session and its streamed response."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing

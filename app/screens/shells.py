@@ -1,4 +1,4 @@
-"""Commands in the background: the list, and the output of one (spec 3, ``bash`` background)."""
+"""Commands in the background: the list, and the output of one."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol
@@ -17,7 +17,7 @@ from app.text.units import duration
 
 
 def shell_row(shell: ShellInfo, now: float) -> Row:
-    """How a background command is listed at the time *now* (seconds since the epoch)."""
+    """Return the row of a background command at the time *now* (seconds since the epoch)."""
     return Row(
         key=shell.id,
         title=sanitize_line(shell.command.strip().partition("\n")[0]),
@@ -27,7 +27,7 @@ def shell_row(shell: ShellInfo, now: float) -> Row:
 
 
 def shell_status(shell: ShellInfo, now: float) -> str:
-    """How a command stands: ``running 4s``, ``exit 1 after 2s``."""
+    """Return the status of a command: ``running 4s``, ``exit 1 after 2s``."""
     took = duration((now if shell.ended is None else shell.ended) - shell.started)
     match shell.state:
         case "running":
@@ -41,13 +41,13 @@ def shell_status(shell: ShellInfo, now: float) -> str:
 
 
 def shell_rows(shells: Sequence[ShellInfo], now: float) -> list[Row]:
-    """The rows of the list: what runs first, newest first."""
+    """Return the rows of the list: running commands first, newest first."""
     newest = sorted(shells, key=lambda shell: (shell.state != "running", -shell.started))
     return [shell_row(shell, now) for shell in newest]
 
 
 class ShellsScreen(Picker):
-    """Gives back the id of a command whose output is wanted. *kill* ends one."""
+    """Returns the id of a command whose output is to be shown. *kill* ends one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+d", "kill", "End", priority=True)]
 
@@ -69,7 +69,7 @@ class ShellsScreen(Picker):
 
 
 class ShellOutput(Protocol):
-    """Where the output comes from; ``listen`` returns what ends the listening."""
+    """The source of a command's output; ``listen`` returns a function that ends the listening."""
 
     def find(self, shell_id: str) -> ShellInfo | None: ...
     def tail(self, shell_id: str) -> str: ...
@@ -77,7 +77,7 @@ class ShellOutput(Protocol):
 
 
 class ShellScreen(Dialog[None]):
-    """The end of what one command has printed, live. *kill* ends it."""
+    """Shows the end of a command's output, live. *kill* ends the command."""
 
     CSS_PATH = "shells.tcss"
     AUTO_FOCUS = "#shell-scroll"
@@ -89,14 +89,14 @@ class ShellScreen(Dialog[None]):
     def __init__(
         self,
         shell: ShellInfo,
-        source: ShellOutput,
+        output: ShellOutput,
         *,
         clock: Callable[[], float],
         kill: Callable[[str], object],
     ) -> None:
         super().__init__()
         self._shell = shell
-        self._source = source
+        self._output = output
         self._clock = clock
         self._kill = kill
         self._stop: Callable[[], None] = lambda: None
@@ -114,22 +114,22 @@ class ShellScreen(Dialog[None]):
             yield Static(Content("   ").join(hints), id="shell-keys")
 
     def on_mount(self) -> None:
-        self._stop = self._source.listen(self._shell.id, self._show)
+        self._stop = self._output.listen(self._shell.id, self._show)
         self._show()
 
     def on_unmount(self) -> None:
         self._stop()
 
     def _show(self) -> None:
-        """Show the newest output; stay where the reader is, unless that is the end."""
-        self._shell = self._source.find(self._shell.id) or self._shell
+        """Show the newest output; the view follows it only if it was at the end."""
+        self._shell = self._output.find(self._shell.id) or self._shell
         scroll = self.query_one("#shell-scroll", VerticalScroll)
         at_end = scroll.scroll_y >= scroll.max_scroll_y
-        text = sanitize(self._source.tail(self._shell.id), overwriting=True).rstrip("\n")
+        text = sanitize(self._output.tail(self._shell.id), overwriting=True).rstrip("\n")
         output = Content(text) if text else Content.styled("No output yet", "$tone-muted")
         self.query_one("#shell-output", Static).update(output)
-        told = Content.styled(shell_status(self._shell, self._clock()), "$tone-muted")
-        self.query_one("#shell-status", Static).update(told)
+        status = Content.styled(shell_status(self._shell, self._clock()), "$tone-muted")
+        self.query_one("#shell-status", Static).update(status)
         if at_end:
             scroll.scroll_end(animate=False)
 

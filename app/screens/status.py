@@ -1,4 +1,4 @@
-"""How things stand, on one page: the session, the model, the folder, what runs beside."""
+"""The status page: the session, the model, the folder, background work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,23 +9,24 @@ from agent.records.blocks import TodoItem
 from app.text.sanitize import sanitize_line
 
 _GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}
-LEFT = 14
+NAME_WIDTH = 14
 """Cells for the name of a fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line: what, and how it is. *tone* is a theme colour."""
+    """One line of the page."""
 
     name: str
     text: str
     tone: str = ""
+    """A CSS color variable, "" for the default."""
 
 
 def status_text(facts: Sequence[Fact]) -> Content:
     rows = [
         Content.assemble(
-            (f"{fact.name:<{LEFT}}", "$tone-muted"), (sanitize_line(fact.text), fact.tone)
+            (f"{fact.name:<{NAME_WIDTH}}", "$tone-muted"), (sanitize_line(fact.text), fact.tone)
         )
         for fact in facts
         if fact.text
@@ -34,7 +35,7 @@ def status_text(facts: Sequence[Fact]) -> Content:
 
 
 def todo_text(todos: Sequence[TodoItem]) -> Content:
-    """The agent's list, whole."""
+    """Return the agent's whole to-do list."""
     rows = [
         Content.styled(
             f"{_GLYPHS[item.status]} {sanitize_line(item.content)}",

@@ -1,4 +1,4 @@
-"""The list of sub-agents (spec 8, U12)."""
+"""The list of sub-agents."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -9,7 +9,7 @@ from app.screens.base.picker import Picker, Row
 
 
 class SubagentsScreen(Picker):
-    """Gives back the id of the session that is wanted. *stop* ends the work in one."""
+    """Returns the id of the session to open. *stop* ends the work in one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+d", "stop", "Stop", priority=True)]
 

@@ -1,4 +1,4 @@
-"""The theme picker: the bar's theme is shown at once, Esc brings the old one back."""
+"""The theme picker: the highlighted theme is previewed, Esc restores the old one."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from app.toolkit.app_of import app_of
 
 
 class ThemeScreen(Picker):
-    """Gives back the name of the chosen theme, or ``auto``, which is in use by then."""
+    """Returns the name of the chosen theme, or ``auto``; it is applied by then."""
 
     def __init__(self, themes: Sequence[str], *, current: str) -> None:
         rows = [
@@ -17,15 +17,15 @@ class ThemeScreen(Picker):
             *(Row(name, name) for name in themes),
         ]
         super().__init__("Themes", rows, current=current)
-        self._before = ""
+        self._original_theme = ""
 
     def on_mount(self) -> None:
-        self._before = app_of(self).theme
+        self._original_theme = app_of(self).theme
         super().on_mount()
 
     def preview_row(self, key: str) -> None:
         app_of(self).theme = own_theme_for(dark=appearance_of(self).dark) if key == AUTO else key
 
     def action_close(self) -> None:
-        app_of(self).theme = self._before
+        app_of(self).theme = self._original_theme
         super().action_close()

@@ -1,4 +1,4 @@
-"""What an undo would do, before it is done (spec 7, D5)."""
+"""The preview of an undo, before it is done."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,15 +20,16 @@ if TYPE_CHECKING:  # brings the harness
 
 @dataclass(frozen=True, slots=True)
 class UndoChoice:
-    """What is to be taken back. *touched*: also files that somebody else changed since."""
+    """The parts of the plan to undo."""
 
     files: bool
     conversation: bool
     overwrite: bool
+    """Whether files that someone else changed since are restored too."""
 
 
 class UndoScreen(Dialog[UndoChoice | None]):
-    """Shows a plan; gives back what of it is wanted, None for nothing."""
+    """Shows a plan and returns the parts to undo, None for nothing."""
 
     CSS_PATH = "base/dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -42,13 +43,13 @@ class UndoScreen(Dialog[UndoChoice | None]):
     def __init__(self, plan: "UndoPlan") -> None:
         super().__init__()
         self._plan = plan
-        self._touched = False
+        self._overwrite = False
 
     def compose(self) -> ComposeResult:
         plan = self._plan
         with Vertical(classes="dialog"):
             yield Static(Content.styled("Take back your last message?", "bold"))
-            yield Static(Content(f"“{_short(plan.text)}”"), classes="dialog-text")
+            yield Static(Content(f"“{_short_prompt(plan.text)}”"), classes="dialog-text")
             with VerticalScroll(classes="dialog-scroll", can_focus=False):
                 yield Static(Content("\n").join(list(self._lines())), id="undo-files")
             yield Static(self._keys(), classes="dialog-keys", id="undo-keys")
@@ -58,7 +59,7 @@ class UndoScreen(Dialog[UndoChoice | None]):
         files = count(len(plan.files), "file") if plan.files else "no file"
         yield Content.styled(f"{count(plan.messages, 'message')} and {files}", "$tone-muted")
         for file in plan.files:
-            left = file.modified_since and not self._touched
+            left = file.modified_since and not self._overwrite
             tone = "$tone-warn" if file.modified_since else "$tone-muted"
             what = "was changed since: left alone" if left else file.effect
             yield Content.assemble(f"  {sanitize_line(file.path)}  ", (what, tone))
@@ -67,8 +68,8 @@ class UndoScreen(Dialog[UndoChoice | None]):
                 f"  {sanitize_line(path)}  ", ("cannot be taken back", "$tone-warn")
             )
         for path in plan.nested_repositories:
-            told = "a repository of its own, not taken back"
-            yield Content.assemble(f"  {sanitize_line(path)}  ", (told, "$tone-warn"))
+            note = "a repository of its own, not taken back"
+            yield Content.assemble(f"  {sanitize_line(path)}  ", (note, "$tone-warn"))
         if plan.reason:
             yield Content.styled(sanitize(plan.reason), "$tone-warn")
 
@@ -77,7 +78,7 @@ class UndoScreen(Dialog[UndoChoice | None]):
         if self._plan.files:
             hints = [("enter", "both"), ("c", "only the conversation"), ("f", "only the files")]
         if any(file.modified_since for file in self._plan.files):
-            hints.append(("o", "keep those" if self._touched else "overwrite those too"))
+            hints.append(("o", "keep those" if self._overwrite else "overwrite those too"))
         hints.append(("esc", "nothing"))
         parts: list[tuple[str, str]] = []
         for key, words in hints:
@@ -86,10 +87,10 @@ class UndoScreen(Dialog[UndoChoice | None]):
 
     def action_choose(self, files: bool, conversation: bool) -> None:
         if self._plan.files or conversation:
-            self.dismiss(UndoChoice(files, conversation, self._touched))
+            self.dismiss(UndoChoice(files, conversation, self._overwrite))
 
     def action_touched(self) -> None:
-        self._touched = not self._touched
+        self._overwrite = not self._overwrite
         self.query_one("#undo-files", Static).update(Content("\n").join(list(self._lines())))
         self.query_one("#undo-keys", Static).update(self._keys())
 
@@ -100,6 +101,6 @@ class UndoScreen(Dialog[UndoChoice | None]):
         self.dismiss(None)
 
 
-def _short(text: str) -> str:
+def _short_prompt(text: str) -> str:
     line = sanitize_line(" ".join(text.split()))
     return line if len(line) <= 200 else f"{line[:199]}…"

@@ -1,1 +1,1 @@
-"""Base screens: dialogs, pages, pickers and text input."""
+"""Base screens: dialogs, pages, pickers, text input."""

@@ -1,4 +1,4 @@
-"""A yes or no that can't be given by accident."""
+"""A yes-or-no dialog that cannot be confirmed by accident."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +14,7 @@ from app.text.sanitize import sanitize
 
 
 class ConfirmScreen(Dialog[bool]):
-    """Asks *question*; y confirms, everything else that closes it does not."""
+    """Asks *question*; only y confirms, everything else that closes it does not."""
 
     CSS_PATH = str(Path(__file__).with_name("dialog.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [

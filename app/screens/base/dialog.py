@@ -1,4 +1,4 @@
-"""What every dialog is: a modal screen that closes once."""
+"""The base classes of all dialogs: one that closes once, and one that opens by itself."""
 
 import math
 from time import monotonic
@@ -11,14 +11,14 @@ from textual.screen import ModalScreen
 ResultT = TypeVar("ResultT")
 
 QUIET_SECONDS = 0.4
-"""Seconds for which a new dialog that asks ignores keys, counted from the last one (spec 4, M6)."""
+"""Seconds without a key press before a dialog that opened by itself accepts keys."""
 
 
 class Dialog(ModalScreen[ResultT]):
-    """Keys that were typed behind the answer still reach a screen that is being closed: closing
-    it a second time would take away the screen below.
+    """A modal screen that closes once.
 
-    Below 100 columns a dialog takes them all: what would be left beside it is of no use.
+    Keys typed directly after the answer still reach a screen that is closing; closing it again
+    would remove the screen below. Below 100 columns a dialog fills the width.
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-full"), (100, "-ample")]  # noqa: RUF012 - typed by Textual
@@ -27,15 +27,15 @@ class Dialog(ModalScreen[ResultT]):
     _dismissed = False
 
     def on_compose(self) -> None:
-        """Textual tells the classes above with the first resize, which is after the first frame:
-        a dialog would be seen to jump to its place."""
+        """Set the breakpoint classes now. Textual sets them with the first resize, which comes
+        after the first frame, and the dialog would visibly jump."""
         size: Size = self.app.size  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
         steps = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
         for length, names in zip(size, steps, strict=True):
             self.add_class(max(step for step in names or () if step[0] <= length)[1])
 
     def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
-        """Close and give *result*; does nothing once it was closed."""
+        """Close and return *result*; does nothing when already closed."""
         if self._dismissed:
             return AwaitComplete()
         self._dismissed = True
@@ -43,15 +43,17 @@ class Dialog(ModalScreen[ResultT]):
 
 
 INSIST_SECONDS = 2.0
-"""Seconds after which one key that is pressed again and again is heard."""
+"""Seconds after which repeated presses of one key are accepted."""
 
 INSIST_PRESSES = 3
-"""Presses of one key in a row that no text has."""
+"""Presses of the same key in a row that do not occur in text."""
 
 
 class GracePeriod:
-    """Decides which keys are meant for a dialog and which were typed for what was there. *quiet*
-    (seconds) must pass without one, counted from when it ``begins`` to be *seen*; 0 hears all."""
+    """Decides which keys are meant for a dialog and which were typed before it was visible.
+
+    Keys are ignored until *quiet* seconds without one have passed since ``start``; 0 accepts all.
+    """
 
     def __init__(self, quiet: float) -> None:
         self._quiet = quiet
@@ -59,12 +61,14 @@ class GracePeriod:
         self._pressed = ("", 0)
 
     def start(self, now: float) -> None:
-        """The dialog can be seen since *now* (seconds of the monotonic clock)."""
+        """Begin the period: the dialog is visible since *now* (monotonic seconds)."""
         self.seen = self._last = now
 
     def ignores(self, now: float, key: str = "") -> bool:
-        """Whether *key*, pressed at *now*, is to be ignored. Whoever goes on typing has not read
-        the dialog; whoever insists on one key has."""
+        """Return whether *key*, pressed at *now*, is to be ignored.
+
+        A user who keeps typing has not read the dialog; one who repeats the same key has.
+        """
         before, times = self._pressed
         self._pressed = (key, times + 1 if key == before else 1)
         insists = self._pressed[1] >= INSIST_PRESSES and now - self.seen >= INSIST_SECONDS
@@ -76,20 +80,23 @@ class GracePeriod:
 
 
 class AutoDialog(Dialog[ResultT]):
-    """Opens by itself, maybe amid what somebody types: what comes before it could be read answers
-    nothing. The app asks it of each key (``app.tui.type_ahead``); of clicks it asks itself."""
+    """A dialog that opens by itself, possibly while the user types: keys from before it was
+    readable do not answer it.
+
+    The app asks it about each key (``app.tui.type_ahead``); it checks clicks itself.
+    """
 
     def __init__(self, grace: float = QUIET_SECONDS) -> None:
         super().__init__()
         self.grace = GracePeriod(grace)
 
     def on_mount(self) -> None:
-        """The quiet time begins with the first frame of the dialog."""
+        """Begin the grace period with the first frame of the dialog."""
         self.call_after_refresh(self._start_grace)
 
     def _start_grace(self) -> None:
         self.grace.start(monotonic())
 
     def is_too_early(self, now: float, key: str = "") -> bool:
-        """Whether *key* (or a click) of *now* came too early to be meant for this dialog."""
+        """Return whether *key* (or a click) at *now* came too early to be meant for this dialog."""
         return self.grace.ignores(now, key)

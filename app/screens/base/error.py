@@ -1,4 +1,4 @@
-"""One readable screen for what should not have happened (spec 8, U6)."""
+"""The dialog for an unexpected error."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +14,7 @@ from app.text.sanitize import sanitize
 
 
 class ErrorScreen(AutoDialog[bool]):
-    """Says what failed and where the log is. True goes on, False leaves the program."""
+    """Shows what failed and where the log is. Returns True to continue, False to quit."""
 
     CSS_PATH = str(Path(__file__).with_name("dialog.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [

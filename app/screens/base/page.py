@@ -1,4 +1,4 @@
-"""A page of text to look at: scrolls, and any of the usual keys closes it."""
+"""A page of text that scrolls and that any of the usual keys closes."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,8 +16,11 @@ from app.screens.base.dialog import Dialog
 
 
 class PageScreen(Dialog[None]):
-    """Shows *text* (cleaned by who made it) under *title*; what depends on the width in cells
-    is given as a function of it. *hints* are further keys with what they do."""
+    """Shows *text* (already sanitized) under *title*.
+
+    Text whose layout depends on the width is passed as a function of the width in cells. *hints*
+    are further keys with their descriptions.
+    """
 
     CSS_PATH = str(Path(__file__).with_name("page.tcss"))
     AUTO_FOCUS = "#page-text"
@@ -56,7 +59,7 @@ class PageScreen(Dialog[None]):
 
 
 class FluidText(Widget):
-    """Text that is laid out for the width that there is."""
+    """Text that is laid out again for each width."""
 
     DEFAULT_CSS = "FluidText { height: auto; }"
 

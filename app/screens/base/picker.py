@@ -1,4 +1,4 @@
-"""A list to choose from: type to filter, Enter takes, Esc closes."""
+"""A filterable list to choose from: type to filter, Enter chooses, Esc closes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,15 +26,18 @@ MIN_LEFT = 10
 
 
 class TwoColumnRow(Visual):
-    """*left*, and *right* at the other end of the line. What does not fit of *left* is cut;
-    *right* goes only where it would leave less than ``KEPT`` cells."""
+    """A list row with *left* and, at the right edge, *right*, laid out for the width.
+
+    *left* is cut if both do not fit; *right* is dropped only where *left* would get fewer than
+    ``MIN_LEFT`` cells.
+    """
 
     def __init__(self, left: Content, right: Content) -> None:
         self.left = left
         self.right = right
 
     def line(self, width: int) -> Content:
-        """The row in *width* cells."""
+        """Return the row in *width* cells."""
         wide = self.right.cell_length
         if not wide or width - wide - 2 < min(MIN_LEFT, self.left.cell_length):
             return self.left.truncate(max(1, width), ellipsis=True)
@@ -56,29 +59,33 @@ class TwoColumnRow(Visual):
 
 
 MAX_ROWS = 500
-"""Rows drawn at once; more must be filtered for."""
+"""Rows drawn at once; the user has to filter for more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One choice. *key* is what choosing it gives; *group* a heading over its neighbours;
-    *aside* what stands at the right edge; *hidden* more text that the filter looks at."""
+    """One choice."""
 
     key: str
+    """The result of choosing the row."""
     title: str
     note: str = ""
+    """More text after the title."""
     group: str = ""
+    """The heading above this row and its neighbors."""
     right: str = ""
+    """Text at the right edge."""
     hidden: str = ""
+    """Text that is searched but not shown."""
 
     @property
     def text(self) -> str:
-        """What is searched."""
+        """Return the text that is searched."""
         return f"{self.title} {self.note} {self.group} {self.key} {self.right} {self.hidden}"
 
 
 class Picker(Dialog[str | None]):
-    """Gives back the key of the chosen row, or None."""
+    """Returns the key of the chosen row, or None."""
 
     CSS_PATH = str(Path(__file__).with_name("picker.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -121,11 +128,11 @@ class Picker(Dialog[str | None]):
             yield Static(self._keys(), id="picker-keys")
 
     def compose_below_list(self) -> ComposeResult:
-        """What stands between the list and the keys; for pickers with a preview."""
+        """Yield widgets between the list and the key hints; for pickers with a preview."""
         yield from ()
 
     def matching_rows(self, typed: str) -> Sequence[Row]:
-        """The rows that fit what was *typed*, in order."""
+        """Return the rows that match what was *typed*, in order."""
         return fuzzy_filter(typed, self._rows, lambda row: row.text)
 
     def on_mount(self) -> None:
@@ -134,18 +141,21 @@ class Picker(Dialog[str | None]):
 
     @property
     def current(self) -> str | None:
-        """The key of the row that is marked."""
+        """Return the key of the row that is marked as current."""
         return self._current
 
     @property
     def highlighted_key(self) -> str | None:
-        """The key of the row under the bar."""
+        """Return the key of the highlighted row."""
         option = self.query_one(OptionList).highlighted_option
         return option.id if option is not None else None
 
     def set_rows(self, rows: Sequence[Row], keep: str | None = None) -> None:
-        """Show other rows, keeping the filter and, where it can, the place: the bar stays on
-        the row *keep* (default: the one it is on), else where it was."""
+        """Show other rows and keep the filter.
+
+        The row *keep* (by default the highlighted one) stays highlighted; if it is gone, the row at
+        the same position is.
+        """
         keep = keep or self.highlighted_key
         at = self.query_one(OptionList).highlighted or 0
         self._rows = tuple(rows)
@@ -154,13 +164,12 @@ class Picker(Dialog[str | None]):
             self._highlight_near(at, 1)
 
     def highlighted_row(self) -> Row | None:
-        """The row under the bar."""
+        """Return the highlighted row."""
         key = self.highlighted_key
         return next((row for row in self._rows if row.key == key), None)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter; the box keeps the height that it had, so that nothing moves while somebody
-        types."""
+        """Filter the list. The box keeps its height, so that nothing moves while the user types."""
         event.stop()
         box, listing = self.query_one("#picker"), self.query_one(OptionList)
         empty = self.query_one("#picker-empty")
@@ -185,7 +194,7 @@ class Picker(Dialog[str | None]):
             self.preview_row(event.option_id)
 
     def preview_row(self, key: str) -> None:
-        """Called with the key of each row the bar comes to; for pickers with a preview."""
+        """Called with the key of each row that becomes highlighted; for pickers with a preview."""
 
     def action_move(self, step: int) -> None:
         listing = self.query_one(OptionList)
@@ -202,7 +211,7 @@ class Picker(Dialog[str | None]):
         self.action_close()
 
     def _highlight_near(self, at: int, step: int) -> None:
-        """Put the bar on *at*, or on the nearest choice from there (headings are none)."""
+        """Highlight the row *at*, or the nearest row that is not a heading."""
         listing = self.query_one(OptionList)
         for place in (
             *range(at, listing.option_count if step > 0 else -1, step),

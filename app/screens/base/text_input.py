@@ -1,4 +1,4 @@
-"""Asks for one line of text."""
+"""A dialog that asks for one line of text."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -15,7 +15,7 @@ from app.widgets.input.field import TextField
 
 
 class TextScreen(Dialog[str | None]):
-    """Gives back what was typed, or None when it was closed or left empty."""
+    """Returns the text, or None if it was closed or left empty."""
 
     CSS_PATH = str(Path(__file__).with_name("dialog.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
