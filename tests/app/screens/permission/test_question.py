@@ -121,7 +121,7 @@ async def test_the_answer_line_stays_whatever_is_asked(size: tuple[int, int]) ->
     ],
 )
 async def test_pictures(name: str, question: Question, size: tuple[int, int]) -> None:
-    host = host_of(question, waiting=2)
+    host = host_of(question, pending=2)
     async with host.run_test(size=size) as pilot:
         await settle(pilot)
         host.dialog.query_one("#question-answer").cursor_blink = False
