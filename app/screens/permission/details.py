@@ -1,4 +1,5 @@
-"""What the permission dialog says beside the thing itself: verdicts, reach, the offer (M6)."""
+"""The details of a permission request: how each part was judged, its scope, and what "always" would
+allow."""
 
 import re
 import unicodedata
@@ -10,23 +11,23 @@ from agent.records.blocks import ShellBlock
 from agent.records.requests import JudgedNeed, PermissionRequest
 from app.text.sanitize import sanitize, sanitize_line
 
-VERDICT = 6
-"""Cells of the word that says how a part was judged, with the blank behind it."""
+VERDICT_WIDTH = 6
+"""Cells for the verdict on a part, including the space after it."""
 
-COLUMN = 34
-"""Cells of the parts of a call that have their reason beside them."""
+PART_WIDTH = 34
+"""Cells for a part of a call if its reason is next to it."""
 
 MIN_COLUMN = 20
 """Cells below which a column is too narrow to read."""
 
-GAP = 6
-"""Blanks between facts on one line."""
+FACT_GAP = 6
+"""Spaces between facts on one line."""
 
 MAX_PART = 240
-"""Characters of one part of a command; all of it stands in the command above."""
+"""Characters of one part of a command; the whole command is shown above."""
 
 MAX_LOOKALIKES = 4
-"""Characters that look like ASCII ones of which the dialog tells the name."""
+"""Characters that look like ASCII ones and are named individually."""
 
 _WORD = re.compile(r"\w+")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")
@@ -34,38 +35,42 @@ _MIMICKING = ("cyrillic ", "greek ", "armenian ")
 
 
 def needs_text(needs: tuple[JudgedNeed, ...], width: int, *, above: bool) -> Content:
-    """One entry for each part of the call, *width* cells wide: verdict, what, why. What is too
-    long for its column goes on below itself, and its reason with it. *above*: the call stands
-    whole above, so that of a very long part the beginning will do."""
+    """Return one entry for each part of the call, *width* cells wide: the verdict, the part, the
+    reason.
+
+    Text that is too long for its column wraps, and its reason goes below it. With *above* the whole
+    call is shown above, so that very long parts are cut.
+    """
     texts = [sanitize_line(judged.need.shown or judged.need.pattern) for judged in needs]
-    shown = [_bounded(text) if above else text for text in texts]
-    column = min(COLUMN, max((Content(text).cell_length for text in shown), default=0)) + 3
-    entries = [_need(*pair, column, width) for pair in zip(needs, shown, strict=True)]
+    shown = [_shortened(text) if above else text for text in texts]
+    column = min(PART_WIDTH, max((Content(text).cell_length for text in shown), default=0)) + 3
+    entries = [_need_entry(*pair, column, width) for pair in zip(needs, shown, strict=True)]
     return Content("\n").join(entries)
 
 
-def _need(judged: JudgedNeed, text: str, column: int, width: int) -> Content:
+def _need_entry(judged: JudgedNeed, text: str, column: int, width: int) -> Content:
     tone = {"allow": "$tone-ok", "ask": "$tone-warn", "deny": "$tone-err"}[judged.action]
     if judged.need.destructive:
         tone = "$tone-err"
-    verdict = Content.styled(judged.action.ljust(VERDICT), tone)
+    verdict = Content.styled(judged.action.ljust(VERDICT_WIDTH), tone)
     program, space, rest = text.partition(" ")
     what = Content.assemble((program, tone if judged.need.destructive else ""), space + rest)
     why = Content.styled(sanitize_line(judged.reason or judged.need.reason), "$tone-muted")
     wide = max(column, what.cell_length + 2)
-    if what.cell_length + 2 <= column and width - VERDICT - column >= MIN_COLUMN:
+    if what.cell_length + 2 <= column and width - VERDICT_WIDTH - column >= MIN_COLUMN:
         pad = Content(" " * (column - what.cell_length))
         return hanging_indent(verdict + what + pad, why, width)
-    if VERDICT + wide + why.cell_length <= width:
+    if VERDICT_WIDTH + wide + why.cell_length <= width:
         return verdict + what + Content(" " * (wide - what.cell_length)) + why
-    below = hanging_indent(Content(" " * VERDICT), why, width) if why else None
+    below = hanging_indent(Content(" " * VERDICT_WIDTH), why, width) if why else None
     return Content("\n").join(
         part for part in (hanging_indent(verdict, what, width), below) if part
     )
 
 
 def hanging_indent(label: Content, text: Content, width: int) -> Content:
-    """*text* behind *label*, wrapped in a column of its own; below it where there is no room."""
+    """Return *text* after *label*, wrapped in a column of its own, or below the label if the width
+    is too small for that."""
     indent = label.cell_length if width - label.cell_length >= min(MIN_COLUMN, width // 2) else 2
     lines = text.wrap(max(2, width - indent))
     first = label.truncate(max(1, width))
@@ -75,15 +80,15 @@ def hanging_indent(label: Content, text: Content, width: int) -> Content:
     return Content("\n").join([first, *rest])
 
 
-def _bounded(text: str) -> str:
+def _shortened(text: str) -> str:
     if len(text) <= MAX_PART:
         return text
     return f"{text[: MAX_PART - 40]} … ({len(text):,} characters, whole above)"
 
 
 def scope_text(request: PermissionRequest, home: str, width: int) -> Content:
-    """Where the call reaches: paths outside the project, the folder, how much text it is, and
-    what in it only looks like ASCII."""
+    """Return the scope of the call: paths outside the project, the folder, the length of the
+    commands, and characters that only look like ASCII."""
     outside = [
         sanitize_line(judged.need.shown or judged.need.pattern)
         for judged in request.needs
@@ -100,31 +105,35 @@ def scope_text(request: PermissionRequest, home: str, width: int) -> Content:
     if len(text) > 400:
         facts.append(("characters", f"{len(text):,}"))
     lines = _side_by_side(facts, width)
-    if mimics := lookalikes(text):
-        told = [f"{sanitize(char)} {_name(char)}" for char in mimics[:MAX_LOOKALIKES]]
-        more = [f"and {len(mimics) - MAX_LOOKALIKES} more"] if len(mimics) > MAX_LOOKALIKES else []
+    if similar := lookalikes(text):
+        parts = [f"{sanitize(char)} {_name(char)}" for char in similar[:MAX_LOOKALIKES]]
+        more = (
+            [f"and {len(similar) - MAX_LOOKALIKES} more"] if len(similar) > MAX_LOOKALIKES else []
+        )
         label = Content.styled("looks like ASCII  ", "$tone-warn")
-        lines.append(hanging_indent(label, Content(", ".join((*told, *more))), width))
+        lines.append(hanging_indent(label, Content(", ".join((*parts, *more))), width))
     return Content("\n").join(lines)
 
 
 def _side_by_side(facts: Iterable[tuple[str, str]], width: int) -> list[Content]:
-    """As many *facts* on a line as fit it; one that is longer than a line goes on below."""
+    """Return as many *facts* on each line as fit; a longer fact wraps."""
     lines: list[Content] = []
     for name, value in facts:
-        label, told = Content.styled(f"{name}  ", "$tone-muted"), Content(value)
+        label, parts = Content.styled(f"{name}  ", "$tone-muted"), Content(value)
         last = lines[-1].cell_length if lines and "\n" not in lines[-1].plain else width
-        if last + GAP + label.cell_length + told.cell_length <= width:
-            lines[-1] += Content(" " * GAP) + label + told
+        if last + FACT_GAP + label.cell_length + parts.cell_length <= width:
+            lines[-1] += Content(" " * FACT_GAP) + label + parts
         else:
-            lines.append(hanging_indent(label, told, width))
+            lines.append(hanging_indent(label, parts, width))
     return lines
 
 
 def lookalikes(text: str) -> tuple[str, ...]:
-    """Characters of *text* that can be taken for ASCII ones, each once: those that are a form
-    of one (a wide letter, a no-break space), and Cyrillic, Greek or Armenian letters in one word
-    with ASCII letters."""
+    """Return each character of *text* that can be mistaken for an ASCII one.
+
+    Those are forms of ASCII characters (a wide letter, a no-break space), and Cyrillic, Greek or
+    Armenian letters in a word with ASCII letters.
+    """
     if text.isascii():
         return ()
     found = [c for c in text if ord(c) > 0x7F and unicodedata.normalize("NFKC", c).isascii()]
@@ -139,7 +148,7 @@ def _name(char: str) -> str:
 
 
 def always_text(request: PermissionRequest, width: int) -> Content:
-    """Exactly what "always" would allow."""
+    """Return exactly what "always" would allow."""
     if not request.always:
         return Content.styled("Always is not offered for this.", "$tone-muted")
     patterns = map(sanitize_line, request.always_labels)

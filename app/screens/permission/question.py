@@ -1,4 +1,4 @@
-"""The dialog of the ``question`` tool (spec 3; spec 8, U6 and U11): options, or one's own words."""
+"""The dialog of the ``question`` tool: choose options or type an answer."""
 
 from typing import Literal
 
@@ -15,20 +15,20 @@ from app.text.sanitize import sanitize, sanitize_line
 from app.widgets.input.field import TextField
 
 QuestionOutcome = QuestionReply | Literal["cancel"] | None
-"""What the dialog gives back: an answer (``dismissed`` for Esc), ``cancel`` for Ctrl+C (the
-turn is to be cancelled), or None when the question was withdrawn."""
+"""The result of the dialog: an answer (``dismissed`` for Esc), ``cancel`` for Ctrl+C (cancel the
+turn), or None if the question was withdrawn."""
 
-PAGES = {"pageup": -5, "pagedown": 5}
+PAGE_STEPS = {"pageup": -5, "pagedown": 5}
 
-DIALOG_KEYS = frozenset({"escape", "up", "down", *PAGES})
-"""Keys that mean the dialog while the line has the focus, too."""
+DIALOG_KEYS = frozenset({"escape", "up", "down", *PAGE_STEPS})
+"""Keys for the dialog even while the answer field has the focus."""
 
 
 class QuestionScreen(AutoDialog[QuestionOutcome]):
-    """Asks *question*. *waiting* counts all dialogs that wait, this one included.
+    """Asks *question*. *pending* counts all open requests, this one included.
 
-    Typing answers in one's own words; up and down choose an option, space marks several where
-    that is offered, enter answers.
+    Typing fills the answer field; up and down highlight an option, space marks several where that
+    is allowed, Enter answers.
     """
 
     CSS_PATH = "question.tcss"
@@ -43,7 +43,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
     ) -> None:
         super().__init__(grace)
         self.question = question
-        self._waiting = pending
+        self._pending = pending
         self._marked: set[int] = set()
 
     @property
@@ -56,7 +56,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             with Horizontal(id="question-top"):
                 heading = sanitize_line(question.header) or "A question"
                 yield Static(Content.styled(heading, "bold"), id="question-heading")
-                yield Static(self._who(), id="question-who")
+                yield Static(self._side_note(), id="question-who")
             with VerticalScroll(id="question-scroll", can_focus=False):
                 yield Static(Content(sanitize(question.text)), id="question-text")
             yield OptionList(id="question-options", markup=False, compact=True)
@@ -78,7 +78,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """Share the height: the answer line always stays, text and options scroll."""
+        """Distribute the height: the answer field is always visible, text and options scroll."""
         box = self.query_one("#question")
         text = self.query_one("#question-scroll", VerticalScroll)
         options = self.query_one(OptionList)
@@ -88,27 +88,27 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             if child.display and child not in {text, options}
         )
         around = text.styles.margin.height + options.styles.margin.height
-        most = self.size.height - (0 if self.has_class("-short") else 2)
-        room = max(2, most - max(fixed, 2) - around)
+        max_height = self.size.height - (0 if self.has_class("-short") else 2)
+        free = max(2, max_height - max(fixed, 2) - around)
         wanted = options.virtual_size.height if options.display else 0
-        below = min(wanted, max(1, room * 2 // 3))
+        below = min(wanted, max(1, free * 2 // 3))
         options.styles.max_height = max(1, below)
-        text.styles.max_height = max(1, room - below)
+        text.styles.max_height = max(1, free - below)
 
     def set_pending(self, waiting: int) -> None:
-        """More or fewer dialogs wait than before."""
-        if waiting != self._waiting:
-            self._waiting = waiting
+        """Update the number of open requests."""
+        if waiting != self._pending:
+            self._pending = waiting
             # Another can come before this screen is composed, or as it is closed.
             for who in self.query("#question-who").results(Static):
-                who.update(self._who())
+                who.update(self._side_note())
 
     def interrupt(self) -> None:
-        """Ctrl+C: withdraw, and cancel the turn that asked."""
+        """Close for Ctrl+C: cancel the turn that asked."""
         self.dismiss("cancel")
 
     def on_key(self, event: events.Key) -> None:
-        """Every key that the line for one's own words leaves over."""
+        """Handle the keys that the answer field does not take."""
         answer = self.query_one(Input)
         if answer.has_focus and event.key not in DIALOG_KEYS:
             return  # the line's own keys come to their bindings through here
@@ -122,7 +122,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
                 self._move(-1 if event.key == "up" else 1)
             case "pageup" | "pagedown":
                 scroll = self.query_one("#question-scroll", VerticalScroll)
-                scroll.scroll_relative(y=PAGES[event.key], animate=False)
+                scroll.scroll_relative(y=PAGE_STEPS[event.key], animate=False)
             case "enter":
                 self._answer()
             case "space" if self.question.multiple and not answer.value:
@@ -141,7 +141,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             answer.insert_text_at_cursor(" ".join(event.text.split()))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """An emptied line gives the keys back to the options."""
+        """Give the focus back to the options when the answer field is emptied."""
         event.stop()
         if not event.value:
             self.set_focus(None)
@@ -151,7 +151,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         self._answer()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click on an option chooses it, or marks it where several can be."""
+        """Choose the clicked option, or mark it where several can be chosen."""
         event.stop()
         if self.is_too_early(event.time):
             return
@@ -173,7 +173,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             self._fill(at)
 
     def _answer(self) -> None:
-        """Give what is marked, typed, or else highlighted."""
+        """Answer with what is marked and typed, or else with the highlighted option."""
         text = self.query_one(Input).value.strip()
         chosen = sorted(self._marked)
         at = self.query_one(OptionList).highlighted
@@ -197,11 +197,11 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             )
         )
 
-    def _who(self) -> Content:
+    def _side_note(self) -> Content:
         question = self.question
         parts = [
             f"{question.number} of {question.total}" if question.total > 1 else "",
-            f"{self._waiting} waiting" if self._waiting > 1 else "",
+            f"{self._pending} waiting" if self._pending > 1 else "",
             sanitize_line(question.agent),
         ]
         return Content.styled("   ".join(part for part in parts if part), "$tone-muted")

@@ -1,4 +1,4 @@
-"""The permission rules in force, with where each came from (spec 4, M14)."""
+"""The list of permission rules in force and their sources."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -13,21 +13,23 @@ BUILT_IN = "Built in"
 
 
 def rule_rows(rules: Sequence[Rule], *, trusted: bool) -> list[Row]:
-    """The rows for *rules*, given in the order in which they count: the last, which decides
-    first, stands on top. A row's key is the rule's place in *rules*."""
-    wide = max((len(rule.permission) for rule in rules), default=0)
+    """Return the rows for *rules*, which are given in order of precedence.
+
+    The last rule decides first and is listed first. A row's key is the rule's index in *rules*.
+    """
+    width = max((len(rule.permission) for rule in rules), default=0)
     return [
         Row(
-            key=str(place),
-            title=f"{rule.action:<5}  {rule.permission:<{wide}}  {rule.pattern}",
-            note=_note(rule, trusted=trusted),
-            group=_group(rule),
+            key=str(index),
+            title=f"{rule.action:<5}  {rule.permission:<{width}}  {rule.pattern}",
+            note=_rule_note(rule, trusted=trusted),
+            group=_rule_group(rule),
         )
-        for place, rule in reversed(list(enumerate(rules)))
+        for index, rule in reversed(list(enumerate(rules)))
     ]
 
 
-def _group(rule: Rule) -> str:
+def _rule_group(rule: Rule) -> str:
     match rule.source:
         case source if source == ALWAYS:
             return SESSION
@@ -43,7 +45,7 @@ def _group(rule: Rule) -> str:
             return f"From {source}"
 
 
-def _note(rule: Rule, *, trusted: bool) -> str:
+def _rule_note(rule: Rule, *, trusted: bool) -> str:
     if rule.cautious or (rule.source == DEFAULT and rule.permission == "bash"):
         return "but allows what only reads in the project"
     if rule.source == DEFAULT and rule.permission == "read":
@@ -54,7 +56,7 @@ def _note(rule: Rule, *, trusted: bool) -> str:
 
 
 class PermissionsScreen(Picker):
-    """*revoke* and *save* get the key of a row."""
+    """Lists the rules. *revoke* and *save* are called with the key of a row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+d", "revoke", "Take back", priority=True),

@@ -1,4 +1,4 @@
-"""The permission dialog (spec 4, M5 and M6): shows everything, grants nothing by accident."""
+"""The permission dialog: it shows everything and grants nothing by accident."""
 
 from dataclasses import replace
 from functools import partial
@@ -23,24 +23,25 @@ from app.widgets.permission_subject import PermissionSubject
 
 Answer = Literal["once", "always", "reject"]
 Outcome = PermissionReply | Literal["cancel"] | None
-"""What the dialog gives back: a reply, ``cancel`` for Ctrl+C (the turn is to be cancelled),
-or None when the question was withdrawn."""
+"""The result of the dialog: a reply, ``cancel`` for Ctrl+C (cancel the turn), or None if the
+request was withdrawn."""
 
 PAGE = 1_000
-"""Stands for a page, which is as high as what scrolls."""
+"""Stands for one page, whose height is that of the scrolled box."""
 
-SCROLLS = {"up": -1, "down": 1, "pageup": -PAGE, "pagedown": PAGE}
+SCROLL_STEPS = {"up": -1, "down": 1, "pageup": -PAGE, "pagedown": PAGE}
 SHORT_OFFER = 200
-"""Characters of the offer up to which it stands beside the answers and does not scroll."""
+"""The length in characters up to which the "always" offer is shown next to the answers and does not
+scroll."""
 
-HUNKS = {"n": 1, "j": 1, "p": -1, "k": -1}
+HUNK_STEPS = {"n": 1, "j": 1, "p": -1, "k": -1}
 
 
 EDITED_NOTE = "You changed the command: it is checked again before it runs."
 
 
 class PermissionScreen(AutoDialog[Outcome]):
-    """Asks one question. *waiting* counts all that wait, this one included."""
+    """Asks for one permission. *pending* counts all open requests, this one included."""
 
     CSS_PATH = "permission.tcss"
     AUTO_FOCUS = ""
@@ -54,14 +55,14 @@ class PermissionScreen(AutoDialog[Outcome]):
     ) -> None:
         super().__init__(grace)
         self.request = request
-        self._waiting = pending
+        self._pending = pending
         self._answers: tuple[Answer, ...] = (
             ("once", "always", "reject") if request.always else ("once", "reject")
         )
         self._chosen: Answer | None = None
         shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
-        self._shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
-        self._edited: str | None = None
+        self._editable_shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
+        self._edited_command: str | None = None
         self._offer = partial(always_text, request)
 
     @property
@@ -74,7 +75,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         with Vertical(id="ask", classes="-changes" if changes else ""):
             with Horizontal(id="ask-top"):
                 yield Static(Content.styled(sanitize(request.heading), "bold"), id="ask-heading")
-                yield Static(self._who(), id="ask-who")
+                yield Static(self._side_note(), id="ask-who")
             with VerticalScroll(id="ask-subject", can_focus=False):
                 yield PermissionSubject(request.blocks, id="ask-blocks")
             yield CommandEditor(id="ask-edit")
@@ -94,7 +95,9 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.query_one("#ask-comment", Input).display = False
         self.query_one(CommandEditor).display = False
         self.query_one("#ask-subject").display = bool(self.request.blocks)
-        self.query_one("#ask-who", Static).update(self._who())  # more may wait than at compose
+        self.query_one("#ask-who", Static).update(
+            self._side_note()
+        )  # more may wait than at compose
         self._place_offer()
 
     def on_resize(self) -> None:
@@ -102,15 +105,16 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.call_after_refresh(self._fit)
 
     def _place_offer(self) -> None:
-        """What "always" would allow stays beside the answers where there is room for it."""
-        roomy = (
+        """Place what "always" would allow next to the answers if there is enough space, else
+        above."""
+        beside = (
             not self.has_class("-short") and len(self._offer(10 * SHORT_OFFER).plain) <= SHORT_OFFER
         )
-        self.query_one("#ask-offer").display = roomy
-        self.query_one("#ask-offer-below").display = not roomy
+        self.query_one("#ask-offer").display = beside
+        self.query_one("#ask-offer-below").display = not beside
 
     def _fit(self) -> None:
-        """Share the height: the answers always stay, the parts above them scroll."""
+        """Distribute the height: the answers are always visible, the parts above them scroll."""
         box = self.query_one("#ask")
         self._place_offer()
         first = self.query_one("#ask-subject", VerticalScroll)
@@ -121,30 +125,30 @@ class PermissionScreen(AutoDialog[Outcome]):
             if child.display and child not in {first, second}
         )
         around = first.styles.margin.height + second.styles.margin.height
-        most = self.size.height - (0 if self.has_class("-short") else 2)
-        room = max(2, most - max(fixed, 2) - around)
+        max_height = self.size.height - (0 if self.has_class("-short") else 2)
+        free = max(2, max_height - max(fixed, 2) - around)
         hints = self.query_one("#ask-hints", Static)
         hints.update(self._hints(hints.size.width))
         # Half of the room for each, and what one of them leaves is the other's.
-        rest = room - _content_height(first) if first.display else room
-        below = max(1, min(_content_height(second) or room, max(room // 2, rest)))
+        rest = free - _content_height(first) if first.display else free
+        below = max(1, min(_content_height(second) or free, max(free // 2, rest)))
         second.styles.max_height = below
-        first.styles.max_height = max(1, room - below)
+        first.styles.max_height = max(1, free - below)
 
     def set_pending(self, waiting: int) -> None:
-        """More or fewer questions wait than before."""
-        if waiting != self._waiting:
-            self._waiting = waiting
+        """Update the number of open requests."""
+        if waiting != self._pending:
+            self._pending = waiting
             # A second question can come before this screen is there, or as it is closed.
             for who in self.query("#ask-who").results(Static):
-                who.update(self._who())
+                who.update(self._side_note())
 
     def interrupt(self) -> None:
-        """Ctrl+C: withdraw, and cancel the turn that asked."""
+        """Close for Ctrl+C: cancel the turn that asked."""
         self.dismiss("cancel")
 
     def on_key(self, event: events.Key) -> None:
-        """All keys of the dialog. Enter does nothing until a button was chosen."""
+        """Handle all keys of the dialog. Enter does nothing until an answer was selected."""
         comment = self.query_one("#ask-comment", Input)
         if comment.has_focus:
             if event.key == "escape":
@@ -167,17 +171,17 @@ class PermissionScreen(AutoDialog[Outcome]):
         elif key == "c":
             comment.display = True
             comment.focus()
-        elif key == "e" and self._shell is not None:
-            self._edit(self._shell)
-        elif self._subject.choice.offered and (key in HUNKS or key == "space"):
+        elif key == "e" and self._editable_shell is not None:
+            self._edit(self._editable_shell)
+        elif self._subject.choice.offered and (key in HUNK_STEPS or key == "space"):
             self._change_hunk(key)
-        elif key in SCROLLS:
-            self._scroll(SCROLLS[key])
+        elif key in SCROLL_STEPS:
+            self._scroll(SCROLL_STEPS[key])
         elif key in {"home", "end"}:
             self._scroll(-100_000 if key == "home" else 100_000)
 
     def on_click(self, event: events.Click) -> None:
-        """A click on an answer gives it; a click is no stray key, but obeys the quiet time."""
+        """Give the clicked answer. Clicks are deliberate but still subject to the grace period."""
         target = event.widget.id if event.widget is not None else None
         for answer in self._answers:
             if target == f"ask-{answer}" and not self.is_too_early(event.time):
@@ -188,7 +192,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         self._close_comment(keep=True)
 
     def on_descendant_focus(self) -> None:
-        """Other keys hold while something is written."""
+        """Refit: other keys apply while the user types."""
         self._fit()
 
     def on_descendant_blur(self) -> None:
@@ -207,7 +211,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         if hunks == frozenset():  # nothing is kept: that is a refusal
             self.dismiss(PermissionReply("reject", comment))
             return
-        edited = None if answer == "reject" else self._edited
+        edited = None if answer == "reject" else self._edited_command
         self.dismiss(PermissionReply(answer, comment, hunks, edited))
 
     @property
@@ -215,43 +219,50 @@ class PermissionScreen(AutoDialog[Outcome]):
         return self.query_one(PermissionSubject)
 
     def _change_hunk(self, key: str) -> None:
-        """Go to the next change or the one before, or keep or refuse the present one."""
+        """Go to the next or previous change, or accept or refuse the current one."""
         subject = self._subject
-        region = subject.toggle() if key == "space" else subject.move(HUNKS[key])
+        region = subject.toggle() if key == "space" else subject.move(HUNK_STEPS[key])
         self.query_one("#ask-subject", VerticalScroll).scroll_to_region(
             region.translate(subject.virtual_region.offset), animate=False
         )
 
     def _edit(self, shell: ShellBlock) -> None:
         editor = self.query_one(CommandEditor)
-        editor.begin(self._edited if self._edited is not None else shell.command)
+        editor.begin(self._edited_command if self._edited_command is not None else shell.command)
         self.query_one("#ask-subject").display = False
         editor.display = True
         editor.focus()
         self._fit()
 
     def on_command_editor_done(self, event: CommandEditor.Done) -> None:
-        """The command was edited, or left as it is (None)."""
+        """Take the edited command; None leaves it unchanged."""
         event.stop()
         self.query_one(CommandEditor).display = False
         self.query_one("#ask-subject").display = True
         self.set_focus(None)
-        if event.command is not None and self._shell is not None:
-            changed = event.command.strip() != self._shell.command.strip()
-            self._edited = event.command if changed and event.command.strip() else None
-            self._subject.show((replace(self._shell, command=self._edited or self._shell.command),))
-            self._offer_always(allowed=self._edited is None)
+        if event.command is not None and self._editable_shell is not None:
+            changed = event.command.strip() != self._editable_shell.command.strip()
+            self._edited_command = event.command if changed and event.command.strip() else None
+            self._subject.show(
+                (
+                    replace(
+                        self._editable_shell,
+                        command=self._edited_command or self._editable_shell.command,
+                    ),
+                )
+            )
+            self._offer_always(allowed=self._edited_command is None)
         self.call_after_refresh(self._fit)
 
     def _offer_always(self, *, allowed: bool) -> None:
-        """What "always" would allow was worked out for the command as the model sent it."""
+        """Show or hide "always": its offer was computed for the command as the model sent it."""
         offered = bool(self.request.always) and allowed
         self._answers = ("once", "always", "reject") if offered else ("once", "reject")
         self._chosen = None
         for button in self.query(".answer"):
             button.remove_class("-chosen")
             button.display = button.id != "ask-always" or offered
-        self._offer = partial(always_text, self.request) if allowed else _edited
+        self._offer = partial(always_text, self.request) if allowed else _edited_command
         for place in self.query(".offer").results(FluidText):
             place.show(self._offer)
 
@@ -265,7 +276,7 @@ class PermissionScreen(AutoDialog[Outcome]):
             self.query_one(f"#ask-{answer}").set_class(answer == self._chosen, "-chosen")
 
     def _scroll(self, lines: int) -> None:
-        """Scroll the command or diff, and what is below it once its end is reached."""
+        """Scroll the command or diff, and the details once its end is reached."""
         first = self.query_one("#ask-subject", VerticalScroll)
         second = self.query_one("#ask-details", VerticalScroll)
         order = (first, second) if lines > 0 else (second, first)
@@ -276,8 +287,8 @@ class PermissionScreen(AutoDialog[Outcome]):
                 box.scroll_relative(y=step, animate=False)
                 return
 
-    def _who(self) -> Content:
-        several = f"1 of {self._waiting} waiting   " if self._waiting > 1 else ""
+    def _side_note(self) -> Content:
+        several = f"1 of {self._pending} waiting   " if self._pending > 1 else ""
         callers = self.request.callers
         working = f", working for {callers[0]}" if callers else ""
         return Content.styled(several + sanitize(self.request.agent + working), "$tone-muted")
@@ -288,7 +299,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         return Content.assemble((answer[0], f"bold {tone}"), answer[1:])
 
     def _hints(self, width: int) -> Content:
-        """The other keys, as many as there is room for; esc is the least of them, being r."""
+        """Return the other keys, as many as fit; esc comes last because r does the same."""
         hints: list[tuple[str, str]] = []
         if self.query_one(CommandEditor).display:
             hints = [("enter", " done"), ("esc", " as it was")]
@@ -297,7 +308,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         else:
             if self._subject.choice.offered:
                 hints += [("space", " keep or not"), ("n p", " move")]
-            if self._shell is not None:
+            if self._editable_shell is not None:
                 hints.append(("e", " edit"))
             hints += [("c", " comment"), ("esc", " reject")]
         line = Content("")
@@ -310,12 +321,12 @@ class PermissionScreen(AutoDialog[Outcome]):
         return line
 
 
-def _edited(width: int) -> Content:
+def _edited_command(width: int) -> Content:
     return hanging_indent(Content(""), Content.styled(EDITED_NOTE, "$tone-warn"), width)
 
 
 def _content_height(scroll: VerticalScroll) -> int:
-    """Rows of what is in *scroll*, 0 before it was laid out."""
+    """Return the height of the content of *scroll*, 0 before its layout."""
     return max(
         (child.virtual_region.bottom for child in scroll.children if child.display), default=0
     )

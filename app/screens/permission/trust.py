@@ -1,4 +1,4 @@
-"""The trust dialog (spec 4, M9): everything that a folder would run, whole; the default is no."""
+"""The trust dialog: everything that a folder would run or change; the default answer is no."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
-from app.screens.permission.screen import SCROLLS
+from app.screens.permission.screen import SCROLL_STEPS
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:  # the first frame needs none of it
@@ -50,43 +50,43 @@ STEER_LABELS: dict[str, str] = {
 
 
 def trust_text(question: "TrustQuestion") -> Content:
-    """Everything that was found, by what it would do."""
+    """Return everything that was found, grouped by its effect."""
     found = question.found
-    runs = [each for each in found.runs if each.kind != "allowed without asking"]
-    allowed = [each for each in found.runs if each.kind == "allowed without asking"]
+    runs = [entry for entry in found.runs if entry.kind != "allowed without asking"]
+    allowed = [entry for entry in found.runs if entry.kind == "allowed without asking"]
     sections: list[list[Content]] = []
     if question.changed:
         names = ", ".join(sanitize_line(name) for name in question.changed)
         sections.append([Content.styled(f"Changed since you last answered: {names}", "$tone-warn")])
     if runs:
         heading = Content.styled("It would run or reach, as you", "bold")
-        sections.append([heading, *_runs(runs)])
+        sections.append([heading, *_program_lines(runs)])
     if allowed:
         heading = Content.styled("It would allow without asking", "bold")
-        sections.append([heading, *map(_allowed, allowed)])
+        sections.append([heading, *map(_allowed_line, allowed)])
     if found.steers:
         heading = Content.styled("It would steer the agent by", "bold")
-        sections.append([heading, *_steers(found.steers)])
+        sections.append([heading, *_steering_lines(found.steers)])
     if not found:
         sections.append([Content("No file here would run anything or steer the agent.")])
     return Content("\n\n").join([Content("\n").join(section) for section in sections])
 
 
-def _runs(runs: Iterable["Runs"]) -> Iterator[Content]:
-    """Two lines each: who it is, then all that would run."""
-    for each in runs:
+def _program_lines(runs: Iterable["Runs"]) -> Iterator[Content]:
+    """Yield two lines for each program: its source, then what would run."""
+    for entry in runs:
         yield Content.assemble(
             "  ",
-            (each.kind, "$tone-muted"),
-            f" {sanitize_line(each.name)}",
-            (f"   {sanitize_line(each.source)}", "$tone-faint"),
+            (entry.kind, "$tone-muted"),
+            f" {sanitize_line(entry.name)}",
+            (f"   {sanitize_line(entry.source)}", "$tone-faint"),
         )
-        if each.shown:
-            shown = sanitize(each.shown).replace("\n", "\n      ")
+        if entry.shown:
+            shown = sanitize(entry.shown).replace("\n", "\n      ")
             yield Content.assemble("      ", (shown, "$tone-warn"))
 
 
-def _allowed(rule: "Runs") -> Content:
+def _allowed_line(rule: "Runs") -> Content:
     return Content.assemble(
         "  ",
         (sanitize_line(rule.name), "$tone-muted"),
@@ -95,10 +95,10 @@ def _allowed(rule: "Runs") -> Content:
     )
 
 
-def _steers(steers: Iterable["Steers"]) -> Iterator[Content]:
+def _steering_lines(steers: Iterable["Steers"]) -> Iterator[Content]:
     by_kind: dict[str, list[str]] = {}
-    for each in steers:
-        by_kind.setdefault(each.kind, []).append(sanitize_line(each.name))
+    for entry in steers:
+        by_kind.setdefault(entry.kind, []).append(sanitize_line(entry.name))
     for kind, names in by_kind.items():
         for index, name in enumerate(names):
             word = STEER_LABELS[kind] if index == 0 else ""
@@ -106,7 +106,7 @@ def _steers(steers: Iterable["Steers"]) -> Iterator[Content]:
 
 
 class TrustScreen(AutoDialog["TrustAnswer"]):
-    """Asks once, or shows where a folder stands."""
+    """Asks whether to trust a folder, or shows its trust status."""
 
     CSS_PATH = "trust.tcss"
     AUTO_FOCUS = ""
@@ -120,11 +120,11 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
     ) -> None:
         super().__init__(grace)
         self._question = question
-        self._standing: Standing = status
+        self._status: Standing = status
 
     def compose(self) -> ComposeResult:
         with Vertical(id="trust"):
-            yield Static(Content.styled(HEADINGS[self._standing], "bold"), id="trust-heading")
+            yield Static(Content.styled(HEADINGS[self._status], "bold"), id="trust-heading")
             yield Static(Content(sanitize_line(self._question.folder)), id="trust-folder")
             with VerticalScroll(id="trust-found", can_focus=False):
                 yield Static(trust_text(self._question), id="trust-list")
@@ -136,7 +136,7 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """The answers always stay; what was found scrolls in the height that is left."""
+        """Distribute the height: the answers are always visible, the list scrolls."""
         box = self.query_one("#trust")
         found = self.query_one("#trust-found", VerticalScroll)
         fixed = box.gutter.height + sum(
@@ -144,20 +144,20 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
             for child in box.children
             if child.display and child is not found
         )
-        room = self.size.height - fixed - found.styles.margin.height
-        found.styles.max_height = max(3, room)
+        free = self.size.height - fixed - found.styles.margin.height
+        found.styles.max_height = max(3, free)
 
     def on_key(self, event: events.Key) -> None:
-        """Only the letters of an answer give it; esc and enter stand for the default."""
+        """Answer only with an answer's letter; esc and enter give the default."""
         event.stop()
         event.prevent_default()
-        answer = ANSWERS[self._standing].get(event.key)
+        answer = ANSWERS[self._status].get(event.key)
         if answer is not None:
             self.dismiss(answer)
         elif event.key in {"escape", "enter"}:
             self.interrupt()
-        elif event.key in SCROLLS:
-            self._scroll(SCROLLS[event.key])
+        elif event.key in SCROLL_STEPS:
+            self._scroll(SCROLL_STEPS[event.key])
 
     def interrupt(self) -> None:
         self.dismiss("later")
@@ -169,6 +169,6 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
         return Content("   ").join(
             [
                 Content.assemble((key, "bold"), (f" {what}", "$tone-muted"))
-                for key, what in KEYS[self._standing]
+                for key, what in KEYS[self._status]
             ]
         )

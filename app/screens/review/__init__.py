@@ -1,1 +1,1 @@
-"""The review of a past session: what stands in its timeline (spec 8, U11)."""
+"""The review of a past session: its timeline next to its transcript."""

@@ -1,4 +1,4 @@
-"""Differences of files, to be read: of a turn or of a whole session (spec 8, U11)."""
+"""The file changes of a turn or a whole session."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -27,7 +27,7 @@ VERBS = {"modify": "Changed", "create": "Made", "delete": "Deleted", "move": "Mo
 
 
 class ChangesScreen(Dialog[None]):
-    """The files one below the other, drawn as edits are in the transcript."""
+    """Shows the files below each other, drawn like edits in the transcript."""
 
     CSS_PATH = "changes.tcss"
     AUTO_FOCUS = "#changes-files"
@@ -84,7 +84,7 @@ class ChangesScreen(Dialog[None]):
 
 
 def as_view(blocks: Sequence[DiffBlock]) -> SessionView:
-    """*blocks* as finished edits of one step, for the transcript to draw."""
+    """Return *blocks* as the finished edits of one step, for a transcript."""
     session = Session(
         id="ses_changes", directory="", project="", title="", created=0.0, updated=0.0
     )

@@ -1,4 +1,4 @@
-"""One thing out of a review: as text for the clipboard, or as a file of its own."""
+"""One part of a review as text for the clipboard or as a file."""
 
 import re
 from collections.abc import Iterator
@@ -23,71 +23,71 @@ from app.screens.review.timeline import LoadedSession, TimelineRow
 
 @dataclass(frozen=True, slots=True)
 class ExtractedFile:
-    """*text* for a file; *name* is what it may be called."""
+    """Text for a file and a suggested name."""
 
     name: str
     text: str
 
 
-def text_to_copy(reviewed: LoadedSession, mark: TimelineRow) -> str:
-    """What a copy of *mark* takes: the words, or a call with what it gave or changed."""
-    part = reviewed.part(mark.message_id, mark.part_id)
+def text_to_copy(session: LoadedSession, row: TimelineRow) -> str:
+    """Return what copying *row* gives: its text, or a call with its output or changes."""
+    part = session.part(row.message_id, row.part_id)
     if isinstance(part, ToolPart):
-        return "\n".join((_sentence(part), *answers_of(part), _given(part))).strip()
+        return "\n".join((_label_text(part), *answers_of(part), _result_text(part))).strip()
     if isinstance(part, TextPart | ReasoningPart):
         return part.text
     if isinstance(part, CompactionPart | ReportPart):
-        return _told(part)
-    return _message(reviewed, mark)
+        return _part_text(part)
+    return _message_text(session, row)
 
 
-def file_to_save(reviewed: LoadedSession, mark: TimelineRow) -> ExtractedFile:
-    """What *mark* is as a file: a turn as Markdown, a change as a patch, output whole."""
-    if mark.is_turn:
+def file_to_save(session: LoadedSession, row: TimelineRow) -> ExtractedFile:
+    """Return *row* as a file: a turn as Markdown, a change as a patch, output in full."""
+    if row.is_turn:
         from agent.transfer.markdown import turn_as_markdown  # when it is asked for
 
-        turn = reviewed.turns[mark.place]
-        return ExtractedFile(f"turn-{mark.place + 1}.md", turn_as_markdown(turn))
-    part = reviewed.part(mark.message_id, mark.part_id)
+        turn = session.turns[row.place]
+        return ExtractedFile(f"turn-{row.place + 1}.md", turn_as_markdown(turn))
+    part = session.part(row.message_id, row.part_id)
     match part:
         case ToolPart() if diffs := _diffs(part):
             name = Path(diffs[0].path).name or "changes"
             return ExtractedFile(f"{name}.diff", "\n".join(_patch(diffs)) + "\n")
         case ToolPart():
-            return ExtractedFile(f"{_word(part.tool)}.txt", _whole(part))
+            return ExtractedFile(f"{_file_stem(part.tool)}.txt", _full_output(part))
         case TextPart():
             return ExtractedFile("answer.md", part.text.strip() + "\n")
         case ReasoningPart():
             return ExtractedFile("thought.md", part.text.strip() + "\n")
         case CompactionPart():
-            return ExtractedFile("summary.md", _told(part) + "\n")
+            return ExtractedFile("summary.md", _part_text(part) + "\n")
         case ReportPart():
-            return ExtractedFile("report.md", _told(part) + "\n")
+            return ExtractedFile("report.md", _part_text(part) + "\n")
         case _:
-            return ExtractedFile("message.md", _message(reviewed, mark) + "\n")
+            return ExtractedFile("message.md", _message_text(session, row) + "\n")
 
 
-def _told(part: CompactionPart | ReportPart) -> str:
+def _part_text(part: CompactionPart | ReportPart) -> str:
     if isinstance(part, CompactionPart):
         return part.summary.strip()
     return part.body.strip() or part.headline
 
 
-def _message(reviewed: LoadedSession, mark: TimelineRow) -> str:
-    """The words of a message, or the error that it ended with."""
-    item = reviewed.item(mark.message_id)
+def _message_text(session: LoadedSession, row: TimelineRow) -> str:
+    """Return the text of a message, or the error that it ended with."""
+    item = session.item(row.message_id)
     if item is None:
         return ""
     error = item.message.error if item.message.role == "assistant" else None
-    return error.message if error is not None and mark.part_id else words_of(item)
+    return error.message if error is not None and row.part_id else words_of(item)
 
 
-def _sentence(part: ToolPart) -> str:
+def _label_text(part: ToolPart) -> str:
     return f"{label_of(part).verb} {label_of(part).object}".strip()
 
 
-def _given(part: ToolPart) -> str:
-    """What it changed; of what changed nothing, what it gave."""
+def _result_text(part: ToolPart) -> str:
+    """Return the changes of a call, or its output if it changed nothing."""
     diffs = _diffs(part)
     if part.tool == "question":
         return ""
@@ -104,17 +104,18 @@ def _patch(diffs: list[DiffBlock]) -> Iterator[str]:
     from agent.transfer.document import diff_text  # when it is asked for
 
     for block in diffs:
-        yield "--- /dev/null" if block.change == "create" else f"--- a/{_old(block)}"
+        yield "--- /dev/null" if block.change == "create" else f"--- a/{_old_path(block)}"
         yield "+++ /dev/null" if block.change == "delete" else f"+++ b/{block.path}"
         yield from diff_text(block)
 
 
-def _old(block: DiffBlock) -> str:
+def _old_path(block: DiffBlock) -> str:
     return block.moved_from or block.path
 
 
-def _whole(part: ToolPart) -> str:
-    """The output; the whole of it where what the model read was cut and the file is there."""
+def _full_output(part: ToolPart) -> str:
+    """Return the output of a call, in full if the model read it truncated and the file still
+    exists."""
     state = part.state
     if isinstance(state, Completed) and state.spill is not None:
         try:
@@ -124,5 +125,5 @@ def _whole(part: ToolPart) -> str:
     return result_of(part)
 
 
-def _word(name: str) -> str:
+def _file_stem(name: str) -> str:
     return re.sub(r"[^\w-]+", "-", name).strip("-") or "output"

@@ -1,4 +1,4 @@
-"""The request of a step as the model got it, secrets left out (spec 8, U11)."""
+"""The request of a past step as the model got it, with secrets redacted."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from app.screens.base.page import PageScreen
 from app.text.sanitize import sanitize
 
 MAX_SECTION = 60_000
-"""Characters of a section that are shown: a page is laid out whole."""
+"""Characters of a section that are shown, because a page is laid out as a whole."""
 
 LEFT_OUT = (
     "The general part of the system prompt and the tools, which are the same in every session, "
@@ -18,7 +18,7 @@ LEFT_OUT = (
 
 
 class PastRequestScreen(PageScreen):
-    """Shows what *message* was asked with."""
+    """Shows the request that *message* responded to."""
 
     def __init__(
         self,
@@ -32,11 +32,11 @@ class PastRequestScreen(PageScreen):
             Content.assemble((f"{heading}\n", "bold $tone-accent"), sanitize(_cut(text)))
             for heading, text in sent(messages, message.id, secrets)
         ]
-        effort = Content.styled(
+        facts = Content.styled(
             f"{message.model}   agent {message.agent}\n{LEFT_OUT}", "$tone-muted"
         )
         super().__init__(
-            f"Request of step {message.step}", Content("\n\n").join([effort, *sections])
+            f"Request of step {message.step}", Content("\n\n").join([facts, *sections])
         )
 
 

@@ -1,4 +1,4 @@
-"""A past session, read-only: its timeline beside the same transcript (spec 8, U11 and U12)."""
+"""The review of a past session, read-only: its timeline next to its transcript."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -48,17 +48,20 @@ ReviewAction = Literal["resume", "fork", "export"]
 
 @dataclass(frozen=True, slots=True)
 class ReviewChoice:
-    """What to do after a review: go on with the session, at *message_id*, or in a copy that
-    ends with the response *message_id* or, where that is a prompt, before it; or export it."""
+    """What to do after a review."""
 
     action: ReviewAction
+    """Resume the session, fork it, or export it."""
     session_id: str
     message_id: str
+    """Where to resume. A fork ends with this response or, if it is a prompt, before it."""
 
 
 class ReviewScreen(Dialog[ReviewChoice | None]):
-    """Gives back a choice, or None when it was only looked at. *above* are the titles of the
-    sessions that led here, *secrets* values that are not to be shown."""
+    """Returns a choice, or None.
+
+    *above* are the titles of the sessions that led here, *secrets* values that must not be shown.
+    """
 
     CSS_PATH = "review.tcss"
     AUTO_FOCUS = "#review-rows"
@@ -99,12 +102,12 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         self._at_message = at_message
         self._above = above
         self._secrets = secrets
-        self._held: dict[str, LoadedSession] = {}
-        self._places: dict[str, str] = {}
-        self._marks: dict[str, TimelineRow] = {}
-        self._shown = TimelineFilter()
+        self._loaded: dict[str, LoadedSession] = {}
+        self._unfolded_at: dict[str, str] = {}
+        self._rows: dict[str, TimelineRow] = {}
+        self._filter = TimelineFilter()
         self._hits: list[tuple[str, str]] = []
-        self._at_hit = -1
+        self._hit_index = -1
 
     def compose(self) -> ComposeResult:
         yield Static(Content.styled("History", "bold"), id="review-top")
@@ -125,37 +128,37 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     # --- reading ---
 
     async def _read(self) -> None:
-        reviewed = await load_session(self._runtime.store, self._session_id)
+        session = await load_session(self._runtime.store, self._session_id)
         if not self.is_attached:
             return
-        self._held[self._session_id] = reviewed
-        self.query_one(Transcript).show(reviewed.view())
-        at = reviewed.turn_of(self._at_message)
-        last = len(reviewed.turns) - 1 if at is None else at
-        self._shown = TimelineFilter(unfolded=frozenset((last,)) if last >= 0 else frozenset())
+        self._loaded[self._session_id] = session
+        self.query_one(Transcript).show(session.view())
+        at = session.turn_of(self._at_message)
+        last = len(session.turns) - 1 if at is None else at
+        self._filter = TimelineFilter(unfolded=frozenset((last,)) if last >= 0 else frozenset())
         self._show_top()
         self._fill(f"turn {last}")
 
     @property
-    def _reviewed(self) -> LoadedSession | None:
-        """The session that is reviewed, once it was read."""
-        return self._held.get(self._session_id)
+    def _session(self) -> LoadedSession | None:
+        """Return the reviewed session once it is loaded."""
+        return self._loaded.get(self._session_id)
 
     @property
-    def _below(self) -> dict[str, LoadedSession]:
-        """What is unfolded, by the part that it stands below."""
-        return {place: self._held[session_id] for session_id, place in self._places.items()}
+    def _unfolded(self) -> dict[str, LoadedSession]:
+        """Return the unfolded sessions by the part that each is shown below."""
+        return {place: self._loaded[session_id] for session_id, place in self._unfolded_at.items()}
 
     async def _unfold(self, session_id: str, place: str) -> None:
-        """Show a sub-agent's session in both sides below the part *place*, its call or its report,
-        or no longer. It stands in one place at a time."""
-        held = self._held.pop(session_id, None)
-        if self._places.pop(session_id, "") != place:
-            self._held[session_id] = held or await load_session(self._runtime.store, session_id)
-            self._places[session_id] = place
+        """Show or hide a sub-agent's session in both panes below the part *place*, its call or its
+        report. It is shown in one place at a time."""
+        loaded = self._loaded.pop(session_id, None)
+        if self._unfolded_at.pop(session_id, "") != place:
+            self._loaded[session_id] = loaded or await load_session(self._runtime.store, session_id)
+            self._unfolded_at[session_id] = place
         if self.is_attached:
             transcript = self.query_one(Transcript)
-            transcript.nested = {place: one.view() for place, one in self._below.items()}
+            transcript.nested = {place: one.view() for place, one in self._unfolded.items()}
             transcript.show(transcript.view)
             self._fill("")
 
@@ -166,32 +169,33 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         self.call_after_refresh(self._fill, "")
 
     def _fill(self, keep: str) -> None:
-        """List the rows as they are to be shown now; the bar goes to *keep*, else stays."""
+        """Rebuild the list; *keep* is the key of the row to highlight, by default the current
+        one."""
         listing = self.query_one(OptionList)
         width = max(10, listing.scrollable_content_region.width - 2)
-        held = keep or (self._mark.key if self._mark is not None else "")
-        reviewed = self._reviewed
-        found = list(timeline_rows(reviewed, self._shown, width, self._below)) if reviewed else []
-        self._marks = {mark.key: mark for mark in found}
-        listing.set_options([Option(mark.line, id=mark.key) for mark in found])
-        at = next((n for n, mark in enumerate(found) if mark.key == held), 0)
+        loaded = keep or (self._row.key if self._row is not None else "")
+        session = self._session
+        found = list(timeline_rows(session, self._filter, width, self._unfolded)) if session else []
+        self._rows = {row.key: row for row in found}
+        listing.set_options([Option(row.line, id=row.key) for row in found])
+        at = next((n for n, row in enumerate(found) if row.key == loaded), 0)
         if found:
             listing.highlighted = at
-        elif reviewed is not None:
-            none = f"There are no {self._shown.filter} in this session."
-            text = none if reviewed.turns else "There is nothing in this session yet."
+        elif session is not None:
+            none = f"There are no {self._filter.filter} in this session."
+            text = none if session.turns else "There is nothing in this session yet."
             self.query_one("#review-facts", Static).update(Content.styled(text, "$tone-muted"))
 
     @property
-    def _mark(self) -> TimelineRow | None:
+    def _row(self) -> TimelineRow | None:
         option = self.query_one(OptionList).highlighted_option
-        return self._marks.get(option.id or "") if option is not None else None
+        return self._rows.get(option.id or "") if option is not None else None
 
     # --- what is shown ---
 
     def _show_top(self) -> None:
-        if (reviewed := self._reviewed) is not None:
-            top = header_line(reviewed, self._above, self._shown)
+        if (session := self._session) is not None:
+            top = header_line(session, self._above, self._filter)
             self.query_one("#review-top", Static).update(top)
 
     def _show_keys(self, note: str = "") -> None:
@@ -200,24 +204,24 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
-        mark = self._marks.get(event.option_id or "")
-        if mark is None:
+        row = self._rows.get(event.option_id or "")
+        if row is None:
             return
-        facts = row_facts(self._held[mark.session_id], mark)
+        facts = row_facts(self._loaded[row.session_id], row)
         self.query_one("#review-facts", Static).update(facts)
-        self.query_one(Transcript).go_to(mark.message_id, mark.part_id)
+        self.query_one(Transcript).go_to(row.message_id, row.part_id)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter: unfold a turn, a sub-agent's session, what else it is."""
+        """Handle Enter: unfold a turn, a sub-agent's session, or a block of the transcript."""
         event.stop()
-        mark = self._marks.get(event.option_id or "")
-        if mark is None:
+        row = self._rows.get(event.option_id or "")
+        if row is None:
             return
-        if mark.is_turn:
-            self._shown = self._shown.toggled(mark.turn)
-            self._fill(mark.key)
-        elif mark.child is not None:
-            self._toggle_child(mark.child, mark.part_id)
+        if row.is_turn:
+            self._filter = self._filter.toggled(row.turn)
+            self._fill(row.key)
+        elif row.child is not None:
+            self._toggle_child(row.child, row.part_id)
         else:
             self.query_one(Transcript).action_toggle_fold()
 
@@ -229,14 +233,14 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         self._spawn(lambda: self._unfold(session_id, place), "unfolding a sub-agent")
 
     def action_alone(self) -> None:
-        """Review a sub-agent's session by itself."""
-        mark, reviewed = self._mark, self._reviewed
-        if mark is None or mark.child is None or reviewed is None:
+        """Review a sub-agent's session on its own."""
+        row, session = self._row, self._session
+        if row is None or row.child is None or session is None:
             self._show_keys("Choose the call or the report of a sub-agent")
             return
-        above = (*self._above, reviewed.session.title or "Untitled")
+        above = (*self._above, session.session.title or "Untitled")
         child = ReviewScreen(
-            self._runtime, mark.child, self._tasks, above=above, secrets=self._secrets
+            self._runtime, row.child, self._tasks, above=above, secrets=self._secrets
         )
 
         async def show() -> None:
@@ -255,9 +259,9 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        held = (one.messages for one in self._held.values())
-        self._hits = sorted(hit for messages in held for hit in found_in(messages, event.value))
-        self._at_hit = -1
+        loaded = (one.messages for one in self._loaded.values())
+        self._hits = sorted(hit for messages in loaded for hit in found_in(messages, event.value))
+        self._hit_index = -1
         self._end_search()
         if self._hits:
             self.action_hit(1)
@@ -270,37 +274,37 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         self.query_one(OptionList).focus()
 
     def action_hit(self, step: int) -> None:
-        """Go to the next or previous thing that holds what was searched for."""
+        """Go to the next or previous search result."""
         if not self._hits:
             return
-        self._at_hit = (self._at_hit + step) % len(self._hits)
-        message_id, part_id = self._hits[self._at_hit]
-        mark = self._mark_at(message_id, part_id)
-        if mark is not None:
-            self._shown = TimelineFilter(unfolded=self._shown.unfolded | {mark.turn})
+        self._hit_index = (self._hit_index + step) % len(self._hits)
+        message_id, part_id = self._hits[self._hit_index]
+        row = self._row_of(message_id, part_id)
+        if row is not None:
+            self._filter = TimelineFilter(unfolded=self._filter.unfolded | {row.turn})
             self._show_top()
-            self._fill(mark.key)
+            self._fill(row.key)
         self.query_one(Transcript).go_to(message_id, part_id)
-        self._show_keys(f"{self._at_hit + 1} of {len(self._hits)}, n next")
+        self._show_keys(f"{self._hit_index + 1} of {len(self._hits)}, n next")
 
-    def _mark_at(self, message_id: str, part_id: str) -> TimelineRow | None:
-        """The row of a part, else of its message."""
-        if (reviewed := self._reviewed) is None:
+    def _row_of(self, message_id: str, part_id: str) -> TimelineRow | None:
+        """Return the row of a part, else of its message."""
+        if (session := self._session) is None:
             return None
-        everything = TimelineFilter(unfolded=frozenset(range(len(reviewed.turns))))
-        found = list(timeline_rows(reviewed, everything, 20, self._below))
-        part = next((mark for mark in found if mark.part_id == part_id), None)
-        return part or next((mark for mark in found if mark.message_id == message_id), None)
+        everything = TimelineFilter(unfolded=frozenset(range(len(session.turns))))
+        found = list(timeline_rows(session, everything, 20, self._unfolded))
+        part = next((row for row in found if row.part_id == part_id), None)
+        return part or next((row for row in found if row.message_id == message_id), None)
 
     def action_filter(self) -> None:
-        self._shown = self._shown.next_filter()
+        self._filter = self._filter.next_filter()
         self._show_top()
         self._fill("")
 
     # --- what can be done ---
 
     def action_other(self) -> None:
-        """Between the timeline and the transcript."""
+        """Switch between the timeline and the transcript."""
         transcript = self.query_one(Transcript)
         reading = not transcript.has_focus
         self.set_class(reading, "-reading")
@@ -311,25 +315,27 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         transcript.scroll_to(y=transcript.scroll_y + pages * (transcript.size.height - 2))
 
     def action_copy(self) -> None:
-        mark = self._mark
-        text = text_to_copy(self._held[mark.session_id], mark) if mark is not None else ""
+        row = self._row
+        text = text_to_copy(self._loaded[row.session_id], row) if row is not None else ""
         if text:
             app_of(self).copy_to_clipboard(text)
 
     def action_save(self) -> None:
-        if (mark := self._mark) is not None:
-            self._spawn(lambda: self._save(mark), "saving a part of a session")
+        if (row := self._row) is not None:
+            self._spawn(lambda: self._save(row), "saving a part of a session")
 
-    async def _save(self, mark: TimelineRow) -> None:
-        """Write what is chosen to a file of its own; what looks like a key is left out."""
+    async def _save(self, row: TimelineRow) -> None:
+        """Write the current row to a file; what looks like a key is redacted."""
         from agent.transfer.exporter import write_text  # when it is asked for
 
-        taken = file_to_save(self._held[mark.session_id], mark)
+        extracted = file_to_save(self._loaded[row.session_id], row)
         folder = self._runtime.directory
-        name = await show_dialog(app_of(self), TextScreen("Save this to which file?", taken.name))
+        name = await show_dialog(
+            app_of(self), TextScreen("Save this to which file?", extracted.name)
+        )
         if not name:
             return
-        text = redacted(taken.text, self._secrets)
+        text = redacted(extracted.text, self._secrets)
         try:
             await asyncio.to_thread(lambda: write_text(text, folder / Path(name).expanduser()))
         except NothingToDo as error:
@@ -338,15 +344,15 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self._show_keys(f"Saved to {sanitize_line(name)}, without what looks like a key")
 
     def action_diff(self, whole: bool) -> None:
-        mark, reviewed = self._mark, self._reviewed
-        if reviewed is None:
+        row, session = self._row, self._session
+        if session is None:
             return
         title, until = "Changes of the session", None
-        messages: Sequence[MessageWithParts] = reviewed.messages
-        if mark is not None and not whole:
-            turns = self._held[mark.session_id].turns
-            title, messages = "Changes of the turn", turns[mark.place].messages
-            until = next((turn.first_id for turn in turns[mark.place + 1 :]), None)
+        messages: Sequence[MessageWithParts] = session.messages
+        if row is not None and not whole:
+            turns = self._loaded[row.session_id].turns
+            title, messages = "Changes of the turn", turns[row.place].messages
+            until = next((turn.first_id for turn in turns[row.place + 1 :]), None)
         self._spawn(lambda: self._show_changes(title, messages, until), "reading changes")
 
     async def _show_changes(
@@ -361,25 +367,25 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self._show_keys("No file was changed")
 
     def action_sent(self) -> None:
-        mark = self._mark
-        if mark is None or mark.step is None:
+        row = self._row
+        if row is None or row.step is None:
             self._show_keys("Choose a step: a call or an answer")
             return
         from app.screens.review.request import PastRequestScreen  # when it is asked for
 
-        messages = self._held[mark.session_id].messages
-        screen = PastRequestScreen(messages, mark.step.message, self._secrets)
+        messages = self._loaded[row.session_id].messages
+        screen = PastRequestScreen(messages, row.step.message, self._secrets)
         self._spawn(lambda: show_dialog(app_of(self), screen), "showing a request")
 
-    def action_go(self, how: ReviewAction) -> None:
-        mark = self._mark
-        if self._reviewed is None:
+    def action_go(self, action: ReviewAction) -> None:
+        row = self._row
+        if self._session is None:
             return
-        if mark is None or how == "export":
-            at = mark.message_id if mark is not None else ""
-            self.dismiss(ReviewChoice(how, self._session_id, at))
+        if row is None or action == "export":
+            at = row.message_id if row is not None else ""
+            self.dismiss(ReviewChoice(action, self._session_id, at))
         else:
-            self.dismiss(ReviewChoice(how, mark.session_id, mark.message_id))
+            self.dismiss(ReviewChoice(action, row.session_id, row.message_id))
 
     def action_close(self) -> None:
         if self.query_one(Input).has_class("-open"):

@@ -1,5 +1,8 @@
-"""The rows of a session's timeline: turns, what was said and done in them, and below the call
-or the report of a sub-agent, once it is unfolded, what that said and did."""
+"""The timeline of a session that is reviewed: the session, its rows, and the lines around them.
+
+Rows are turns, their messages and calls, and below the call or report of a sub-agent, once it is
+unfolded, the rows of its session.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,7 +49,7 @@ from app.text.units import clock, count, duration, money, tokens
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """One session with its turns, as it stood when it was read."""
+    """A session with its turns, as it was when it was read."""
 
     session: Session
     messages: tuple[MessageWithParts, ...]
@@ -54,14 +57,14 @@ class LoadedSession:
     todos: tuple[TodoItem, ...] = ()
 
     def view(self) -> SessionView:
-        """What a transcript draws."""
+        """Return the view that a transcript draws."""
         snapshot = SessionSnapshot(
             session=self.session, messages=self.messages, status=Idle(), todos=self.todos
         )
         return SessionView(snapshot)
 
     def turn_of(self, message_id: str) -> int | None:
-        """The index of the turn that holds a message."""
+        """Return the index of the turn that contains a message."""
         for index, turn in enumerate(self.turns):
             if any(item.message.id == message_id for item in turn.messages):
                 return index
@@ -81,11 +84,11 @@ class LoadedSession:
 
 
 UnfoldedSessions: TypeAlias = Mapping[str, LoadedSession]
-"""Sessions of sub-agents that are unfolded, by the id of the part that each stands below."""
+"""Unfolded sessions of sub-agents by the id of the part that each is shown below."""
 
 
 async def load_session(store: Store, session_id: str) -> LoadedSession:
-    """A session as it is now. Raises ``SessionNotFound``."""
+    """Return a session as it is now. Raises ``SessionNotFound``."""
     session = await store.session(session_id)
     messages = tuple(await store.messages(session_id))
     todos = await store.todos(session_id)
@@ -93,7 +96,7 @@ async def load_session(store: Store, session_id: str) -> LoadedSession:
 
 
 MAX_DEPTH = 8
-"""Sub-agents of sub-agents that are unfolded below each other."""
+"""Levels of nested sub-agents that can be unfolded."""
 
 Filter = Literal["everything", "tools", "errors", "edits", "questions"]
 FILTERS: tuple[Filter, ...] = ("everything", "tools", "errors", "edits", "questions")
@@ -101,29 +104,34 @@ FILTERS: tuple[Filter, ...] = ("everything", "tools", "errors", "edits", "questi
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """One row. *turn* is the index of its turn in the session that is reviewed, *place* that of its
-    turn in its own session *session_id*; *step* is the response it belongs to, if it is of one.
-    *message_id* and *part_id* are where it stands in the transcript, *child* is the session of
-    the sub-agent that it started or that reports in it."""
+    """One row of the timeline."""
 
     key: str
     turn: int
+    """The index of its turn in the reviewed session."""
     place: int
+    """The index of its turn in its own session *session_id*."""
     session_id: str
     message_id: str
+    """With *part_id*, its position in the transcript."""
     part_id: str
     line: Content
     step: Step | None = None
+    """The response that it belongs to, if any."""
     child: str | None = None
+    """The session of the sub-agent that it started or that reports in it."""
     is_turn: bool = False
+    """Whether it is the heading of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineFilter:
-    """What of the timeline is shown: *unfolded* are indexes of turns. A filter unfolds all."""
+    """The part of the timeline that is shown. Any filter other than "everything" unfolds all
+    turns."""
 
     filter: Filter = "everything"
     unfolded: frozenset[int] = field(default_factory=frozenset[int])
+    """Indexes of turns."""
 
     def next_filter(self) -> "TimelineFilter":
         at = (FILTERS.index(self.filter) + 1) % len(FILTERS)
@@ -135,31 +143,33 @@ class TimelineFilter:
 
 @dataclass(frozen=True, slots=True)
 class _RowContext:
-    """Where rows are made: in which turn, for a list of *width* cells, *depth* sessions below the
-    one that is reviewed. *below* are the sessions that are unfolded."""
+    """The context in which rows are created."""
 
     turn: int
+    """The index of the turn in the reviewed session."""
     filter: Filter
     width: int
+    """Cells of the list."""
     below: UnfoldedSessions
     depth: int = 0
+    """Sessions between the reviewed one and this one."""
 
 
 def timeline_rows(
-    reviewed: LoadedSession, shown: TimelineFilter, width: int, below: UnfoldedSessions
+    loaded: LoadedSession, filtered: TimelineFilter, width: int, below: UnfoldedSessions
 ) -> Iterator[TimelineRow]:
-    """The rows for a list of *width* cells. With a filter only turns that hold such a thing."""
-    for index, turn in enumerate(reviewed.turns):
-        everything = shown.filter == "everything"
-        where = _RowContext(index, shown.filter, width, below)
-        inner = list(_inner(reviewed, index, where))
-        unfolded = index in shown.unfolded or not everything
+    """Yield the rows for a list of *width* cells. A filter leaves out turns without a match."""
+    for index, turn in enumerate(loaded.turns):
+        everything = filtered.filter == "everything"
+        context = _RowContext(index, filtered.filter, width, below)
+        inner = list(_rows_of_turn(loaded, index, context))
+        unfolded = index in filtered.unfolded or not everything
         if everything or inner:
             yield TimelineRow(
                 key=f"turn {index}",
                 turn=index,
                 place=index,
-                session_id=reviewed.session.id,
+                session_id=loaded.session.id,
                 message_id=turn.first_id,
                 part_id="",
                 line=turn_line(turn, width, unfolded=unfolded),
@@ -169,22 +179,22 @@ def timeline_rows(
                 yield from inner
 
 
-def _inner(reviewed: LoadedSession, place: int, where: _RowContext) -> Iterator[TimelineRow]:
-    turn = reviewed.turns[place]
+def _rows_of_turn(loaded: LoadedSession, place: int, context: _RowContext) -> Iterator[TimelineRow]:
+    turn = loaded.turns[place]
 
-    def mark(message_id: str, part_id: str, line: Content, **more: Any) -> TimelineRow:
+    def row(message_id: str, part_id: str, line: Content, **more: Any) -> TimelineRow:
         return TimelineRow(
             key=part_id or message_id,
-            turn=where.turn,
+            turn=context.turn,
             place=place,
-            session_id=reviewed.session.id,
+            session_id=loaded.session.id,
             message_id=message_id,
             part_id=part_id,
             line=line,
             **more,
         )
 
-    everything = where.filter == "everything"
+    everything = context.filter == "everything"
     for item in turn.messages:
         id_ = item.message.id
         if turn.prompts and item is turn.prompts[0]:
@@ -192,49 +202,49 @@ def _inner(reviewed: LoadedSession, place: int, where: _RowContext) -> Iterator[
         step = next((s for s in turn.steps if s.message.id == id_), None)
         if step is None and item in turn.prompts:
             if everything:
-                yield mark(id_, "", _row("▌", "$tone-blue", words_of(item), where))
+                yield row(id_, "", _line("▌", "$tone-blue", words_of(item), context))
             continue
         for part in item.parts:
             if step is None and not isinstance(part, SyntheticPart):
                 continue
-            child = _child(part)
-            below = where.below.get(part.id)
-            line = _part_line(part, where, unfolded=below is not None)
+            child = _child_session(part)
+            below = context.below.get(part.id)
+            line = _part_line(part, context, unfolded=below is not None)
             if line is not None:
-                yield mark(id_, part.id, line, step=step, child=child)
-            if below is not None and where.depth < MAX_DEPTH:
-                inside = replace(where, depth=where.depth + 1)
+                yield row(id_, part.id, line, step=step, child=child)
+            if below is not None and context.depth < MAX_DEPTH:
+                inside = replace(context, depth=context.depth + 1)
                 for number in range(len(below.turns)):
-                    yield from _inner(below, number, inside)
-        line = _end_line(step, where) if step is not None else None
+                    yield from _rows_of_turn(below, number, inside)
+        line = _end_line(step, context) if step is not None else None
         if line is not None:
-            yield mark(id_, f"{id_}/end", line, step=step)
+            yield row(id_, f"{id_}/end", line, step=step)
 
 
-def _end_line(step: Step, where: _RowContext) -> Content | None:
-    """How a step ended where it did not end well, None where that has no row under the filter."""
+def _end_line(step: Step, context: _RowContext) -> Content | None:
+    """Return the line for a step that did not end normally, None if the filter hides it."""
     error = step.message.error
     if step.message.interrupted:
-        line = _row("⊘", "$tone-faint", "Interrupted", where, "$tone-faint")
-        return line if where.filter == "everything" else None
-    if error is None or where.filter not in {"everything", "errors"}:
+        line = _line("⊘", "$tone-faint", "Interrupted", context, "$tone-faint")
+        return line if context.filter == "everything" else None
+    if error is None or context.filter not in {"everything", "errors"}:
         return None
-    return _row("✕", "$tone-err", error.message, where, "$tone-err")
+    return _line("✕", "$tone-err", error.message, context, "$tone-err")
 
 
-def _part_line(part: Part, where: _RowContext, *, unfolded: bool) -> Content | None:
-    """The row of a part, None where it has none under the filter."""
+def _part_line(part: Part, context: _RowContext, *, unfolded: bool) -> Content | None:
+    """Return the line of a part, None if the filter hides it."""
     if isinstance(part, TextPart | ReasoningPart):
-        if where.filter != "everything" or not part.text.strip():
+        if context.filter != "everything" or not part.text.strip():
             return None
-        said = excerpt(part.text[: 8 * where.width])
+        text = excerpt(part.text[: 8 * context.width])
         if isinstance(part, ReasoningPart):
-            return _row("∴", "$tone-faint", said, where, "$tone-faint")
-        return None if part.synthetic else _row(" ", "", said, where, "$tone-faint")
+            return _line("∴", "$tone-faint", text, context, "$tone-faint")
+        return None if part.synthetic else _line(" ", "", text, context, "$tone-faint")
     if isinstance(part, CompactionPart | ReportPart):
-        if where.filter != "everything":
+        if context.filter != "everything":
             return None
-        return _row("◇", "$tone-muted", said_by(part), where, folds=_folds(part, unfolded))
+        return _line("◇", "$tone-muted", said_by(part), context, folds=_fold_glyph(part, unfolded))
     if not isinstance(part, ToolPart):
         return None
     fits = {
@@ -244,16 +254,16 @@ def _part_line(part: Part, where: _RowContext, *, unfolded: bool) -> Content | N
         "edits": is_edit(part),
         "questions": is_question(part),
     }
-    if not fits[where.filter]:
+    if not fits[context.filter]:
         return None
-    line = _tool_line(part, where, unfolded=unfolded)
-    if where.filter != "questions":
+    line = _tool_line(part, context, unfolded=unfolded)
+    if context.filter != "questions":
         return line
-    answers = [_row(" ", "", answer, where, "$tone-faint") for answer in answers_of(part)]
+    answers = [_line(" ", "", answer, context, "$tone-faint") for answer in answers_of(part)]
     return Content("\n").join([line, *answers])
 
 
-def _tool_line(part: ToolPart, where: _RowContext, *, unfolded: bool) -> Content:
+def _tool_line(part: ToolPart, context: _RowContext, *, unfolded: bool) -> Content:
     state = part.state
     match state:
         case Completed():
@@ -265,22 +275,22 @@ def _tool_line(part: ToolPart, where: _RowContext, *, unfolded: bool) -> Content
         case _:
             glyph, tone = "○", "$tone-faint"
     label = label_of(part)
-    said = f"{label.verb} {_short(label.object)} {label.note}".strip()
+    text = f"{label.verb} {_short_path(label.object)} {label.note}".strip()
     words = "$tone-err" if failed(part) else "$tone-muted"
-    return _row(glyph, tone, said, where, words, _folds(part, unfolded))
+    return _line(glyph, tone, text, context, words, _fold_glyph(part, unfolded))
 
 
-def _short(thing: str) -> str:
-    """A path by its last part; anything else as it is."""
+def _short_path(thing: str) -> str:
+    """Return the last component of a path, anything else unchanged."""
     return thing.rpartition("/")[2] or thing if thing and " " not in thing else thing
 
 
-def _folds(part: Part, unfolded: bool) -> str:
-    return "" if _child(part) is None else "▾" if unfolded else "▸"
+def _fold_glyph(part: Part, unfolded: bool) -> str:
+    return "" if _child_session(part) is None else "▾" if unfolded else "▸"
 
 
-def _child(part: Part) -> str | None:
-    """The session of the sub-agent that *part* began or that reports in it."""
+def _child_session(part: Part) -> str | None:
+    """Return the session of the sub-agent that *part* started or that reports in it."""
     if isinstance(part, ReportPart):
         return part.child_id or None
     if not isinstance(part, ToolPart) or isinstance(part.state, Pending):
@@ -289,19 +299,19 @@ def _child(part: Part) -> str | None:
     return next((id_ for id_ in ids if id_), None)
 
 
-def _row(
-    glyph: str, tone: str, text: str, where: _RowContext, words: str = "", folds: str = ""
+def _line(
+    glyph: str, tone: str, text: str, context: _RowContext, words: str = "", folds: str = ""
 ) -> Content:
-    said = " ".join(sanitize_line(text[: 4 * where.width]).split())
-    rules = "│ " * where.depth
+    text = " ".join(sanitize_line(text[: 4 * context.width]).split())
+    rules = "│ " * context.depth
     line = Content.assemble(
-        (f"{folds:<2}", "$tone-muted"), (rules, "$tone-faint"), (f"{glyph} ", tone), (said, words)
+        (f"{folds:<2}", "$tone-muted"), (rules, "$tone-faint"), (f"{glyph} ", tone), (text, words)
     )
-    return line.truncate(where.width, ellipsis=True)
+    return line.truncate(context.width, ellipsis=True)
 
 
 def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
-    """Two rows: when and what, then how much."""
+    """Return two lines: time and title, then the turn's numbers."""
     tone = "$tone-warn" if turn.cancelled else "$tone-err" if turn.failures else ""
     title = " ".join(sanitize_line(turn.text[: 4 * width]).split()) or "Untitled"
     head = Content.assemble(
@@ -340,21 +350,21 @@ KEYS = (
 )
 
 
-def header_line(reviewed: LoadedSession, above: Sequence[str], shown: TimelineFilter) -> Content:
-    """Where this is, and what there is of it."""
-    session = reviewed.session
-    trail = " / ".join(sanitize_line(title) for title in (*above, session.title))
-    facts = f"   {count(len(reviewed.turns), 'turn')}  {money(session.cost)}"
-    if shown.filter != "everything":
-        facts += f"   only {shown.filter}"
+def header_line(loaded: LoadedSession, parents: Sequence[str], filtered: TimelineFilter) -> Content:
+    """Return the title and the totals of the reviewed session."""
+    session = loaded.session
+    trail = " / ".join(sanitize_line(title) for title in (*parents, session.title))
+    facts = f"   {count(len(loaded.turns), 'turn')}  {money(session.cost)}"
+    if filtered.filter != "everything":
+        facts += f"   only {filtered.filter}"
     return Content.assemble(
         ("History", "bold"), ("  /  ", "$tone-muted"), trail or "Untitled", (facts, "$tone-muted")
     )
 
 
 def key_hints(note: str, width: int) -> Content:
-    """The keys in rows of *width* cells, none broken over two; before them *note*, what is to be
-    said just now."""
+    """Return the key hints in lines of *width* cells, after *note*, a notice for the moment. No
+    hint is split over two lines."""
     pieces = [Content.styled(f"{note} ", "$tone-warn")] if note else []
     pieces += [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in KEYS]
     rows: list[list[Content]] = [[]]
@@ -366,25 +376,25 @@ def key_hints(note: str, width: int) -> Content:
     return Content("\n").join([Content("  ").join(row) for row in rows])
 
 
-def row_facts(reviewed: LoadedSession, mark: TimelineRow) -> Content:
-    """What is to be known of a row: what its turn or step took, how it was allowed, what it
+def row_facts(loaded: LoadedSession, row: TimelineRow) -> Content:
+    """Return the facts about a row: what its turn or step used, how it was allowed, what it
     opens."""
-    if mark.step is None:
-        facts = turn_facts(reviewed.turns[mark.place])
+    if row.step is None:
+        facts = turn_facts(loaded.turns[row.place])
     else:
-        facts = step_facts(mark.step.message, mark.step)
-    part = reviewed.part(mark.message_id, mark.part_id)
+        facts = step_facts(row.step.message, row.step)
+    part = loaded.part(row.message_id, row.part_id)
     if isinstance(part, ToolPart) and (answers := answers_of(part)):
-        said = "  ".join(" ".join(sanitize_line(answer).split()) for answer in answers)
-        facts = Content.assemble((said, "$tone-accent"), "   ", facts)
-    if mark.child is not None:
+        text = "  ".join(" ".join(sanitize_line(answer).split()) for answer in answers)
+        facts = Content.assemble((text, "$tone-accent"), "   ", facts)
+    if row.child is not None:
         keys = ("enter", "bold"), (" unfold  ", "$tone-muted"), ("o", "bold"), (" alone   ", "")
         facts = Content.assemble(*keys, facts)
     return facts
 
 
 def step_facts(message: AssistantMessage, step: Step) -> Content:
-    """What one response took: ``Step 3  sonnet  2.4s  in 18.2k (16.9k cached)  out 310``."""
+    """Return what one response used: ``Step 3  sonnet  2.4s  in 18.2k (16.9k cached)  out 310``."""
     facts = [sanitize_line(message.model.partition("/")[2] or message.model)]
     if step.seconds is not None:
         facts.append(f"{step.seconds:.1f}s" if step.seconds < 60 else duration(step.seconds))
@@ -397,7 +407,7 @@ def step_facts(message: AssistantMessage, step: Step) -> Content:
 
 
 def turn_facts(turn: TurnLine) -> Content:
-    """What a turn took as a whole."""
+    """Return what a turn used in total."""
     facts = [count(len(turn.steps), "step") if turn.steps else "no step"]
     if turn.seconds is not None:
         facts.append(duration(turn.seconds))

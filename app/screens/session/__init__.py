@@ -1,1 +1,1 @@
-"""The main screen: a session."""
+"""The main screen: a session, the prompt and the status line."""

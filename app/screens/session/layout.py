@@ -1,5 +1,8 @@
-"""What the main screen has beside its first frame: it comes right after that, and shows itself
-only once there is something to show in it (spec 9, Q1)."""
+"""The widgets of the main screen that its first frame does without.
+
+They are created right after the first frame, and each shows itself only once it has something to
+show.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ from app.widgets.transcript.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class SessionWidgets:
-    """Widgets of ``SessionScreen``, which puts them in their places."""
+    """Widgets that ``SessionScreen`` mounts in their places."""
 
     breadcrumbs: Breadcrumbs
     transcript: Transcript
@@ -23,12 +26,12 @@ class SessionWidgets:
     activity: ActivityLine
 
     def list_actions(self, actions: Sequence[Action]) -> None:
-        """Other commands to list."""
+        """Replace the commands that can be completed."""
         self.completions.set_entries(command_entries(actions))
 
 
 def create_widgets(actions: Sequence[Action]) -> SessionWidgets:
-    """The parts of a screen where *actions* can be called."""
+    """Create the widgets of a screen where *actions* can be called."""
     transcript = Transcript(id="transcript")
     transcript.can_focus = False
     transcript.display = False
@@ -42,5 +45,9 @@ def create_widgets(actions: Sequence[Action]) -> SessionWidgets:
 
 
 def command_entries(actions: Sequence[Action]) -> list[CommandEntry]:
-    """The rows of the list of commands."""
-    return [CommandEntry(a.slash[0], a.slash[1:], a.title) for a in actions if a.slash]
+    """Return the entries of the completion list."""
+    return [
+        CommandEntry(action.slash[0], action.slash[1:], action.title)
+        for action in actions
+        if action.slash
+    ]

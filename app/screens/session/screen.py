@@ -1,4 +1,4 @@
-"""The main screen: the session, the prompt, and one line below (spec 8, 8.1 and 8.2)."""
+"""The main screen: the session, the prompt, and the status line below."""
 
 import re
 from collections.abc import Sequence
@@ -26,9 +26,12 @@ if TYPE_CHECKING:  # the first frame is without
 
 
 class SessionScreen(Screen[None]):
-    """Shows one session, or the first-run page while it is empty. Knows nothing of the
-    runtime: it posts what the user wants and is told what to show. It begins with what the
-    first frame shows, and is to be completed before it is told of a session."""
+    """Shows one session, or the home page while it is empty.
+
+    It knows nothing of the runtime: it posts what the user wants and is told what to show. It
+    starts with the widgets of the first frame; ``add_widgets`` has to be called before it can show
+    a session.
+    """
 
     AUTO_FOCUS = "#prompt"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,42 +42,43 @@ class SessionScreen(Screen[None]):
 
     @dataclass
     class Sent(Message):
-        """A prompt for the model."""
+        """A prompt for the model was sent."""
 
         text: str
 
     @dataclass
     class Called(Message):
-        """An action with its argument."""
+        """An action was called with an argument."""
 
         action: Action
         argument: str
 
     @dataclass
     class FilesWanted(Message):
-        """A file is being named; what was typed of it."""
+        """A file mention is being typed."""
 
         typed: str
 
     class Interrupted(Message):
-        """Esc with nothing left to close."""
+        """Esc was pressed with nothing left to close."""
 
     class Leaving(Message):
-        """Ctrl+D on an empty prompt."""
+        """Ctrl+D was pressed on an empty prompt."""
 
     class Resumed(Message):
-        """Nothing lies over this screen any more."""
+        """No other screen covers this one any more."""
 
     def __init__(self, facts: HomeFacts) -> None:
         super().__init__()
-        self._parts: SessionWidgets | None = None
+        self._widgets: SessionWidgets | None = None
         self.first_frame_ready = False
-        """Whether the first frame's widgets are there; the prompt takes keys from then on."""
+        """Whether the widgets of the first frame are mounted; the prompt takes keys from then
+        on."""
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
         self._session_id: str | None = None
-        self._file_typed: str | None = None
-        self._edge = ("", "")
+        self._typed_mention: str | None = None
+        self._shown_edge = ("", "")
 
     def compose(self) -> ComposeResult:
         with (
@@ -86,38 +90,39 @@ class SessionScreen(Screen[None]):
             yield Prompt(id="prompt")
         yield StatusLine(id="status")
 
-    def add_widgets(self, parts: "SessionWidgets") -> None:
-        """Take in what the first frame does without."""
-        self._parts = parts
+    def add_widgets(self, widgets: "SessionWidgets") -> None:
+        """Add the widgets that the first frame does without."""
+        self._widgets = widgets
         if self.first_frame_ready:
-            self._place(parts)
+            self._mount_widgets(widgets)
 
     def on_mount(self) -> None:
         self.first_frame_ready = True
-        if self._parts is not None:  # somebody was faster than the first frame
-            self._place(self._parts)
+        if self._widgets is not None:  # somebody was faster than the first frame
+            self._mount_widgets(self._widgets)
 
-    def _place(self, parts: "SessionWidgets") -> None:
-        """Nothing of *parts* shows yet, so nothing moves. What was typed until now is completed."""
+    def _mount_widgets(self, widgets: "SessionWidgets") -> None:
+        """Mount *widgets* and complete what was typed so far. None of them is visible yet, so
+        nothing moves."""
         mounts = (
-            self.mount(parts.breadcrumbs, before="#session-body"),
-            self.query_one("#session-body").mount(parts.transcript, parts.sidebar),
-            self.mount(parts.completions, parts.activity, before="#prompt-box"),
+            self.mount(widgets.breadcrumbs, before="#session-body"),
+            self.query_one("#session-body").mount(widgets.transcript, widgets.sidebar),
+            self.mount(widgets.completions, widgets.activity, before="#prompt-box"),
         )
-        self.call_next(self._placed, mounts)
-        self._offer()
+        self.call_next(self._finish_mounts, mounts)
+        self._offer_completions()
 
-    async def _placed(self, mounts: Sequence[AwaitMount]) -> None:
-        """One layout for all of them, not one for each."""
+    async def _finish_mounts(self, mounts: Sequence[AwaitMount]) -> None:
+        """Wait for all mounts with a single layout."""
         with cast("App[object]", self.app).batch_update():
             for one in mounts:
                 await one
 
     @property
     def widgets(self) -> "SessionWidgets":
-        """What ``complete`` brought: not to be asked for before it."""
-        assert self._parts is not None  # a fault of the caller
-        return self._parts
+        """Return the widgets of ``add_widgets``, which has to be called before."""
+        assert self._widgets is not None  # a fault of the caller
+        return self._widgets
 
     @property
     def prompt(self) -> Prompt:
@@ -133,22 +138,22 @@ class SessionScreen(Screen[None]):
 
     @property
     def is_completing(self) -> bool:
-        """Whether the list of commands is open."""
-        return self._parts is not None and self._parts.completions.is_open
+        """Return whether the completion list is open."""
+        return self._widgets is not None and self._widgets.completions.is_open
 
     def set_actions(self, actions: Sequence[Action]) -> None:
-        """Other commands to list."""
+        """Replace the commands that can be completed."""
         self.widgets.list_actions(actions)
 
     def show_home(self, facts: HomeFacts) -> None:
-        """Bring the first-run page up to date, or keep what is to be on it: a page that nobody
-        sees is not worth a layout of the screen."""
+        """Update the home page. While it is hidden the facts are only kept, to save a layout of the
+        screen."""
         self._facts = facts
         if self.query_one("#home-scroll").display:
             self.query_one(Home).show(facts)
 
     def show_view(self, view: "SessionView | None") -> None:
-        """Show another session, keeping what was being typed with the one before."""
+        """Show another session; the typed draft stays with the previous one."""
         before, self._session_id = self._session_id, view.session_id if view else None
         if before != self._session_id:
             typed = self.prompt.text
@@ -171,11 +176,11 @@ class SessionScreen(Screen[None]):
                 self._show_page(view)
 
     def show_agent(self, color: str) -> None:
-        """The prompt's edge has the colour of the agent that would get it."""
+        """Color the prompt's edge like the agent that would get the prompt."""
         shown = (color, cast("App[object]", self.app).theme)
-        if shown == self._edge:
+        if shown == self._shown_edge:
             return
-        self._edge = shown
+        self._shown_edge = shown
         tone = agent_tone(color)
         box = self.query_one("#prompt-box")
         box.set_class(tone == "$tone-plan", "-plan")
@@ -187,8 +192,11 @@ class SessionScreen(Screen[None]):
             box.styles.border_left = ("outer", own)
 
     def show_work(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> None:
-        """Bring the line above the prompt up to date; *preparing* is since when a command is
-        made ready to be sent, 0 for none."""
+        """Update the activity line.
+
+        *to_send* prompts wait to be sent; *preparing* is the time since when a command is prepared
+        for sending, 0 for none.
+        """
         self.prompt.has_queued_messages = self.widgets.activity.show_session(
             view, to_send, preparing
         )
@@ -230,19 +238,19 @@ class SessionScreen(Screen[None]):
         if chosen is None:
             return
         if listing.files:
-            self._put_file(chosen)
+            self._insert_file(chosen)
             return
-        known = find_by_slash(chosen)
-        if known is None or event.move == "tab":
+        action = find_by_slash(chosen)
+        if action is None or event.move == "tab":
             self.prompt.set_text(f"/{chosen} ")
             return
         # A name that was typed in full is meant as it stands.
         whole = self.prompt.text.strip() == f"/{chosen}"
-        if known.requires_argument if whole else known.takes_argument:
+        if action.requires_argument if whole else action.takes_argument:
             self.prompt.set_text(f"/{chosen} ")
         else:
             self.prompt.take_text()
-            self.post_message(self.Called(known, ""))
+            self.post_message(self.Called(action, ""))
 
     def on_prompt_mode_changed(self, event: Prompt.ModeChanged) -> None:
         event.stop()
@@ -250,9 +258,9 @@ class SessionScreen(Screen[None]):
 
     def on_prompt_edit_queued(self, event: Prompt.EditQueued) -> None:
         event.stop()
-        known = find(EDIT_QUEUED)
-        if known is not None:
-            self.post_message(self.Called(known, ""))
+        action = find(EDIT_QUEUED)
+        if action is not None:
+            self.post_message(self.Called(action, ""))
 
     def on_prompt_leave(self, event: Prompt.Leave) -> None:
         event.stop()
@@ -264,54 +272,54 @@ class SessionScreen(Screen[None]):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
-        self._offer()
+        self._offer_completions()
 
-    def _offer(self) -> None:
-        """Complete what is being typed."""
+    def _offer_completions(self) -> None:
+        """Offer completions for what is being typed."""
         text = self.prompt.text
         self.query_one("#prompt-box").set_class(text.startswith("!"), "-shell")
         typed = text[1:] if COMMAND_NAME.fullmatch(text) else None
         mention = TYPED_MENTION.search(self.prompt.before_cursor)
-        self._file_typed = mention[1] if mention else None
+        self._typed_mention = mention[1] if mention else None
         if mention is not None and typed is None:
             self.post_message(self.FilesWanted(mention[1]))
         else:
-            self._complete("" if text == "/" else typed)
+            self._show_commands("" if text == "/" else typed)
 
     def show_files(
         self, typed: str, paths: Sequence[str], agents: Sequence[tuple[str, str]] = ()
     ) -> None:
-        """The files and *agents* (with what they are for) that fit *typed*; out of date once
-        something else is typed."""
-        if typed == self._file_typed:
+        """Offer the files and *agents* (with their descriptions) that match *typed*, unless
+        something else was typed meanwhile."""
+        if typed == self._typed_mention:
             self.prompt.is_completing = self.widgets.completions.show_files(paths, agents)
 
-    def _put_file(self, path: str) -> None:
-        """Complete the mention; a folder stays open for what is in it."""
+    def _insert_file(self, path: str) -> None:
+        """Complete the mention; a folder keeps the list open for its content."""
         typed = TYPED_MENTION.search(self.prompt.before_cursor)
         if typed is not None:
-            self._complete(None)
+            self._show_commands(None)
             end = "" if path.endswith("/") else " "
             self.prompt.replace_before_cursor(len(typed[0]), mention_of(path) + end)
 
-    def _complete(self, typed: str | None) -> None:
-        self._file_typed = None  # files that come late would open the list again
-        if self._parts is not None:
-            self.prompt.is_completing = self._parts.completions.show_commands(typed)
+    def _show_commands(self, typed: str | None) -> None:
+        self._typed_mention = None  # files that come late would open the list again
+        if self._widgets is not None:
+            self.prompt.is_completing = self._widgets.completions.show_commands(typed)
 
     def on_screen_resume(self) -> None:
         self.post_message(self.Resumed())
 
     def action_escape(self) -> None:
         if self.is_completing:
-            self._complete(None)
+            self._show_commands(None)
         elif self.get_selected_text():
             self.clear_selection()
         else:
             self.post_message(self.Interrupted())
 
     def action_page(self, key: str) -> None:
-        """Scroll the transcript, or the first-run page."""
+        """Scroll the transcript or the home page."""
         target = self.transcript if self.transcript.display else self.query_one("#home-scroll")
         moves = {
             "pageup": target.scroll_page_up,
@@ -323,4 +331,4 @@ class SessionScreen(Screen[None]):
 
 
 COMMAND_NAME = re.compile(r"/[\w/:.-]+")
-"""A command's name while it is typed."""
+"""The name of a command while it is typed."""

@@ -1,4 +1,4 @@
-"""A look into a session before it is opened: where the hit stands, or how it began and ended."""
+"""A preview of a session: the text around a search hit, or its newest prompt and response."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -14,13 +14,14 @@ if TYPE_CHECKING:  # brings the harness
     from agent.store.store import Store
 
 BEFORE, AFTER = 160, 600
-"""Characters of a text that are shown around the first word that was searched for."""
+"""Characters shown before and after the first search word."""
 NEWEST_MESSAGES = 12
-"""Newest messages of a session that are looked at for its last answer."""
+"""Messages of a session that are searched for its last response."""
 
 
 async def preview(store: "Store", key: str, typed: str) -> Content:
-    """What is shown for the row *key* (see ``SessionsScreen``) while *typed* is searched for."""
+    """Return the preview for the row *key* (see ``SessionsScreen``) while *typed* is searched
+    for."""
     session_id, _, message_id = key.partition(" ")
     try:
         session = await store.session(session_id)
@@ -34,27 +35,27 @@ async def preview(store: "Store", key: str, typed: str) -> Content:
     if message_id:
         item = await store.message(message_id)
         words = typed.lower().split()
-        text = next((t for t in _texts(item) if _at(t, words) >= 0), "")
+        text = next((t for t in _texts(item) if _first_position(t, words) >= 0), "")
         who = "You" if item and isinstance(item.message, UserMessage) else "Agent"
-        lines.append(_said(who, text_around(text, words), words))
+        lines.append(_speaker_line(who, text_around(text, words), words))
     else:
-        lines += _ends(await store.messages(session_id, limit=NEWEST_MESSAGES))
+        lines += _newest_exchange(await store.messages(session_id, limit=NEWEST_MESSAGES))
     return Content("\n").join(lines)
 
 
-def _ends(messages: Sequence[MessageWithParts]) -> Iterator[Content]:
-    """The newest prompt and the newest answer."""
-    asked = answered = ""
+def _newest_exchange(messages: Sequence[MessageWithParts]) -> Iterator[Content]:
+    """Yield the newest prompt and the newest response."""
+    prompt = response = ""
     for item in reversed(messages):
         text = "\n".join(_texts(item)).strip()
         if isinstance(item.message, UserMessage):
-            asked = asked or ("" if item.message.synthetic else text)
+            prompt = prompt or ("" if item.message.synthetic else text)
         else:
-            answered = answered or text
-    if asked:
-        yield _said("You", single_line(asked, 200), ())
-    if answered:
-        yield _said("Agent", single_line(excerpt(answered), AFTER), ())
+            response = response or text
+    if prompt:
+        yield _speaker_line("You", single_line(prompt, 200), ())
+    if response:
+        yield _speaker_line("Agent", single_line(excerpt(response), AFTER), ())
 
 
 def _texts(item: MessageWithParts | None) -> list[str]:
@@ -62,35 +63,35 @@ def _texts(item: MessageWithParts | None) -> list[str]:
     return [part.text for part in parts if isinstance(part, TextPart) and not part.synthetic]
 
 
-def _said(who: str, text: str, words: Sequence[str]) -> Content:
+def _speaker_line(who: str, text: str, words: Sequence[str]) -> Content:
     tone = "$tone-blue" if who == "You" else "$tone-accent"
     return Content.assemble((f"{who}  ", f"bold {tone}"), highlight_words(text, words))
 
 
 def text_around(text: str, words: Sequence[str]) -> str:
-    """*text* around the first of *words*, on one line."""
-    at = max(0, _at(text, words))
+    """Return *text* around the first of *words*, on one line."""
+    at = max(0, _first_position(text, words))
     start, end = max(0, at - BEFORE), at + AFTER
     cut = single_line(text[start:end], BEFORE + AFTER)
     return f"{'…' if start else ''}{cut}{'…' if end < len(text) else ''}"
 
 
-def single_line(text: str, most: int) -> str:
-    """At most *most* characters of *text*, with single blanks."""
-    return " ".join(sanitize(text[: 4 * most]).split())[:most]
+def single_line(text: str, max_length: int) -> str:
+    """Return at most *most* characters of *text* with single spaces."""
+    return " ".join(sanitize(text[: 4 * max_length]).split())[:max_length]
 
 
-def _at(text: str, words: Iterable[str]) -> int:
+def _first_position(text: str, words: Iterable[str]) -> int:
     found = [at for word in words if (at := text.lower().find(word)) >= 0]
     return min(found, default=-1)
 
 
 def highlight_words(text: str, words: Sequence[str]) -> Content:
-    """*text* with every one of *words* set off."""
-    content, lowered = Content(text), text.lower()
-    for word in words if len(lowered) == len(text) else ():
-        at = lowered.find(word)
+    """Return *text* with all occurrences of *words* highlighted."""
+    content, lower = Content(text), text.lower()
+    for word in words if len(lower) == len(text) else ():
+        at = lower.find(word)
         while at >= 0:
             content = content.stylize("bold $tone-accent", at, at + len(word))
-            at = lowered.find(word, at + len(word))
+            at = lower.find(word, at + len(word))
     return content

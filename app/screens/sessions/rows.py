@@ -1,5 +1,5 @@
-"""What the list of sessions shows for what is typed: titles that fit, titles that nearly do,
-and sessions in which it was written. No Textual in here."""
+"""The rows of the list of sessions: matching titles, similar titles, and sessions whose messages
+match. No Textual in here."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -15,18 +15,18 @@ if TYPE_CHECKING:  # brings the harness
     from agent.store.listing import SessionHit, SessionListItem
 
 ENOUGH_MATCHES = 20
-"""Titles that fit from which on none are looked for that nearly do."""
+"""Matching titles from which on no similar ones are searched."""
 MIN_SIMILARITY = 75
-"""How alike a title must be to what is typed (0 to 100) to be told as one that nearly fits."""
+"""The similarity of a title to what is typed (0 to 100) from which it is listed as similar."""
 MAX_TITLE = 24
-"""Cells of a title before the words that were found in its session."""
+"""Cells of a title before the text that was found in its session."""
 FUZZY_FROM = 4
-"""Characters below which nearly everything is alike."""
+"""Characters below which nearly every title is similar."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """What the list is to show."""
+    """The sessions that the list is to show."""
 
     typed: str = ""
     everywhere: bool = False
@@ -36,14 +36,14 @@ class SessionFilter:
         return replace(self, typed=text.strip())
 
     def toggled(self, *, everywhere: bool = False, archived: bool = False) -> "SessionFilter":
-        """With the named switches turned over."""
+        """Return the filter with the named switches toggled."""
         return replace(
             self, everywhere=self.everywhere ^ everywhere, archived=self.archived ^ archived
         )
 
 
 def session_facts(line: "SessionListItem", *, everywhere: bool) -> str:
-    """The words at the right of a session's row."""
+    """Return the facts at the right of a session's row."""
     found = [clock(line.updated), count(line.turns, "turn")]
     if line.cost is not None:
         found.append(money(line.cost))
@@ -59,7 +59,7 @@ def _folder(line: "SessionListItem") -> str:
 
 
 def session_row(line: "SessionListItem", now: float, *, everywhere: bool = False) -> Row:
-    """How a session is listed at the time *now* (seconds since the epoch)."""
+    """Return the row of a session at the time *now* (seconds since the epoch)."""
     return Row(
         key=line.id,
         title=line.title or "Untitled",
@@ -69,7 +69,7 @@ def session_row(line: "SessionListItem", now: float, *, everywhere: bool = False
 
 
 def matches(line: "SessionListItem", words: Sequence[str]) -> bool:
-    """Whether every word stands in the title, the folder or the id."""
+    """Return whether every word occurs in the title, the folder or the id."""
     text = f"{line.title}\n{line.directory}\n{line.id}".lower()
     return all(word in text for word in words)
 
@@ -77,26 +77,27 @@ def matches(line: "SessionListItem", words: Sequence[str]) -> bool:
 def session_rows(
     lines: Sequence["SessionListItem"],
     hits: Sequence["SessionHit"],
-    near: Sequence["SessionListItem"],
+    similar: Sequence["SessionListItem"],
     *,
     typed: str,
-    wanted: SessionFilter,
+    session_filter: SessionFilter,
     now: float,
 ) -> list[Row]:
-    """The rows for what is *typed*: those that fit by day, then *near* ones, then *hits*."""
+    """Return the rows for what is *typed*: matches by day, then *near* titles, then *hits* in
+    messages."""
     words = typed.lower().split()
     fitting = list(islice((line for line in lines if matches(line, words)), MAX_ROWS))
-    rows = [session_row(line, now, everywhere=wanted.everywhere) for line in fitting]
+    rows = [session_row(line, now, everywhere=session_filter.everywhere) for line in fitting]
     shown = {line.id for line in fitting}
-    for line in near:
+    for line in similar:
         if line.id not in shown:
-            row = session_row(line, now, everywhere=wanted.everywhere)
+            row = session_row(line, now, everywhere=session_filter.everywhere)
             rows.append(replace(row, group="Similar titles"))
             shown.add(line.id)
-    return [*rows, *_written(hits, now, everywhere=wanted.everywhere)]
+    return [*rows, *_hit_rows(hits, now, everywhere=session_filter.everywhere)]
 
 
-def _written(hits: Sequence["SessionHit"], now: float, *, everywhere: bool) -> Iterator[Row]:
+def _hit_rows(hits: Sequence["SessionHit"], now: float, *, everywhere: bool) -> Iterator[Row]:
     for found in hits:
         line, hit = found.session, found.hit
         when = day(line.updated, now)
@@ -108,15 +109,15 @@ def _written(hits: Sequence["SessionHit"], now: float, *, everywhere: bool) -> I
 
 
 async def similar_titles(typed: str, lines: Sequence["SessionListItem"]) -> list["SessionListItem"]:
-    """Sessions whose titles are nearly what is *typed*, the closest first."""
+    """Return sessions whose titles are similar to what is *typed*, the most similar first."""
     words = typed.lower().split()
     fitting = islice((line for line in lines if matches(line, words)), ENOUGH_MATCHES)
     if len(typed) < FUZZY_FROM or len(list(fitting)) == ENOUGH_MATCHES:
         return []
-    return await asyncio.to_thread(_closest, typed.lower(), lines)
+    return await asyncio.to_thread(_most_similar, typed.lower(), lines)
 
 
-def _closest(typed: str, lines: Sequence["SessionListItem"]) -> list["SessionListItem"]:
+def _most_similar(typed: str, lines: Sequence["SessionListItem"]) -> list["SessionListItem"]:
     from rapidfuzz import fuzz, process  # kept off the start-up path
 
     titles = [line.title.lower() for line in lines]

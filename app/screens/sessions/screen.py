@@ -1,5 +1,5 @@
-"""The list of sessions, by day (spec 8, U11): type to filter titles and to search what was
-written in them, see where it stands, Enter opens it there."""
+"""The list of sessions by day: type to filter titles and search messages, preview a session, Enter
+opens it."""
 
 import time
 from collections.abc import Awaitable, Sequence
@@ -26,12 +26,12 @@ if TYPE_CHECKING:  # brings the harness
 
 OpenMode = Literal["open", "review", "fork"]
 MIN_SEARCH = 2
-"""Characters from which on texts are searched; scripts without spaces need no more."""
+"""Characters from which on messages are searched; scripts without spaces need fewer."""
 
 
 class SessionsScreen(Picker):
-    """Gives back the key of what was chosen: the id of a session, or that and of the message to
-    go to, with a blank between. *how* then tells what to do with it."""
+    """Returns the key of the choice: the id of a session, or that and the id of a message to go to,
+    separated by a space. *open_mode* then says what to do with it."""
 
     CSS_PATH: ClassVar[list[str]] = ["../base/picker.tcss", "sessions.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -66,11 +66,11 @@ class SessionsScreen(Picker):
         self._runtime = runtime
         self._tasks = tasks
         self._now = time.time() if now is None else now
-        self._wanted = SessionFilter()
+        self._filter = SessionFilter()
         self._lines: Sequence[SessionListItem] = ()
         self._hits: Sequence[SessionHit] = ()
-        self._near: Sequence[SessionListItem] = ()
-        self._searched: SessionFilter | None = None
+        self._similar: Sequence[SessionListItem] = ()
+        self._searched_filter: SessionFilter | None = None
         self._searching = False
         self._previewing = ""
 
@@ -86,58 +86,65 @@ class SessionsScreen(Picker):
 
     def matching_rows(self, typed: str) -> Sequence[Row]:
         return session_rows(
-            self._lines, self._hits, self._near, typed=typed, wanted=self._wanted, now=self._now
+            self._lines,
+            self._hits,
+            self._similar,
+            typed=typed,
+            session_filter=self._filter,
+            now=self._now,
         )
 
     async def _read(self) -> None:
-        """Read the list as it is now; the bar stays on its row."""
-        wanted = self._wanted
+        """Read the list again; the highlighted row stays."""
+        session_filter = self._filter
         lines = await self._runtime.sessions.repository.lines(
-            everywhere=wanted.everywhere, archived=wanted.archived
+            everywhere=session_filter.everywhere, archived=session_filter.archived
         )
         # What was typed meanwhile only filters; other switches are read for on their own.
-        if not self.is_attached or wanted.with_text("") != self._wanted.with_text(""):
+        if not self.is_attached or session_filter.with_text("") != self._filter.with_text(""):
             return
         self._lines = lines
-        self._searched = None
+        self._searched_filter = None
         self._refill()
         await self._search()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._wanted = self._wanted.with_text(event.value)
-        self._hits, self._near = (), ()
+        self._filter = self._filter.with_text(event.value)
+        self._hits, self._similar = (), ()
         super().on_input_changed(event)
         self._tasks.spawn(self._search(), "searching the sessions")
 
     async def _search(self) -> None:
-        """Search for what is typed, one search at a time: those that are overtaken are left."""
+        """Search for what is typed, one search at a time; outdated results are dropped."""
         if self._searching:
             return
         self._searching = True
         try:
-            while self.is_attached and self._wanted != self._searched:
-                wanted = self._wanted
+            while self.is_attached and self._filter != self._searched_filter:
+                session_filter = self._filter
                 hits: Sequence[SessionHit] = ()
-                if len(wanted.typed) >= MIN_SEARCH or not wanted.typed.isascii():
+                if len(session_filter.typed) >= MIN_SEARCH or not session_filter.typed.isascii():
                     hits = await self._runtime.sessions.repository.search(
-                        wanted.typed, everywhere=wanted.everywhere, archived=wanted.archived
+                        session_filter.typed,
+                        everywhere=session_filter.everywhere,
+                        archived=session_filter.archived,
                     )
-                near = await similar_titles(wanted.typed, self._lines)
-                self._searched = wanted
-                if wanted == self._wanted and self.is_attached:
-                    self._hits, self._near = hits, near
+                similar = await similar_titles(session_filter.typed, self._lines)
+                self._searched_filter = session_filter
+                if session_filter == self._filter and self.is_attached:
+                    self._hits, self._similar = hits, similar
                     self._refill()
         finally:
             self._searching = False
 
     def _refill(self) -> None:
-        held = self.highlighted_key
-        empty = "No session fits" if self._wanted.typed else "There are no sessions here yet"
+        highlighted = self.highlighted_key
+        empty = "No session fits" if self._filter.typed else "There are no sessions here yet"
         self.query_one("#picker-empty", Static).update(Content.styled(empty, "$tone-muted"))
-        self.set_rows(self.matching_rows(self._wanted.typed), keep=held or self.current)
+        self.set_rows(self.matching_rows(self._filter.typed), keep=highlighted or self.current)
 
     def _option(self, row: Row) -> Option:
-        """One line: what does not fit of the title goes, the facts at the right stay."""
+        """Return a one-line option: a long title is cut, the facts at the right stay."""
         note = Content.styled(sanitize_line(row.note), "$tone-muted")
         mark = "● " if row.key == self.current else "  "
         title = Content.assemble((mark, "$tone-accent"), sanitize_line(row.title))
@@ -153,17 +160,20 @@ class SessionsScreen(Picker):
     async def _preview(self, key: str) -> None:
         from app.screens.sessions.preview import preview  # for this list only
 
-        shown = await preview(self._runtime.store, key, self._wanted.typed)
+        shown = await preview(self._runtime.store, key, self._filter.typed)
         if key == self._previewing and self.is_attached:
             self.query_one("#sessions-preview", Static).update(shown)
 
     def _show_title(self) -> None:
-        wanted = self._wanted
-        where = "all folders" if wanted.everywhere else "this folder"
-        other = "this folder" if wanted.everywhere else "all folders"
-        hidden = "without archived" if wanted.archived else "archived too"
+        session_filter = self._filter
+        where = "all folders" if session_filter.everywhere else "this folder"
+        other = "this folder" if session_filter.everywhere else "all folders"
+        hidden = "without archived" if session_filter.archived else "archived too"
         title = Content.assemble(
-            (f"Sessions of {where}" + (", archived too" if wanted.archived else ""), "bold"),
+            (
+                f"Sessions of {where}" + (", archived too" if session_filter.archived else ""),
+                "bold",
+            ),
             ("   tab", "bold $tone-muted"),
             (f" {other}", "$tone-muted"),
             ("   shift+tab", "bold $tone-muted"),
@@ -174,49 +184,51 @@ class SessionsScreen(Picker):
     # --- what can be done with them ---
 
     def action_everywhere(self) -> None:
-        self._change(self._wanted.toggled(everywhere=True))
+        self._change(self._filter.toggled(everywhere=True))
 
     def action_archived(self) -> None:
-        self._change(self._wanted.toggled(archived=True))
+        self._change(self._filter.toggled(archived=True))
 
-    def _change(self, wanted: SessionFilter) -> None:
-        self._wanted = wanted
+    def _change(self, session_filter: SessionFilter) -> None:
+        self._filter = session_filter
         self._show_title()
         self._tasks.spawn(self._read(), "reading the sessions")
 
-    def action_leave(self, how: OpenMode) -> None:
+    def action_leave(self, open_mode: OpenMode) -> None:
         row = self.highlighted_row()
         if row is not None:
-            self.open_mode = how
+            self.open_mode = open_mode
             self.dismiss(row.key)
 
     def action_pin(self) -> None:
-        if (line := self._line()) is not None:
+        if (line := self._highlighted_session()) is not None:
             directory = self._runtime.sessions.repository
-            self._do(directory.pin(line.id, pinned=not line.pinned), "pinning a session")
+            self._change_and_reload(
+                directory.pin(line.id, pinned=not line.pinned), "pinning a session"
+            )
 
     def action_archive(self) -> None:
-        if (line := self._line()) is not None:
+        if (line := self._highlighted_session()) is not None:
             directory = self._runtime.sessions.repository
             work = directory.archive(line.id, archived=not line.archived)
-            self._do(work, "archiving a session")
+            self._change_and_reload(work, "archiving a session")
 
     def action_rename(self) -> None:
-        if (line := self._line()) is not None:
-            self._do(self._ask_name(line), "renaming a session")
+        if (line := self._highlighted_session()) is not None:
+            self._change_and_reload(self._ask_name(line), "renaming a session")
 
     def action_delete(self) -> None:
-        if (line := self._line()) is not None:
-            self._do(self._confirm_delete(line), "deleting a session")
+        if (line := self._highlighted_session()) is not None:
+            self._change_and_reload(self._confirm_delete(line), "deleting a session")
 
-    def _line(self) -> "SessionListItem | None":
-        """The session under the bar."""
+    def _highlighted_session(self) -> "SessionListItem | None":
+        """Return the highlighted session."""
         row = self.highlighted_row()
         id_ = row.key.partition(" ")[0] if row is not None else None
         every = (*self._lines, *(hit.session for hit in self._hits))
         return next((line for line in every if line.id == id_), None)
 
-    def _do(self, work: Awaitable[object], name: str) -> None:
+    def _change_and_reload(self, work: Awaitable[object], name: str) -> None:
         async def then_read() -> None:
             await work
             await self._read()
