@@ -1,9 +1,8 @@
-"""The launcher: the one uniquely named module, and the entry point (spec 0, A6a).
+"""The launcher: the program's entry point, and its one module with a unique name.
 
-``app`` and ``agent`` are common names: a project that the user works in may have its own.
-So before anything of ours is imported, the current folder and the entries of
-``PYTHONPATH`` leave ``sys.path``. ``os.environ`` stays as it is, for the user's own
-commands.
+``app`` and ``agent`` are common names: a project that the user works in may have its own. So before
+any package of the program is imported, the current folder and the entries of ``PYTHONPATH`` are
+removed from ``sys.path``. ``os.environ`` stays as it is, for the user's own commands.
 """
 
 import contextlib
@@ -17,12 +16,13 @@ STOPPED = b"Stopped. Nothing was sent.\n"
 
 
 def _own_path(entries: list[str], environment: str | None) -> list[str]:
+    """Return *entries* without the current folder and those of ``PYTHONPATH``."""
     foreign = {"", "."}
     for entry in (environment or "").split(os.pathsep):
         if entry:
-            foreign.add(os.path.abspath(entry))  # pathlib costs start-up time
+            foreign.add(os.path.abspath(entry))  # pathlib takes longer to import
     here = os.path.dirname(os.path.abspath(__file__))
-    with contextlib.suppress(OSError):  # the folder may be gone: nothing to drop then
+    with contextlib.suppress(OSError):  # the folder may be gone: then nothing is removed
         foreign.add(os.getcwd())
     return [e for e in entries if e == here or (e not in foreign and _absolute(e) not in foreign)]
 
@@ -31,31 +31,31 @@ def _absolute(entry: str) -> str:
     return os.path.abspath(entry) if entry else entry
 
 
-def _leave_on_signals() -> None:
-    """End at once, with the exit code of a shell, until what runs takes the signals itself: so far
-    nothing was begun, and a traceback out of the imports tells nobody anything. What is ignored
-    (``nohup``, a job of a script in the background) stays so."""
+def _exit_on_signals() -> None:
+    """Exit at once on signals, with a shell's exit code, until the running command handles them: so
+    far nothing was started, and a traceback out of the imports helps nobody. Ignored signals
+    (``nohup``, a background job of a script) stay ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _leave)
+            signal.signal(number, _exit_on_signal)
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     del frame
     if sys.argv[1:2] == ["run"]:
-        with contextlib.suppress(OSError):  # nobody reads it
+        with contextlib.suppress(OSError):  # standard error is closed
             os.write(2, STOPPED)
     os._exit(128 + number)
 
 
 def main() -> int:
     """Run the command line and return its exit code."""
-    _leave_on_signals()
+    _exit_on_signals()
     sys.path[:] = _own_path(sys.path, os.environ.get("PYTHONPATH"))
     from app.cli.main import main as run
 
     code = run(sys.argv[1:])
-    gc.freeze()  # the process ends here: nothing is gained by looking for garbage once more
+    gc.freeze()  # the process exits: one more collection would gain nothing
     return code
 
 

@@ -1,1 +1,1 @@
-"""``opencode-py acp``: the Agent Client Protocol, for editors (spec 11, F3)."""
+"""The Agent Client Protocol, which editors speak to the program."""

@@ -1,4 +1,4 @@
-"""The agent's side of the protocol: one method for each request (spec 11, F3)."""
+"""The agent's side of the protocol: one method per request."""
 
 import importlib.metadata
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ from app.acp.prompts import Content, prompt_of, slash_command_in
 from app.acp.sessions import McpServers, OpenSessions, RuntimePool, start_announced
 
 PAGE = 50
-"""Sessions that a list has at most; the next ones are asked for."""
+"""Sessions per page of a list; the client requests the next page."""
 
 LOGIN = "login"
 
@@ -57,16 +57,16 @@ class AcpAgent:
 
     def __init__(self, folders: RuntimePool) -> None:
         self._folders = folders
-        self._held: OpenSessions | None = None
+        self._open_sessions: OpenSessions | None = None
 
     @property
     def _sessions(self) -> OpenSessions:
-        """The sessions; there is a connection before there is a request."""
-        assert self._held is not None  # as above
-        return self._held
+        """The open sessions; the connection exists before any request."""
+        assert self._open_sessions is not None  # set by on_connect
+        return self._open_sessions
 
     def on_connect(self, conn: Client) -> None:
-        self._held = OpenSessions(self._folders, conn)
+        self._open_sessions = OpenSessions(self._folders, conn)
 
     async def initialize(
         self,
@@ -75,7 +75,8 @@ class AcpAgent:
         client_info: Implementation | None = None,
         **_: Any,
     ) -> InitializeResponse:
-        """The one version that is spoken, whatever was asked for, and what can be done."""
+        """Return the one supported protocol version, whichever was requested, and the
+        capabilities."""
         del protocol_version, client_info
         self._sessions.set_capabilities(client_capabilities)
         auth = client_capabilities.auth if client_capabilities is not None else None
@@ -103,7 +104,7 @@ class AcpAgent:
         )
 
     async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
-        """Logging in happens in a terminal; keys are read when they are needed."""
+        """Accept the login: it happens in a terminal, and keys are read when they are needed."""
         if method_id != LOGIN:
             raise RequestError(INVALID_PARAMS, f"There is no login {method_id}.")
         return AuthenticateResponse()
@@ -129,7 +130,7 @@ class AcpAgent:
         additional_directories: list[str] | None = None,
         **_: Any,
     ) -> LoadSessionResponse:
-        """Open a session and tell all that was said in it."""
+        """Open a session and send all of its messages."""
         del additional_directories
         with protocol_errors():
             opened = start_announced(
@@ -146,7 +147,7 @@ class AcpAgent:
         mcp_servers: McpServers | None = None,
         **_: Any,
     ) -> ResumeSessionResponse:
-        """Open a session whose past the client knows."""
+        """Open a session whose messages the client knows."""
         del additional_directories
         with protocol_errors():
             opened = start_announced(
@@ -172,7 +173,7 @@ class AcpAgent:
         )
 
     async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
-        """Stop what runs in a session and follow it no more. It stays in the store."""
+        """Cancel what runs in a session and send no more updates. It stays stored."""
         opened = self._sessions.get(session_id)
         await opened.cancel()
         await opened.runtime.sessions.wait(session_id)
@@ -182,9 +183,9 @@ class AcpAgent:
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
     ) -> ListSessionsResponse:
-        """Sessions of a folder or of all, the one used last first."""
+        """List the sessions of a folder or of all folders, the most recently used first."""
         with protocol_errors():
-            found = await self._sessions.list(cwd, PAGE, _before(cursor))
+            found = await self._sessions.list(cwd, PAGE, _parse_cursor(cursor))
         return ListSessionsResponse(
             sessions=[_info(session) for session in found if session.turns or session.title],
             next_cursor=repr(found[-1].updated) if len(found) == PAGE else None,
@@ -210,10 +211,10 @@ class AcpAgent:
         )
 
     async def prompt(self, session_id: str, prompt: Sequence[Content], **_: Any) -> PromptResponse:
-        """Answer once the turn is over that the prompt is for."""
+        """Send a prompt and respond when its turn has ended."""
         opened = self._sessions.get(session_id)
         with protocol_errors():
-            end = await _sent(opened, prompt)
+            end = await _send_prompt(opened, prompt)
         if end.outcome == "failed":
             raise turn_error(end)
         return PromptResponse(stop_reason=stop_reason(end))
@@ -228,26 +229,27 @@ class AcpAgent:
         raise RequestError.method_not_found(f"_{method}")
 
     async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Extensions that nobody agreed on are ignored, as the protocol wants it."""
+        """Ignore unknown extensions, as the protocol requires."""
         del method, params
 
     async def close(self) -> None:
         await self._sessions.close()
 
 
-async def _sent(opened: OpenSession, prompt: Sequence[Content]) -> SessionIdle:
-    """Send a prompt, or do what a command says."""
+async def _send_prompt(opened: OpenSession, prompt: Sequence[Content]) -> SessionIdle:
+    """Send a prompt, or run the built-in command that it names."""
     match slash_command_in(prompt):
         case ("compact", focus):
             return await opened.compact(focus)
         case command:
-            return await opened.prompt(_made(opened, command, prompt))
+            return await opened.prompt(_prompt_input(opened, command, prompt))
 
 
-async def _made(
+async def _prompt_input(
     opened: OpenSession, command: tuple[str, str] | None, prompt: Sequence[Content]
 ) -> PromptInput:
-    """What is sent. What looks like a command and is none is text, such as a path."""
+    """Return the prompt to send. Text that looks like a command but is none, such as a path, is
+    sent as it is."""
     runtime = opened.runtime
     name, argument = command or ("", "")
     if name == "init":
@@ -261,22 +263,22 @@ async def _made(
 
 
 def _choices(opened: OpenSession) -> tuple[SessionModeState, list[options.Option]]:
-    """What can be chosen in a session, in both of the protocol's forms."""
+    """Return what can be chosen in a session, in both forms that the protocol has."""
     runtime, session = opened.runtime, opened.session
     return options.modes(runtime, session), options.options(runtime, session)
 
 
 def _login(*, terminal: bool) -> TerminalAuthMethod | AuthMethodAgent:
-    """How one gives the program a key: in a terminal, which some clients open by themselves."""
-    name, words = "Add a provider's key", "Runs: opencode-py auth login"
+    """Return the login method: a terminal command, which some clients run themselves."""
+    name, details = "Add a provider's key", "Runs: opencode-py auth login"
     if terminal:
         return TerminalAuthMethod(
-            type="terminal", id=LOGIN, name=name, description=words, args=["auth", "login"]
+            type="terminal", id=LOGIN, name=name, description=details, args=["auth", "login"]
         )
-    return AuthMethodAgent(id=LOGIN, name=name, description=f"{words}, in a terminal.")
+    return AuthMethodAgent(id=LOGIN, name=name, description=f"{details}, in a terminal.")
 
 
-def _before(cursor: str | None) -> float | None:
+def _parse_cursor(cursor: str | None) -> float | None:
     if cursor is None:
         return None
     try:

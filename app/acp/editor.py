@@ -1,8 +1,7 @@
-"""The client's files: ``fs/read_text_file`` and ``fs/write_text_file`` as the harness's editor
-(spec 11, F3).
+"""The client's files: ``fs/read_text_file`` and ``fs/write_text_file`` as the agent's editor.
 
-Both are used or neither: changes that go past buffers that cannot be read would overwrite what the
-user has not saved.
+Both are used or neither: writing past buffers that cannot be read would overwrite the user's
+unsaved changes.
 """
 
 import asyncio
@@ -20,14 +19,14 @@ from app.acp.errors import error_sentence
 log = logging.getLogger(__name__)
 
 READ_TIMEOUT = 10.0
-"""Seconds that a client may take for the text of a file, which it has in memory or on disk."""
+"""Seconds that a client can take for the text of a file, which it has in memory or on disk."""
 
 METHOD_NOT_FOUND = -32601
-"""JSON-RPC's code for a method that there is none of."""
+"""JSON-RPC's code for an unknown method."""
 
 
 class ClientEditor:
-    """*loop* is where the connection lives; made there."""
+    """The files as the client sees them. Create it in the event loop of the connection."""
 
     writes = True
 
@@ -36,18 +35,19 @@ class ClientEditor:
         self._loop = asyncio.get_running_loop()
 
     def text(self, session_id: str, path: str) -> str | None:
-        asked = asyncio.run_coroutine_threadsafe(self._text(session_id, path), self._loop)
+        reading = asyncio.run_coroutine_threadsafe(self._text(session_id, path), self._loop)
         try:
-            return asked.result(READ_TIMEOUT)
+            return reading.result(READ_TIMEOUT)
         except TimeoutError:
-            asked.cancel()
-            log.warning("the client did not say what stands in %s", path)
+            reading.cancel()
+            log.warning("the client did not return the text of %s", path)
         except concurrent.futures.CancelledError:
-            pass  # the program ends
+            pass  # the program exits
         return None
 
     async def save(self, session_id: str, path: str, text: str) -> None:
-        """What a client offered and does not know is written on disk, as before it was offered."""
+        """Write a file. Where the client offers the method but does not know it, it is written on
+        disk."""
         try:
             await self._client.write_text_file(session_id=session_id, path=path, content=text)
         except RequestError as error:
@@ -58,7 +58,7 @@ class ClientEditor:
             raise EditorRefused("It is gone.") from error
 
     async def _text(self, session_id: str, path: str) -> str | None:
-        """A client that cannot read a file leaves it to the disk."""
+        """Return the text of a file, None to read it from disk if the client cannot."""
         try:
             answer = await self._client.read_text_file(session_id=session_id, path=path)
         except (RequestError, ConnectionError, ValidationError) as error:
@@ -68,7 +68,7 @@ class ClientEditor:
 
 
 def editor_of(client: Client, capabilities: ClientCapabilities | None) -> ClientEditor | None:
-    """The editor of a client that reads and writes files, else None."""
+    """Return the editor of a client that reads and writes files, else None."""
     files = capabilities.fs if capabilities is not None else None
     both = files is not None and files.read_text_file and files.write_text_file
     return ClientEditor(client) if both else None

@@ -1,4 +1,4 @@
-"""How errors and ends of turns are told in the protocol's words (spec 11, F3)."""
+"""Errors and ends of turns in terms of the protocol."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,12 +18,12 @@ from agent.records.errors import (
 from agent.records.events import SessionIdle
 
 INVALID_PARAMS, INTERNAL, NO_LOGIN, NOT_FOUND = -32602, -32603, -32000, -32002
-"""Codes of JSON-RPC 2.0, and the protocol's own for a login that lacks and what is not there."""
+"""Codes of JSON-RPC 2.0, and the protocol's own for a missing login and for something not found."""
 
 
 @contextmanager
 def protocol_errors() -> Generator[None]:
-    """Errors of the harness as errors of the protocol, each with its sentence."""
+    """Convert errors of the agent package to errors of the protocol, with their sentences."""
     try:
         yield
     except SessionNotFound as error:
@@ -37,7 +37,7 @@ def protocol_errors() -> Generator[None]:
 
 
 def turn_error(end: SessionIdle) -> RequestError:
-    """A turn that failed, as an error."""
+    """Return the error of a turn that failed."""
     if end.error is None:
         return RequestError(INTERNAL, "The turn failed.")
     code = NO_LOGIN if end.error.kind == ProviderErrorKind.AUTH else INTERNAL
@@ -45,7 +45,7 @@ def turn_error(end: SessionIdle) -> RequestError:
 
 
 def stop_reason(end: SessionIdle) -> StopReason:
-    """Why a turn ended that did not fail."""
+    """Return why a turn ended that did not fail."""
     match end.outcome, end.finish:
         case "cancelled", _:
             return "cancelled"
@@ -60,10 +60,10 @@ def stop_reason(end: SessionIdle) -> StopReason:
 
 
 def error_sentence(error: RequestError) -> str:
-    """What a client says of a request that failed."""
+    """Return a client's description of a request that failed, as a sentence."""
     match error.data:
         case {"details": str(details)} if details:
-            said = details
+            sentence = details
         case _:
-            said = str(error)
-    return said if said.endswith((".", "!", "?")) else f"{said}."
+            sentence = str(error)
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

@@ -1,4 +1,4 @@
-"""A session that a client has open: what happens in it is told as it happens (spec 11, F3)."""
+"""A session that a client has open: its events are sent to the client as they happen."""
 
 import asyncio
 from collections.abc import Awaitable, Coroutine, Generator, Iterable, Sequence
@@ -53,28 +53,31 @@ from app.acp.updates import Update, UpdateBuilder, plan_update
 
 @dataclass(slots=True, eq=False)
 class PendingPrompt:
-    """*message_id* is None until the prompt is stored, and empty where its turn has none."""
+    """A prompt whose turn has not ended."""
 
     ended: asyncio.Future[SessionIdle]
+    """The end of the turn."""
     message_id: str | None = None
+    """None until the prompt is stored, empty if its turn has no message."""
     cancelled: bool = False
 
     def settle(self, event: SessionIdle) -> None:
+        """Set the end of the turn, unless it is set."""
         if not self.ended.done():
             self.ended.set_result(replace(event, outcome="cancelled") if self.cancelled else event)
 
 
 @dataclass(slots=True)
 class PendingPrompts:
-    """All prompts of one session that have no answer yet. *queued* are the ids of messages that
-    wait for a turn, as the last event told."""
+    """All prompts of one session that have no response yet."""
 
     queued: tuple[str, ...] = ()
+    """Ids of the messages that are queued for a turn, as of the last event."""
     _prompts: list[PendingPrompt] = field(default_factory=list[PendingPrompt])
 
     @contextmanager
     def new(self) -> Generator[PendingPrompt]:
-        """A prompt, for as long as it waits."""
+        """Keep a prompt among the pending ones for the duration of the block."""
         prompt = PendingPrompt(asyncio.get_running_loop().create_future())
         self._prompts.append(prompt)
         try:
@@ -83,19 +86,19 @@ class PendingPrompts:
             self._prompts.remove(prompt)
 
     def cancel(self) -> list[PendingPrompt]:
-        """Mark all as cancelled; gives those that no turn has taken up."""
+        """Mark all prompts as cancelled; return those that no turn has picked up."""
         for prompt in self._prompts:
             prompt.cancelled = True
         return [prompt for prompt in self._prompts if prompt.message_id in self.queued]
 
     def turn_ended(self, event: SessionIdle) -> None:
-        """A turn is over: answer the prompts that it was for."""
+        """Settle the prompts of the turn that ended."""
         for prompt in self._prompts:
             if prompt.message_id is None:
                 continue
-            goes_on = event.outcome in {"completed", "failed"}
+            continues = event.outcome in {"completed", "failed"}
             sent_after = event.outcome == "cancelled" and not prompt.cancelled
-            if not ((goes_on or sent_after) and prompt.message_id in self.queued):
+            if not ((continues or sent_after) and prompt.message_id in self.queued):
                 prompt.settle(event)
 
 
@@ -105,58 +108,58 @@ SERVER_TIMEOUT = 10.0
 
 @dataclass(slots=True)
 class OpenSession:
-    """Follows a session and its sub-agents. ``start`` before anything else. *forms* tells whether
-    the client shows them."""
+    """Sends the events of a session and of its sub-agents to the client. Call ``start`` first."""
 
     runtime: Runtime
     client: Client
     session: Session
     forms: bool = False
+    """Whether the client shows forms."""
     updates: UpdateBuilder = field(init=False)
-    _asking: RequestPrompter = field(init=False)
+    _prompter: RequestPrompter = field(init=False)
     _subscription: Subscription = field(init=False)
     _tree: set[str] = field(init=False)
-    _waiting: PendingPrompts = field(default_factory=PendingPrompts)
-    _asked: set[str] = field(default_factory=set[str])
+    _pending: PendingPrompts = field(default_factory=PendingPrompts)
+    _requested_calls: set[str] = field(default_factory=set[str])
     _tasks: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     def __post_init__(self) -> None:
         self.updates = UpdateBuilder(str(self.runtime.project))
-        self._asking = RequestPrompter(
+        self._prompter = RequestPrompter(
             self.runtime, self.client, self.session.id, self.updates, forms=self.forms
         )
         self._tree = {self.session.id}
         self._subscription = self.runtime.bus.subscribe(self._concerns)
 
     def start(self) -> None:
-        """Tell the client from now on, and ask what waits already."""
-        self._waiting.queued = self.runtime.queues.ids(self.session.id)
+        """Send updates from now on, and prompt for the requests that are pending."""
+        self._pending.queued = self.runtime.queues.ids(self.session.id)
         self._spawn(self._follow())
-        for question in self._asking.pending():
+        for question in self._prompter.pending():
             self._spawn(question)
 
     def announce(self, sentences: Sequence[str]) -> None:
-        """Tell, in a task of its own, what the client is to know at the start."""
+        """Send, in a task, the slash commands and *sentences* for the user."""
 
-        async def told() -> None:
+        async def send_start() -> None:
             commands = await options.commands_update(self.runtime)
             await self.client.session_update(self.session.id, commands)
             await self.send(update_agent_message_text(each + "\n\n") for each in sentences)
 
-        self._spawn(told())
+        self._spawn(send_start())
 
     async def replay(self, messages: Iterable[MessageWithParts], *, send: bool) -> None:
-        """Take in the past; *told* if the client does not know it."""
+        """Build the updates of past messages; *send* them if the client does not know them."""
         for item in messages:
             updates = list(self.updates.history(item))
             if send:
                 await self.send(updates)
 
     async def prompt(self, made: Awaitable[PromptInput]) -> SessionIdle:
-        """Send the prompt that is *made* and wait for the end of the turn that answers it. A cancel
-        on the way holds too."""
+        """Send the prompt that *made* returns and wait for the end of its turn. A cancel in the
+        meantime counts."""
         cancelled = SessionIdle(self.session.id, "", "cancelled")
-        with self._waiting.new() as prompt:
+        with self._pending.new() as prompt:
             try:
                 given = await made
                 await self.runtime.mcp.tried(SERVER_TIMEOUT)
@@ -164,21 +167,21 @@ class OpenSession:
                     return cancelled
                 prompt.message_id = await self.runtime.sessions.prompt(self.session.id, given)
             except OpencodePyError:
-                if prompt.cancelled:  # a question on the way was withdrawn
+                if prompt.cancelled:  # a request in the meantime was withdrawn
                     return cancelled
                 raise
-            return await self._end(prompt)
+            return await self._wait_for_end(prompt)
 
     async def compact(self, focus: str) -> SessionIdle:
-        """Sum the session up and wait until that is done."""
-        with self._waiting.new() as prompt:
+        """Compact the session and wait until that is done."""
+        with self._pending.new() as prompt:
             await self.runtime.sessions.compaction.start(self.session.id, focus)
             prompt.message_id = ""
-            return await self._end(prompt)
+            return await self._wait_for_end(prompt)
 
     async def cancel(self) -> None:
-        """Stop the turn that runs, and all prompts that wait or are on their way."""
-        for prompt in self._waiting.cancel():
+        """Cancel the running turn, and all prompts that are queued or being prepared."""
+        for prompt in self._pending.cancel():
             await self.runtime.queues.remove(self.session.id, prompt.message_id or "")
             prompt.settle(SessionIdle(self.session.id, "", "cancelled"))
         if not await self.runtime.sessions.cancel(self.session.id):
@@ -189,7 +192,7 @@ class OpenSession:
             await self.client.session_update(self.session.id, update)
 
     async def send_options(self) -> None:
-        """Tell which agent, model and effort hold now, and which there are."""
+        """Send the agent, the model and the effort in use, and the possible ones."""
         self.session = await self.runtime.sessions.repository.get(self.session.id)
         await self.client.session_update(
             self.session.id,
@@ -200,14 +203,14 @@ class OpenSession:
         )
 
     async def close(self) -> None:
-        """Follow no more. A turn that runs goes on."""
+        """Send no more updates. A running turn continues."""
         self._subscription.close()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _end(self, prompt: PendingPrompt) -> SessionIdle:
-        if prompt.cancelled:  # the cancel came while it was stored
+    async def _wait_for_end(self, prompt: PendingPrompt) -> SessionIdle:
+        if prompt.cancelled:  # cancelled while it was being stored
             await self.runtime.sessions.cancel(self.session.id)
         return await prompt.ended
 
@@ -217,38 +220,38 @@ class OpenSession:
         return any(concerns(event, one) for one in self._tree)
 
     async def _follow(self) -> None:
-        with suppress(ConnectionError):  # the client is gone: the program ends
+        with suppress(ConnectionError):  # the client is gone: the program exits
             async for event in self._subscription:
-                await self._take(event)
+                await self._handle(event)
 
-    async def _take(self, event: Event) -> None:
+    async def _handle(self, event: Event) -> None:
         own = self.session.id
         match event:
             case PartUpdated(part=part) if part.session_id == own:
                 await self.send(self.updates.part(part))
                 if isinstance(part, StepFinishPart):
-                    await self._used(part)
+                    await self._send_usage(part)
             case PartUpdated(part=ToolPart() as part):
-                await self._below(part)
+                await self._send_subagent_call(part)
             case PartDelta() if event.session_id == own:
                 await self.send(self.updates.delta(event))
             case MessageUpdated(message=UserMessage() as message) if message.session_id == own:
                 self.updates.skip_message(message.id)
             case PermissionAsked(request=request) if request.root_id == own:
-                self._asked.add(request.call_id)
-                self._spawn(self._asking.permission(request))
+                self._requested_calls.add(request.call_id)
+                self._spawn(self._prompter.permission(request))
             case QuestionAsked(question=question) if question.root_id == own:
-                self._spawn(self._asking.question(question))
+                self._spawn(self._prompter.question(question))
             case Resync():
                 await self._catch_up()
             case _:
-                await self._take_state(event)
+                await self._handle_state(event)
 
-    async def _take_state(self, event: Event) -> None:
-        """An event that is no part of a message and no question."""
+    async def _handle_state(self, event: Event) -> None:
+        """Handle an event that is neither part of a message nor a request."""
         if getattr(event, "session_id", None) != self.session.id:
             if isinstance(event, SessionUpdated) and event.session.id == self.session.id:
-                await self._changed(event.session)
+                await self._send_changes(event.session)
             return
         match event:
             case TodoUpdated():
@@ -259,19 +262,19 @@ class OpenSession:
             case SessionError():
                 await self.send((self.updates.note(event.error.message),))
             case QueueChanged():
-                self._waiting.queued = event.message_ids
+                self._pending.queued = event.message_ids
             case SessionIdle():
-                self._waiting.turn_ended(event)
+                self._pending.turn_ended(event)
             case _:
                 pass
 
-    async def _below(self, part: ToolPart) -> None:
-        """A sub-agent's call is told once something about it is asked."""
-        if part.call_id in self._asked or (getattr(part.state, "waiting", None)):
-            self._asked.add(part.call_id)
+    async def _send_subagent_call(self, part: ToolPart) -> None:
+        """Send a sub-agent's call once there is a request about it."""
+        if part.call_id in self._requested_calls or (getattr(part.state, "waiting", None)):
+            self._requested_calls.add(part.call_id)
             await self.send(self.updates.part(part))
 
-    async def _used(self, part: StepFinishPart) -> None:
+    async def _send_usage(self, part: StepFinishPart) -> None:
         model = self.runtime.catalog.model(
             self.session.model or self.runtime.catalog.default_model()
         )
@@ -289,8 +292,8 @@ class OpenSession:
             ),
         )
 
-    async def _changed(self, session: Session) -> None:
-        """Tell a new title, and an agent that was chosen elsewhere."""
+    async def _send_changes(self, session: Session) -> None:
+        """Send a new title, and an agent that was chosen elsewhere."""
         before, self.session = self.session, session
         if session.title != before.title:
             when = datetime.fromtimestamp(session.updated, UTC).isoformat()
@@ -307,30 +310,30 @@ class OpenSession:
                     session_update="current_mode_update", current_mode_id=session.agent
                 ),
             )
-            await self.send_options()  # an agent may bring a model of its own along
+            await self.send_options()  # an agent can have its own model
 
     async def _catch_up(self) -> None:
-        """Events were lost because the client reads slowly: tell what the store holds."""
+        """Send the stored state after events were lost because the client reads slowly."""
         service = self.runtime.sessions
         snapshot = await service.snapshot(self.session.id)
-        self._waiting.queued = snapshot.queued
+        self._pending.queued = snapshot.queued
         for item in snapshot.messages[-2:]:
             if isinstance(item.message, UserMessage):
                 self.updates.skip_message(item.message.id)
             for part in item.parts:
                 await self.send(self.updates.part(part))
-        for question in self._asking.pending():
+        for question in self._prompter.pending():
             self._spawn(question)
         if isinstance(service.status(self.session.id), Idle):
-            self._waiting.turn_ended(SessionIdle(self.session.id, "", "completed"))
+            self._pending.turn_ended(SessionIdle(self.session.id, "", "completed"))
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(_unheard(work))
+        task = asyncio.create_task(_ignore_disconnect(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _unheard(work: Coroutine[None, None, None]) -> None:
-    """Do *work*; that the client is gone is noticed by whoever reads from it."""
+async def _ignore_disconnect(work: Coroutine[None, None, None]) -> None:
+    """Run *work*. That the client is gone is noticed by the task that reads from it."""
     with suppress(ConnectionError):
         await work

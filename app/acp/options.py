@@ -1,4 +1,4 @@
-"""What a client can choose for a session: agent, model, effort, commands (spec 11, F3)."""
+"""What a client can choose for a session: agent, model, effort, slash commands."""
 
 from itertools import groupby
 from typing import TypeAlias
@@ -25,17 +25,17 @@ from app.text.sanitize import sanitize_line
 Option: TypeAlias = SessionConfigOptionSelect | SessionConfigOptionBoolean
 
 DEFAULT = "default"
-"""The value of the effort that the model takes by itself."""
+"""The value for the model's own effort."""
 
 BUILTIN_COMMANDS = (
     ("compact", "Sum the session up to make room", "what to keep above all"),
     ("init", "Write the project's instructions", "what matters"),
 )
-"""Commands that the program does itself."""
+"""Commands that the program runs itself: name, description, hint."""
 
 
 def modes(runtime: Runtime, session: Session) -> SessionModeState:
-    """The agents that the user can choose, as modes."""
+    """Return the agents that the user can choose, as modes."""
     return SessionModeState(
         current_mode_id=session.agent,
         available_modes=[
@@ -46,7 +46,7 @@ def modes(runtime: Runtime, session: Session) -> SessionModeState:
 
 
 def options(runtime: Runtime, session: Session) -> list[Option]:
-    """The same agents, the models, and the efforts of the session's model."""
+    """Return the same agents, the models, and the efforts of the session's model."""
     current = session.model or runtime.catalog.default_model()
     efforts = _efforts(runtime, current)
     agents = [
@@ -92,27 +92,32 @@ def options(runtime: Runtime, session: Session) -> list[Option]:
 
 
 async def set_option(runtime: Runtime, session_id: str, option: str, value: object) -> Session:
-    """Set an option; gives the session as it is then. Raises ``AgentNotFound``,
-    ``ModelNotFound``, and ``RequestError`` for an option or effort that there is not."""
-    directory = runtime.sessions.repository
-    session = await directory.get(session_id)
+    """Set an option and return the changed session.
+
+    Raises ``AgentNotFound``, ``ModelNotFound``, and ``RequestError`` for an unknown option or
+    effort.
+    """
+    repository = runtime.sessions.repository
+    session = await repository.get(session_id)
     model = session.model or runtime.catalog.default_model()
     match option, value:
         case "mode", str():
-            return await directory.set_agent(session_id, runtime.agents.get(value).name)
+            return await repository.set_agent(session_id, runtime.agents.get(value).name)
         case "model", str():
-            return await directory.set_model(session_id, runtime.catalog.model(value).full_name)
+            return await repository.set_model(session_id, runtime.catalog.model(value).full_name)
         case "effort", str():
             efforts = _efforts(runtime, model)
             if value not in {DEFAULT, *efforts}:
-                raise _wrong(f"The efforts of {model} are {', '.join((DEFAULT, *efforts))}.")
-            return await directory.set_model(session_id, model, None if value == DEFAULT else value)
+                raise _invalid(f"The efforts of {model} are {', '.join((DEFAULT, *efforts))}.")
+            return await repository.set_model(
+                session_id, model, None if value == DEFAULT else value
+            )
         case _:
-            raise _wrong(f"There is no option {option} that takes such a value.")
+            raise _invalid(f"There is no option {option} that takes such a value.")
 
 
 async def commands_update(runtime: Runtime) -> AvailableCommandsUpdate:
-    """The slash commands that a client can offer: the program's, the user's own, the skills."""
+    """Return the slash commands: the built-in ones, the user's own, and the skills."""
     found = {name: (description, hint) for name, description, hint in BUILTIN_COMMANDS}
     for known in await runtime.commands.all():
         found.setdefault(known.name, (known.description, known.hint.strip("[]")))
@@ -132,7 +137,7 @@ async def commands_update(runtime: Runtime) -> AvailableCommandsUpdate:
 
 
 def _models(runtime: Runtime, current: str) -> list[SessionConfigSelectGroup]:
-    """The models that can be used now, by provider, the current one in any case."""
+    """Return the usable models by provider, and the current one in any case."""
     names = dict.fromkeys(model.full_name for model in runtime.catalog.models())
     names.setdefault(current)
     grouped = groupby(sorted(names, key=_provider), key=_provider)
@@ -150,7 +155,7 @@ def _models(runtime: Runtime, current: str) -> list[SessionConfigSelectGroup]:
 
 
 def _efforts(runtime: Runtime, model: str) -> tuple[str, ...]:
-    """The efforts of a model, none for one that is no longer there."""
+    """Return the efforts of a model, none for a model that no longer exists."""
     try:
         return tuple(runtime.catalog.model(model).efforts)
     except ModelNotFound:
@@ -165,5 +170,5 @@ def _title(name: str) -> str:
     return sanitize_line(name[:1].upper() + name[1:])
 
 
-def _wrong(details: str) -> RequestError:
+def _invalid(details: str) -> RequestError:
     return RequestError(-32602, details)

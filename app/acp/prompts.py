@@ -1,4 +1,4 @@
-"""What a client sends as a prompt: text, links to files, their text, pictures (spec 11, F3)."""
+"""The content of a client's prompt: text, links to files, embedded files, images."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -38,33 +38,32 @@ _LINES = re.compile(r"L(\d+)(?:[:-]L?(\d+))?")
 def prompt_of(
     blocks: Sequence[Content], directory: Path, agents: Collection[str] = ()
 ) -> PromptInput:
-    """The prompt for a session in *directory*; *agents* are those that it may name. Files that are
-    linked are read by the agent; of those that came with their text that counts, since an editor
-    has what is not saved yet.
+    """Return the prompt for a session in *directory*; *agents* are those that it can mention.
 
-    Raises ``RequestError`` for sound.
+    Linked files are read by the agent. For embedded files their own text counts, since an editor
+    has what is not saved yet. Raises ``RequestError`` for audio.
     """
-    said: list[str] = []
+    texts: list[str] = []
     attached: list[str] = []
     files: list[FilePart] = []
     for block in blocks:
         match block:
             case TextContentBlock():
-                said.append(block.text)
+                texts.append(block.text)
             case ResourceContentBlock():
-                said.append(_linked(block, directory))
+                texts.append(_linked(block, directory))
             case ImageContentBlock():
                 files.append(_file(block.mime_type, block.data))
             case EmbeddedResourceContentBlock(resource=TextResourceContents() as resource):
                 name = _name(resource.uri, directory)
-                said.append(f"`{name}`")
+                texts.append(f"`{name}`")
                 attached.append(ATTACHED.format(path=name, text=resource.text))
             case EmbeddedResourceContentBlock(resource=BlobResourceContents() as resource):
-                said.append(f"`{_name(resource.uri, directory)}`")
+                texts.append(f"`{_name(resource.uri, directory)}`")
                 files.append(_file(resource.mime_type or "application/octet-stream", resource.blob))
             case _:
                 raise RequestError.invalid_params({"details": "Sound cannot be sent."})
-    text = "".join(said)
+    text = "".join(texts)
     return PromptInput(
         text="\n\n".join((text, *attached)),
         mentions=mentions_in(text, directory),
@@ -74,7 +73,7 @@ def prompt_of(
 
 
 def slash_command_in(blocks: Sequence[Content]) -> tuple[str, str] | None:
-    """The name and the argument of a prompt that looks like a slash command."""
+    """Return the name and the argument of a prompt that looks like a slash command."""
     if not blocks or not all(isinstance(block, TextContentBlock) for block in blocks):
         return None
     return parse_slash(
@@ -87,7 +86,7 @@ def _file(mime: str, data: str) -> FilePart:
 
 
 def _linked(block: ResourceContentBlock, directory: Path) -> str:
-    """A mention of a file that there is; other links stay links."""
+    """Return a mention of an existing file; other links stay links."""
     address = urlsplit(block.uri)
     path = _path(block.uri)
     if path is None or not path.exists():
@@ -105,7 +104,7 @@ def _name(uri: str, directory: Path) -> str:
 
 
 def _path(uri: str) -> Path | None:
-    """The file that *uri* names, None for what is none."""
+    """Return the file that *uri* names, None if it names none."""
     address = urlsplit(uri)
     if address.scheme == "file" and address.netloc in {"", "localhost"}:
         return Path(unquote(address.path))

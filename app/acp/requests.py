@@ -1,4 +1,5 @@
-"""Questions to the person before the editor: permissions, and the ``question`` tool's."""
+"""Permission requests, and questions of the ``question`` tool, put to the user through the
+client."""
 
 import logging
 from collections.abc import Coroutine
@@ -32,7 +33,7 @@ from app.text.sanitize import sanitize, sanitize_line
 log = logging.getLogger(__name__)
 
 MAX_PATTERN_SHOWN = 60
-"""Characters of a pattern on a button; the whole of it stands in the question."""
+"""Characters of a pattern on a button; the content shows the whole of it."""
 
 CANNOT_ASK_QUESTION = (
     "The editor cannot ask this. Put the question into your answer instead, and stop there."
@@ -44,15 +45,17 @@ CANNOT_ASK_PERMISSION = (
 
 
 class RequestPrompter:
-    """Asks the client and hands on the answers. *session_id* is the root of the tree; *forms*
-    tells whether the client shows them."""
+    """Sends requests to the client and passes on the replies.
+
+    *session_id* is the root of the session tree; *forms* tells whether the client shows forms.
+    """
 
     def __init__(
         self,
         runtime: Runtime,
         client: Client,
         session_id: str,
-        teller: UpdateBuilder,
+        updates: UpdateBuilder,
         *,
         forms: bool,
     ) -> None:
@@ -60,12 +63,13 @@ class RequestPrompter:
         self._runtime = runtime
         self._client = client
         self._session_id = session_id
-        self._teller = teller
+        self._updates = updates
 
     async def permission(self, request: PermissionRequest) -> None:
-        """Ask for consent and answer the request. One that was settled meanwhile stays so."""
+        """Prompt for a permission and reply to the request. A request that was settled meanwhile
+        stays as it is."""
         call = self._call(request)
-        known = self._teller.call_of(request.message_id, request.call_id) is not None
+        known = self._updates.call_of(request.message_id, request.call_id) is not None
         options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
         if request.always:
             options.append(
@@ -87,7 +91,7 @@ class RequestPrompter:
         self._runtime.permissions.reply(request.id, reply)
 
     async def question(self, question: Question) -> None:
-        """Ask the model's question in a form, else with buttons."""
+        """Prompt for an answer to the model's question in a form, else with buttons."""
         reply = await self._form(question) if self._forms else None
         if reply is not None:
             self._runtime.questions.reply(question.id, reply)
@@ -95,7 +99,7 @@ class RequestPrompter:
         await self._buttons(question)
 
     async def _form(self, question: Question) -> QuestionReply | None:
-        """What is said to a form; None where the client shows none after all."""
+        """Return the reply of a form, None if the client does not show it after all."""
         try:
             return await ask_in_form(self._client, self._session_id, question)
         except (RequestError, ValidationError):
@@ -103,7 +107,8 @@ class RequestPrompter:
             return None
 
     async def _buttons(self, question: Question) -> None:
-        """Ask as for a permission: buttons give one answer, and none in one's own words."""
+        """Prompt as for a permission: buttons allow one answer, and none in the user's own
+        words."""
         service = self._runtime.questions
         if not question.options:
             service.decline(question.id, CANNOT_ASK_QUESTION)
@@ -141,7 +146,7 @@ class RequestPrompter:
         service.reply(question.id, reply)
 
     def pending(self) -> list[Coroutine[None, None, None]]:
-        """All that waits for an answer in the session's tree, to be asked."""
+        """Return a prompt for each pending request in the session's tree, to be awaited."""
         permissions = self._runtime.permissions.pending(self._session_id)
         questions = self._runtime.questions.pending(self._session_id)
         return [*map(self.permission, permissions), *map(self.question, questions)]
@@ -149,8 +154,8 @@ class RequestPrompter:
     async def _choice(
         self, call: ToolCallUpdate, options: list[PermissionOption], *, known: bool
     ) -> str:
-        """The id of what was chosen, empty for nothing. A call that the client does not know yet
-        is told first, and its end."""
+        """Return the id of the chosen option, empty for none. A call that the client does not know
+        yet is sent first, and its end afterwards."""
         update = self._client.session_update
         if not known:
             began = ToolCallStart(session_update="tool_call", **_fields(call))
@@ -166,8 +171,9 @@ class RequestPrompter:
         return chosen
 
     def _call(self, request: PermissionRequest) -> ToolCallUpdate:
-        """The call that is asked about, with all that the dialog of the full screen shows."""
-        part = self._teller.call_of(request.message_id, request.call_id)
+        """Return the call that a request is about, with everything that the full screen's dialog
+        shows."""
+        part = self._updates.call_of(request.message_id, request.call_id)
         given = getattr(part.state, "input", None) if part is not None else None
         root = str(self._runtime.project)
         return update_tool_call(
@@ -187,7 +193,7 @@ def _fields(call: ToolCallUpdate) -> dict[str, Any]:
 
 
 def _reasons(request: PermissionRequest) -> str:
-    """What consent is needed for, a line each, and what "always" would mean."""
+    """Return what permission is needed for, a line each, and what "always" would allow."""
     asker = f" ({sanitize_line(request.agent)})" if request.callers else ""
     lines = [f"{request.heading}{asker}"]
     for judged in request.needs:
@@ -210,9 +216,9 @@ CHOICE, TEXT = "choice", "text"
 
 
 async def ask_in_form(client: Client, session_id: str, question: Question) -> QuestionReply:
-    """Show *question* as a form of a session and wait for what the person says.
+    """Show *question* as a form of a session and wait for the user's reply.
 
-    Raises ``RequestError`` where the client cannot show it.
+    Raises ``RequestError`` if the client cannot show it.
     """
     mode = ElicitationFormSessionMode(session_id=session_id, requested_schema=_schema(question))
     answer = await client.create_elicitation(message=sanitize(question.text), mode=mode)
@@ -222,9 +228,9 @@ async def ask_in_form(client: Client, session_id: str, question: Question) -> Qu
 
 
 def _schema(question: Question) -> ElicitationSchema:
-    words = ElicitationStringPropertySchema(type="string", title="Your answer")
+    text = ElicitationStringPropertySchema(type="string", title="Your answer")
     if not question.options:
-        return ElicitationSchema(properties={TEXT: words}, required=[TEXT])
+        return ElicitationSchema(properties={TEXT: text}, required=[TEXT])
     options = [
         EnumOption(
             const=str(number),
@@ -234,18 +240,18 @@ def _schema(question: Question) -> ElicitationSchema:
         for number, option in enumerate(question.options)
     ]
     title = sanitize_line(question.header) or "Your choice"
-    words.title = "Or in your own words"
+    text.title = "Or in your own words"
     choice: ElicitationMultiSelectPropertySchema | ElicitationStringPropertySchema
     if question.multiple:
         items = TitledMultiSelectItems(any_of=options)
         choice = ElicitationMultiSelectPropertySchema(type="array", title=title, items=items)
     else:
         choice = ElicitationStringPropertySchema(type="string", title=title, one_of=options)
-    return ElicitationSchema(properties={CHOICE: choice, TEXT: words})
+    return ElicitationSchema(properties={CHOICE: choice, TEXT: text})
 
 
 def _reply(question: Question, content: dict[str, object]) -> QuestionReply:
-    """What was chosen and written; dismissed where that is nothing."""
+    """Return the options that were chosen and the text; dismissed if both are empty."""
     chosen = content.get(CHOICE)
     ids = cast("list[object]", chosen) if isinstance(chosen, list) else [chosen]
     labels = tuple(

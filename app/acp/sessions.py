@@ -1,4 +1,4 @@
-"""The sessions that a client has open, and how each is opened (spec 11, F3)."""
+"""The runtimes of the folders that a client works in, and its open sessions."""
 
 import asyncio
 import json
@@ -26,8 +26,11 @@ McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStd
 
 
 class RuntimePool:
-    """Runtimes by folder and by the MCP servers that the client brings along. *editor* is the
-    client's files and *terminals* where its commands run, None until it has offered them."""
+    """Runtimes by folder and by the MCP servers that the client passes; each is opened once.
+
+    *editor* is the client's files and *terminals* where its commands run; both are None until the
+    client has offered them.
+    """
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.editor: Editor | None = None
@@ -37,15 +40,17 @@ class RuntimePool:
         self._opening = asyncio.Lock()
 
     async def open(self, cwd: str, servers: McpServers | None = None) -> Runtime:
-        """The runtime of *cwd*. Raises ``ConfigError`` for what is no absolute folder, and what
-        ``open_runtime`` raises."""
+        """Return the runtime of *cwd*.
+
+        Raises ``ConfigError`` for a path that is not absolute, and what ``open_runtime`` raises.
+        """
         path = Path(cwd)
         if not path.is_absolute():
             raise ConfigError(f"The folder {cwd} is not absolute: name it in full.")
         given: dict[str, Json] = {}
         for server in servers or ():
-            given |= _setting(server)
-        key = (_real(path), json.dumps(given, sort_keys=True))
+            given |= _server_setting(server)
+        key = (_real_path(path), json.dumps(given, sort_keys=True))
         async with self._opening:
             if key not in self._opened:
                 overrides: dict[str, Json] = {"mcp": given} if given else {}
@@ -61,24 +66,28 @@ class RuntimePool:
             return self._opened[key]
 
     async def open_any(self, cwd: str | None) -> Runtime:
-        """A runtime that can look into the store: of *cwd*, of any folder, or of this one."""
+        """Return a runtime that can read the store: of *cwd*, of any open folder, or of the current
+        one."""
         if cwd is not None or not self._opened:
             return await self.open(cwd if cwd is not None else str(Path.cwd()))
         return next(iter(self._opened.values()))
 
     async def close(self) -> None:
-        """End what runs in all of them."""
+        """Close all runtimes."""
         async with self._opening:
             await asyncio.gather(*(runtime.close() for runtime in self._opened.values()))
             self._opened.clear()
 
 
-def _real(path: Path) -> str:
+def _real_path(path: Path) -> str:
     return os.path.realpath(path)
 
 
-def _setting(server: HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio) -> JsonObject:
-    """A server as the settings have it; {} for a kind that was not offered to the client."""
+def _server_setting(
+    server: HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio,
+) -> JsonObject:
+    """Return a server as the settings define it, {} for a kind that was not offered to the
+    client."""
     match server:
         case McpServerStdio():
             environment: JsonObject = {each.name: each.value for each in server.env}
@@ -98,7 +107,7 @@ UNTRUSTED = (
 
 
 class OpenSessions:
-    """Sessions by their id; *client* is who they are told to."""
+    """Open sessions by their id. Their updates go to *client*."""
 
     def __init__(self, folders: RuntimePool, client: Client) -> None:
         self._folders = folders
@@ -107,14 +116,14 @@ class OpenSessions:
         self._forms = False
 
     def set_capabilities(self, capabilities: ClientCapabilities | None) -> None:
-        """Take in what the client can do."""
+        """Apply what the client can do."""
         self._folders.editor = editor_of(self._client, capabilities)
         self._folders.terminals = terminals_of(self._client, capabilities)
-        asking = capabilities.elicitation if capabilities is not None else None
-        self._forms = asking is not None and asking.form is not None
+        elicitation = capabilities.elicitation if capabilities is not None else None
+        self._forms = elicitation is not None and elicitation.form is not None
 
     def get(self, session_id: str) -> OpenSession:
-        """An open session. Raises ``RequestError``."""
+        """Return an open session. Raises ``RequestError``."""
         if session_id not in self._open:
             raise RequestError(
                 NOT_FOUND, f"The session {session_id} is not open: load or resume it first."
@@ -125,14 +134,15 @@ class OpenSessions:
         return self._open.get(session_id)
 
     async def new(self, cwd: str, servers: McpServers | None) -> OpenSession:
-        """A new session of *cwd*. Raises what ``Folders.open`` raises, as the next ones do."""
+        """Create a session in *cwd*. Raises what ``RuntimePool.open`` raises, as the next ones
+        do."""
         runtime = await self._folders.open(cwd, servers)
         default = runtime.config.config.default_agent
         session = await runtime.sessions.repository.create(agent=default)
         return self._add(runtime, session)
 
     async def fork(self, cwd: str, session_id: str, servers: McpServers | None) -> OpenSession:
-        """A copy of a session. Raises ``SessionNotFound`` too."""
+        """Open a copy of a session. Raises ``SessionNotFound`` too."""
         runtime = await self._folders.open(cwd, servers)
         session = await runtime.sessions.repository.fork(session_id)
         opened = self._add(runtime, session)
@@ -142,9 +152,9 @@ class OpenSessions:
     async def load(
         self, cwd: str, session_id: str, servers: McpServers | None, *, replay: bool
     ) -> OpenSession:
-        """A session of *cwd* that there is; all that was said in it is *told* if that is wanted.
+        """Open a stored session of *cwd*, and send its messages with *replay*.
 
-        Raises ``SessionNotFound``, and ``ConfigError`` for one of another folder.
+        Raises ``SessionNotFound``, and ``ConfigError`` for a session of another folder.
         """
         runtime = await self._folders.open(cwd, servers)
         session = await runtime.sessions.repository.get(session_id)
@@ -163,19 +173,20 @@ class OpenSessions:
         return opened
 
     async def close_one(self, session_id: str) -> None:
-        """Follow a session no more, if it is followed."""
+        """Stop the updates of a session, if it is open."""
         before = self._open.pop(session_id, None)
         if before is not None:
             await before.close()
 
     async def close(self) -> None:
-        """End everything: turns are cancelled and stored."""
+        """Close everything: turns are cancelled and stored."""
         await self._folders.close()
         for session_id in tuple(self._open):
             await self.close_one(session_id)
 
     async def list(self, cwd: str | None, limit: int, before: float | None) -> list[Session]:
-        """Sessions of a folder or of all, the one used last first, *before* a time if given."""
+        """Return sessions of a folder or of all, the most recently used first, *before* a time if
+        given."""
         runtime = await self._folders.open_any(cwd)
         directory = str(runtime.directory) if cwd is not None else None
         return await runtime.store.sessions(directory=directory, limit=limit, before=before)
@@ -187,9 +198,12 @@ class OpenSessions:
 
 
 def start_announced(opened: OpenSession, *, new: bool = False) -> OpenSession:
-    """Follow a session from now on and tell the commands, behind the answer that opens it: to be
-    called last, as a client may not know the session before. A *new* one is told of trust too."""
+    """Start the updates of a session and send its commands, after the response that opens it.
+
+    Call it last: a client may not know the session before. For a *new* one, a missing trust in the
+    folder is reported too.
+    """
     opened.start()
-    standing = opened.runtime.trust.standing
-    opened.announce((UNTRUSTED,) if new and standing == "open" else ())
+    trust = opened.runtime.trust.standing
+    opened.announce((UNTRUSTED,) if new and trust == "open" else ())
     return opened

@@ -1,8 +1,8 @@
-"""The protocol's messages on two descriptors: one JSON object a line.
+"""The protocol's messages on two file descriptors: one JSON object per line.
 
-A thread reads and a thread writes. So a client that does not read holds up nobody but the one
-who sends, any kind of file will do, and the descriptors keep the flags that a terminal shares
-with others. Both threads die with the program.
+One thread reads and one writes. So a client that does not read blocks only whoever sends, any kind
+of file works, and the descriptors keep the flags that a terminal shares with others. Both are
+daemon threads.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 
 
 class StdioTransport:
-    """A transport of the SDK. Used from one loop."""
+    """A transport for the protocol's SDK. Used from one event loop."""
 
     def __init__(self, source: int, sink: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -36,28 +36,28 @@ class StdioTransport:
             threading.Thread(target=work, args=(descriptor,), name=name, daemon=True).start()
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Write a message. Raises ``ConnectionError`` when the client reads no more."""
+        """Write a message. Raises ``ConnectionError`` when the client no longer reads."""
         if self._closed:
             raise ConnectionError("the client is gone")
-        # What is no JSON stands in details of errors only: an exception, a path.
+        # Only details of errors contain values that are not JSON: an exception, a path.
         data = json.dumps(message, default=str, separators=(",", ":")).encode() + b"\n"
         written: asyncio.Future[None] = self._loop.create_future()
         self._writing.put((data, written))
         await written
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message, None at the end. A line that is none is answered with an error."""
+        """Return the next message, None at the end. Other lines are answered with an error."""
         while (line := await self._lines.get()) is not None:
             if not line.strip():
                 continue
             try:
                 message = json.loads(line)
             except ValueError:
-                await self._refuse(PARSE_ERROR, "Parse error: a line must be one JSON object.")
+                await self._send_error(PARSE_ERROR, "Parse error: a line must be one JSON object.")
                 continue
             if isinstance(message, dict):
                 return message  # pyright: ignore[reportUnknownVariableType] - any JSON object
-            await self._refuse(INVALID_REQUEST, "Invalid request: a message is a JSON object.")
+            await self._send_error(INVALID_REQUEST, "Invalid request: a message is a JSON object.")
         return None
 
     async def close(self) -> None:
@@ -65,7 +65,7 @@ class StdioTransport:
             self._closed = True
             self._writing.put(None)
 
-    async def _refuse(self, code: int, why: str) -> None:
+    async def _send_error(self, code: int, why: str) -> None:
         error = {"code": code, "message": why}
         await self.send({"jsonrpc": "2.0", "id": None, "error": error})
 
@@ -97,7 +97,7 @@ class StdioTransport:
 
 
 def _chunk(source: int) -> bytes:
-    """Some bytes, none at the end or when the input broke, which is the same here."""
+    """Return some bytes, none at the end or when the input failed, which is the same here."""
     try:
         return os.read(source, READ_SIZE)
     except OSError:

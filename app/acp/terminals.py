@@ -1,8 +1,8 @@
-"""The client's terminals: ``terminal/*`` as those that the harness runs commands in (spec 11, F3).
+"""The client's terminals: ``terminal/*`` as those that the agent runs commands in.
 
-What clients make of the protocol differs: some keep the first bytes of an output and not the last,
-some kill one process of many, and each has its own idea of how a command ended. So the harness's
-relay tells these things where it can, and the client is believed where it cannot.
+Clients implement the protocol differently: some keep the first bytes of an output and not the last,
+some kill one process of many, and each reports the end of a command in its own way. So the relay of
+the agent package reports these things where it can; otherwise the client's word is taken.
 """
 
 import asyncio
@@ -30,10 +30,12 @@ from app.acp.errors import error_sentence
 log = logging.getLogger(__name__)
 
 _DENIED = re.compile(r"denied|refused|rejected|declined|not (allowed|permitted)", re.IGNORECASE)
-"""How clients say that their user does not want a command: the protocol has no code for it."""
+"""How clients report that their user does not allow a command: the protocol has no code for it."""
 
 
 class ClientTerminals:
+    """Opens terminals of the client."""
+
     def __init__(self, client: Client) -> None:
         self._client = client
         self._late: set[asyncio.Task[Terminal]] = set()
@@ -43,9 +45,9 @@ class ClientTerminals:
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            # The client may still ask its user, and open it when nobody wants it any more.
+            # The client may still ask its user, and open a terminal that is no longer needed.
             self._late.add(opening)
-            opening.add_done_callback(self._give_back)
+            opening.add_done_callback(self._release_late)
             raise
 
     async def _open(self, session_id: str, command: TerminalCommand) -> Terminal:
@@ -60,32 +62,32 @@ class ClientTerminals:
                 output_byte_limit=command.max_output,
             )
         except RequestError as error:
-            said = error_sentence(error)
-            if _DENIED.search(said):
-                raise TerminalRefused(said) from error
-            raise TerminalMissing(said) from error
+            sentence = error_sentence(error)
+            if _DENIED.search(sentence):
+                raise TerminalRefused(sentence) from error
+            raise TerminalMissing(sentence) from error
         except ConnectionError as error:
             raise TerminalRefused("It is gone.") from error
         except ValidationError as error:
             raise TerminalRefused("Its answer names no terminal.") from error
         return ClientTerminal(self._client, session_id, answer.terminal_id)
 
-    def _give_back(self, opening: asyncio.Task[Terminal]) -> None:
+    def _release_late(self, opening: asyncio.Task[Terminal]) -> None:
         self._late.discard(opening)
         if not opening.cancelled() and opening.exception() is None:
-            releasing = asyncio.ensure_future(_released(opening.result()))
+            releasing = asyncio.ensure_future(_kill_and_release(opening.result()))
             self._late.add(releasing)
             releasing.add_done_callback(self._late.discard)
 
 
-async def _released(terminal: Terminal) -> Terminal:
+async def _kill_and_release(terminal: Terminal) -> Terminal:
     await terminal.kill()
     await terminal.release()
     return terminal
 
 
 class ClientTerminal:
-    """One of them."""
+    """One terminal of the client."""
 
     def __init__(self, client: Client, session_id: str, terminal_id: str) -> None:
         self.id = terminal_id
@@ -93,20 +95,20 @@ class ClientTerminal:
         self._named = {"session_id": session_id, "terminal_id": terminal_id}
 
     async def exit(self) -> TerminalExit:
-        told = await self._asked(self._client.wait_for_terminal_exit)
-        return TerminalExit(told.exit_code, told.signal or "")
+        exited = await self._request(self._client.wait_for_terminal_exit)
+        return TerminalExit(exited.exit_code, exited.signal or "")
 
     async def text(self) -> TerminalText:
-        told = await self._asked(self._client.terminal_output)
-        return TerminalText(told.output, told.truncated)
+        output = await self._request(self._client.terminal_output)
+        return TerminalText(output.output, output.truncated)
 
     async def kill(self) -> None:
-        await self._told(self._client.kill_terminal)
+        await self._request_quietly(self._client.kill_terminal)
 
     async def release(self) -> None:
-        await self._told(self._client.release_terminal)
+        await self._request_quietly(self._client.release_terminal)
 
-    async def _asked(self, method: Callable[..., Awaitable[Any]]) -> Any:
+    async def _request(self, method: Callable[..., Awaitable[Any]]) -> Any:
         try:
             return await method(**self._named)
         except RequestError as error:
@@ -116,14 +118,14 @@ class ClientTerminal:
         except ValidationError as error:
             raise TerminalLost("Its answer is none.") from error
 
-    async def _told(self, method: Callable[..., Awaitable[Any]]) -> None:
+    async def _request_quietly(self, method: Callable[..., Awaitable[Any]]) -> None:
         try:
-            await self._asked(method)
+            await self._request(method)
         except TerminalLost as lost:
             log.info("the client does not give up the terminal %s: %s", self.id, lost)
 
 
 def terminals_of(client: Client, capabilities: ClientCapabilities | None) -> ClientTerminals | None:
-    """The terminals of a client that offers them, else None."""
+    """Return the terminals of a client that offers them, else None."""
     offered = capabilities is not None and capabilities.terminal
     return ClientTerminals(client) if offered else None

@@ -1,4 +1,4 @@
-"""What a tool shows, as content of a tool call (spec 11, F3)."""
+"""What a tool shows, as content of a tool call."""
 
 import os
 import re
@@ -32,7 +32,7 @@ _MARKS = {"completed": "x", "in_progress": "~", "cancelled": "-", "pending": " "
 
 
 def content_of(blocks: Iterable[Block], root: str) -> list[ToolCallContentVariant]:
-    """Content for *blocks*; *root* is the folder that their paths start at."""
+    """Return the content for *blocks*; *root* is the folder that their paths are relative to."""
     found: list[ToolCallContentVariant] = []
     for block in blocks:
         if isinstance(block, DiffBlock):
@@ -43,19 +43,20 @@ def content_of(blocks: Iterable[Block], root: str) -> list[ToolCallContentVarian
 
 
 def text_content(text: str) -> ToolCallContentVariant:
-    """Plain text as content."""
+    """Return plain text as content."""
     return tool_content(text_block(sanitize(text)))
 
 
 def output_content(text: str) -> ToolCallContentVariant:
-    """What a program printed, as content."""
+    """Return the output of a program as content."""
     return tool_content(text_block(fenced(sanitize(text, overwriting=True), "console")))
 
 
 def locations_of(
     blocks: Iterable[Block], given: JsonObject | None, root: str
 ) -> list[ToolCallLocation]:
-    """The places that a call is about: of its *blocks*, else the path among its arguments."""
+    """Return the files that a call is about: those of its *blocks*, else the path among its
+    arguments."""
     found: dict[str, ToolCallLocation] = {}
     for block in blocks:
         if isinstance(block, DiffBlock | CodeBlock | ImageBlock):
@@ -69,12 +70,12 @@ def locations_of(
 
 
 def absolute(path: str, root: str) -> str:
-    """*path* in full, without its links resolved."""
+    """Return the absolute *path*, without resolving links."""
     return os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - kept as text
 
 
 def fenced(text: str, language: str = "") -> str:
-    """*text* as a code block of Markdown that nothing in it can end."""
+    """Return *text* as a code block of Markdown that nothing in it can end."""
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}"
@@ -92,7 +93,7 @@ def _line(block: DiffBlock | CodeBlock | ImageBlock) -> int | None:
 
 
 def _diffs(block: DiffBlock, root: str) -> list[ToolCallContentVariant]:
-    """One diff for each hunk: the lines around a change, not the whole file."""
+    """Return one diff per hunk: the lines around a change, not the whole file."""
     path = absolute(block.path, root)
     found: list[ToolCallContentVariant] = [
         tool_diff_content(path, _side(hunk, "add"), _old(hunk, block)) for hunk in block.hunks

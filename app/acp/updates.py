@@ -1,4 +1,4 @@
-"""Parts of messages as updates of a session: live ones, and those of the past (spec 11, F3)."""
+"""Session updates made of message parts: live ones, and those of past messages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -72,7 +72,7 @@ KINDS: dict[str, ToolKind] = {
     "todowrite": "think",
     "todoread": "think",
 }
-"""The protocol's kind of each tool that has one; a client picks an icon by it."""
+"""The protocol's kind of each tool that has one; clients choose an icon by it."""
 
 _STATES: dict[str, ToolCallStatus] = {
     "pending": "pending",
@@ -84,26 +84,29 @@ _STATES: dict[str, ToolCallStatus] = {
 
 @dataclass(slots=True)
 class UpdateBuilder:
-    """Remembers what the client knows. *root* is the folder that shown paths start at."""
+    """Builds updates, and remembers what was sent to the client.
+
+    *root* is the folder that paths are relative to.
+    """
 
     root: str
     _sent: dict[str, int] = field(default_factory=dict[str, int])
     _thoughts: set[str] = field(default_factory=set[str])
     _calls: dict[str, ToolPart] = field(default_factory=dict[str, ToolPart])
     _reports: set[ReportPart] = field(default_factory=set[ReportPart])
-    _own: set[str] = field(default_factory=set[str])
+    _skipped: set[str] = field(default_factory=set[str])
     _terminals: dict[str, str] = field(default_factory=dict[str, str])
 
     def skip_message(self, message_id: str) -> None:
-        """The user's own words are not told again."""
-        self._own.add(message_id)
+        """Send nothing of the message of that id, such as the user's own."""
+        self._skipped.add(message_id)
 
     def part(self, part: Part) -> Iterator[Update]:
-        """What is new in *part*, which replaces what was told of it."""
+        """Return what is new in *part*, which replaces what was sent of it."""
         match part:
             case TextPart() | ReasoningPart():
                 hidden = isinstance(part, TextPart) and part.synthetic
-                if part.message_id in self._own or hidden:
+                if part.message_id in self._skipped or hidden:
                     return
                 if isinstance(part, ReasoningPart):
                     self._thoughts.add(part.id)
@@ -118,23 +121,23 @@ class UpdateBuilder:
                 pass
 
     def delta(self, event: PartDelta) -> Iterator[Update]:
-        """What a delta adds to text that was begun."""
+        """Return what a delta adds to text that was sent in part."""
         if event.field == "text" and event.part_id in self._sent:
             yield from self._text(event.part_id, event.message_id, event.offset, event.delta)
 
     def call_of(self, message_id: str, call_id: str) -> ToolPart | None:
-        """The call that a question is about."""
+        """Return the call that a request is about."""
         for part in self._calls.values():
             if part.call_id == call_id and part.message_id == message_id:
                 return part
         return None
 
     def note(self, sentence: str) -> Update:
-        """Something that the program has to say, where the model's thoughts stand."""
+        """Return a notice of the program, shown among the model's thoughts."""
         return update_agent_thought_text(sanitize(sentence) + "\n")
 
     def history(self, item: MessageWithParts) -> Iterator[Update]:
-        """A message of a session that is loaded, whole."""
+        """Return the updates of a past message."""
         if not isinstance(item.message, UserMessage):
             for part in item.parts:
                 yield from self.part(part)
@@ -145,7 +148,7 @@ class UpdateBuilder:
                 yield from self.part(part)
             return
         for part in item.parts:
-            text = _said(part)
+            text = _user_text(part)
             if text:
                 yield UserMessageChunk(
                     session_update="user_message_chunk",
@@ -157,7 +160,7 @@ class UpdateBuilder:
         known = self._sent[part_id]
         new = text[max(0, known - offset) :]
         if not new or offset > known:
-            return  # a gap is filled by the whole part, which comes with its end
+            return  # the complete part fills the gap
         self._sent[part_id] = offset + len(text)
         made = update_agent_thought_text if part_id in self._thoughts else update_agent_message_text
         update = made(sanitize(new))
@@ -168,12 +171,12 @@ class UpdateBuilder:
         before = self._calls.get(part.id)
         if isinstance(part.state, Running) and part.state.terminal:
             self._terminals[part.id] = part.state.terminal
-            # The client shows by itself what is printed there.
+            # The client shows the output of its terminal itself.
             part = replace(part, state=replace(part.state, output=""))
         if before is not None and before.state == part.state:
             return
         if isinstance(part.state, Pending) and before is not None:
-            return  # its input grows; it is told whole when it is
+            return  # its input still grows and is sent once it is complete
         self._calls[part.id] = part
         terminal = self._terminals.get(part.id, "")
         yield tool_call(part, self.root, known=before is not None, terminal=terminal)
@@ -182,8 +185,8 @@ class UpdateBuilder:
 def tool_call(
     part: ToolPart, root: str, *, known: bool, terminal: str = ""
 ) -> ToolCallStart | ToolCallProgress:
-    """A call as it stands; *known* once the client was told of it. *terminal* is the id of the
-    client's where it runs or ran."""
+    """Return the present state of a call; *known* if it was sent before. *terminal* is the id of
+    the client's terminal in which it runs or ran."""
     state = part.state
     blocks = () if isinstance(state, Pending) else state.blocks
     given = None if isinstance(state, Pending) else state.input
@@ -201,7 +204,7 @@ def tool_call(
 
 
 def report_update(part: ReportPart) -> ToolCallStart:
-    """What a sub-agent in the background came to: a row of its own, where the model reads it."""
+    """Return the result of a background sub-agent, as a row of its own where the model reads it."""
     return start_tool_call(
         part.id,
         title=sanitize_line(part.headline),
@@ -212,14 +215,14 @@ def report_update(part: ReportPart) -> ToolCallStart:
 
 
 def call_title(part: ToolPart) -> str:
-    """The call in a few words, on one line."""
+    """Return a short title of the call, on one line."""
     label = label_of(part)
-    words = f"{label.verb} {label.object} {label.note}"
-    return sanitize_line(" ".join(words.split()))
+    title = f"{label.verb} {label.object} {label.note}"
+    return sanitize_line(" ".join(title.split()))
 
 
 def plan_update(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:
-    """The list of things to do. The protocol has no word for what was dropped: it is left out."""
+    """Return the todo list. The protocol has no status for cancelled items: they are omitted."""
     return update_plan(
         PlanEntry(content=sanitize_line(item.content), priority=item.priority, status=item.status)
         for item in items
@@ -252,16 +255,16 @@ def _content(part: ToolPart, root: str, terminal: str) -> list[ToolCallContentVa
 def _output(part: ToolPart) -> dict[str, object] | None:
     match part.state:
         case Completed() as done:
-            told: dict[str, object] = {"output": done.output}
-            return told if done.exit_code is None else {**told, "exit_code": done.exit_code}
+            output: dict[str, object] = {"output": done.output}
+            return output if done.exit_code is None else {**output, "exit_code": done.exit_code}
         case Failed() as failed:
             return {"error": failed.error, "kind": failed.kind}
         case _:
             return None
 
 
-def _said(part: Part) -> str:
-    """What the user is shown of a part of a message of theirs."""
+def _user_text(part: Part) -> str:
+    """Return the text that shows a part of a user's message."""
     match part:
         case TextPart(synthetic=False):
             return part.text

@@ -1,4 +1,4 @@
-"""The actions: importing this package fills the registry of ``app.commands.registry``."""
+"""The actions of the user interface. Importing this package fills ``app.commands.registry``."""
 
 from app.actions import context_usage as context_usage
 from app.actions import instructions as instructions

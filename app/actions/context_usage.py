@@ -1,4 +1,4 @@
-"""Actions on what fills the model's window."""
+"""Actions on the model's context: compaction, what fills it, its cost, pinned messages."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ from app.toolkit.tasks import show_dialog
     argument="[what to keep above all]",
 )
 async def compact(context: ActionContext, argument: str) -> None:
-    """Nothing is deleted, and esc stops it like a turn."""
+    """Compact the session. Nothing is deleted, and esc stops it like a turn."""
     session = context.live.session
     if session is None:
         context.notify(NONE_OPEN)
@@ -31,7 +31,7 @@ async def compact(context: ActionContext, argument: str) -> None:
 
 @action("session.context", "What fills the context", "Session", slash=("context",))
 async def contents(context: ActionContext, argument: str) -> None:
-    """Without a session: what a new one begins with."""
+    """Show what fills the context; without a session, what a new one begins with."""
     del argument
     live = context.live
     open_id = live.session.id if live.session is not None else None
@@ -41,7 +41,7 @@ async def contents(context: ActionContext, argument: str) -> None:
 
 @action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
 async def cost(context: ActionContext, argument: str) -> None:
-    """With its sub-agents, summaries and title."""
+    """Show the cost of the session with its sub-agents, compactions and title."""
     from agent.session.review.costs import costs_of  # brings the harness
 
     del argument
@@ -53,13 +53,14 @@ async def cost(context: ActionContext, argument: str) -> None:
     await show_dialog(context.app, PageScreen("Cost", partial(cost_page.cost_text, found)))
 
 
-SHOWN = 200
-"""Characters of a message that its row begins with, more than fit one line."""
+MAX_SHOWN = 200
+"""Characters of a message in its row, more than fit on one line."""
 
 
 @action("session.pin", "Pin a message, or no longer", "Session", slash=("pin", "unpin"))
 async def pin(context: ActionContext, argument: str) -> None:
-    """List what can be pinned, the newest first; pinned ones stand on top."""
+    """List the messages that can be pinned, newest first, pinned ones on top. A pinned message
+    survives every compaction word for word."""
     from agent.session.context import pins  # brings the harness
 
     del argument
@@ -91,5 +92,5 @@ async def pin(context: ActionContext, argument: str) -> None:
 
 
 def _beginning(text: str) -> str:
-    words = " ".join(text[: 4 * SHOWN].split())
-    return words if len(words) <= SHOWN else f"{words[: SHOWN - 1].rstrip()}…"
+    line = " ".join(text[: 4 * MAX_SHOWN].split())
+    return line if len(line) <= MAX_SHOWN else f"{line[: MAX_SHOWN - 1].rstrip()}…"

@@ -1,4 +1,4 @@
-"""The user's own slash commands as actions, beside those of the program (spec 10, K8)."""
+"""The user's own slash commands and the prompts of MCP servers, as actions."""
 
 import shlex
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import Action
 from app.text.sanitize import sanitize_line
 
-if TYPE_CHECKING:  # the first frame needs none of it
+if TYPE_CHECKING:  # not loaded for the first frame
     from agent.commands import CommandInfo
     from agent.mcp.records import Prompt, ServerStatus
     from agent.records.messages import Session
@@ -18,22 +18,24 @@ if TYPE_CHECKING:  # the first frame needs none of it
 
 
 def mcp_prompt_actions(standings: "Iterable[ServerStatus]") -> list[Action]:
-    """An action for each prompt of the servers that are connected."""
+    """Return an action for each prompt of the connected servers."""
     found: dict[str, Action] = {}
-    for standing in standings:
-        if standing.state == "connected":
-            for prompt in standing.prompts:
-                made = _server_action(standing.server.name, prompt)
+    for server in standings:
+        if server.state == "connected":
+            for prompt in server.prompts:
+                made = _mcp_prompt_action(server.server.name, prompt)
                 found.setdefault(made.id, made)
     return list(found.values())
 
 
 def prompt_arguments(prompt: "Prompt", argument: str) -> dict[str, str]:
-    """The arguments of *prompt* in *argument*: ``name=value``, or in order; the last one takes
-    what is left. Raises ``ToolError`` for one that is missing."""
+    """Parse the arguments of *prompt*: ``name=value``, or in order; the last one takes the rest.
+
+    Raises ``ToolError`` for one that is missing.
+    """
     try:
         words = shlex.split(argument)
-    except ValueError:  # an apostrophe is one
+    except ValueError:  # for example an apostrophe
         words = argument.split()
     names = [one.name for one in prompt.arguments]
     given: dict[str, str] = {}
@@ -56,7 +58,7 @@ def prompt_arguments(prompt: "Prompt", argument: str) -> dict[str, str]:
     return given
 
 
-def _server_action(server: str, prompt: "Prompt") -> Action:
+def _mcp_prompt_action(server: str, prompt: "Prompt") -> Action:
     name = "".join(f"{server}:{prompt.name}".split())
 
     async def run(context: ActionContext, argument: str) -> None:
@@ -95,15 +97,15 @@ def _server_action(server: str, prompt: "Prompt") -> Action:
 
 
 PREFIX = "command."
-"""What their ids begin with; the name follows, for keybinds."""
+"""The prefix of their ids; the command's name follows, for keybinds."""
 
 
 def user_command_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
-    """An action for each of *commands*."""
-    return [_action(command) for command in commands]
+    """Return an action for each of *commands*."""
+    return [_user_command_action(command) for command in commands]
 
 
-def _action(command: "CommandInfo") -> Action:
+def _user_command_action(command: "CommandInfo") -> Action:
     name = command.name
 
     async def run(context: ActionContext, argument: str) -> None:

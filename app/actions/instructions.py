@@ -1,4 +1,4 @@
-"""Actions on what the agent is told: instruction files and skills."""
+"""Actions on instruction files and skills."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ NONE = "No instruction file is in force. /init writes one, and # adds a line."
     argument="[line]",
 )
 async def remember(context: ActionContext, argument: str) -> None:
-    """Ask about the change like about any edit, then write it."""
+    """Ask about the change as about any edit, then write it."""
     notes = context.live.runtime.guidance.remember
     draft = await notes.draft(argument)
     reply = await show_dialog(context.app, PermissionScreen(draft.request, grace=0.0))
@@ -49,7 +49,7 @@ async def remember(context: ActionContext, argument: str) -> None:
     sends_prompt=True,
 )
 async def init(context: ActionContext, argument: str) -> None:
-    """Send the request as a prompt. What the user has written themselves is trusted."""
+    """Send the request as a prompt. What the user wrote is trusted."""
     from agent.session.prompt.templates import init_prompt  # brings the harness
 
     context.live.runtime.trust.vouch()
@@ -90,7 +90,7 @@ async def instructions(context: ActionContext, argument: str) -> None:
 
 
 def attached(view: SessionView | None) -> list[str]:
-    """The instruction files that came with results of the open session, each once."""
+    """Return the instruction files that came with tool results of the open session, each once."""
     names: dict[str, None] = {}
     for message_id in view.message_ids if view is not None else ():
         entry = view.entry(message_id) if view is not None else None

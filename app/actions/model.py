@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # brings the harness
     from agent.agents import AgentInfo
 
 DEFAULT = "default"
-"""The effort that is not asked for."""
+"""The choice of the model's own effort."""
 
 EFFORTS = {
     "none": "answers at once",
@@ -24,6 +24,7 @@ EFFORTS = {
     "xhigh": "thinks longer",
     "max": "thinks as long as it can",
 }
+"""What each effort means, for the picker."""
 
 
 @action(
@@ -35,7 +36,7 @@ EFFORTS = {
     argument="[provider/model]",
 )
 async def model(context: ActionContext, argument: str) -> None:
-    from app.actions.model_picker import choose_model  # brings the catalogue, which is there by now
+    from app.actions.model_picker import choose_model  # loads the provider catalog
 
     catalog = context.live.runtime.catalog
     chosen: str | None = catalog.model(argument).full_name if argument else None
@@ -51,7 +52,7 @@ async def model(context: ActionContext, argument: str) -> None:
 )
 async def connect_provider(context: ActionContext, argument: str) -> None:
     """Choose a provider, paste its key, choose a model: it can be used at once."""
-    from app.actions.model_picker import (  # brings the catalogue, which is there by now
+    from app.actions.model_picker import (  # loads the provider catalog
         choose_model,
         choose_provider,
         connect,
@@ -77,7 +78,7 @@ async def _use(context: ActionContext, chosen: str | None) -> None:
     argument="[level]",
 )
 async def effort(context: ActionContext, argument: str) -> None:
-    """Take the named effort, or choose one."""
+    """Set the given effort, or choose one."""
     live = context.live
     levels = _levels(context)
     if not levels:
@@ -97,7 +98,7 @@ async def effort(context: ActionContext, argument: str) -> None:
 
 @action("model.effort_next", "Next level of reasoning", "Model and agent", keys=("ctrl+t",))
 async def next_effort(context: ActionContext, argument: str) -> None:
-    """After the last level comes the model's own default."""
+    """Set the next effort; the model's own default follows the last one."""
     del argument
     live = context.live
     levels: tuple[str | None, ...] = (None, *_levels(context))
@@ -107,7 +108,7 @@ async def next_effort(context: ActionContext, argument: str) -> None:
 
 
 def _levels(context: ActionContext) -> tuple[str, ...]:
-    """The levels of the model in use; says so where it has none."""
+    """Return the efforts of the model in use, and notify the user if it has none."""
     info = context.live.runtime.catalog.model(context.live.model)
     if not info.efforts:
         context.notify(f"{info.name or info.id} has no levels of reasoning.")
@@ -137,7 +138,7 @@ async def agent(context: ActionContext, argument: str) -> None:
 
 
 def agent_rows(agents: Iterable["AgentInfo"]) -> list[Row]:
-    """The user's own to talk to, then those that work for others; each with where it is from."""
+    """Return the agents that talk to the user, then sub-agents, each with its source."""
     return [
         Row(
             info.name,
@@ -152,7 +153,7 @@ def agent_rows(agents: Iterable["AgentInfo"]) -> list[Row]:
 
 
 def _about(info: "AgentInfo") -> str:
-    """The file that says so, what it is for, its model."""
+    """Return the agent's source, description and model."""
     return " · ".join(part for part in (info.source, info.description, info.model or "") if part)
 
 

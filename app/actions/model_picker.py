@@ -1,4 +1,4 @@
-"""Choosing a model and connecting its provider: what the actions and the pickers share."""
+"""Choosing a model and connecting its provider."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,11 +14,12 @@ from app.screens.model import CONNECT_PREFIX, UNCONNECTED, ModelList, ModelScree
 from app.toolkit.tasks import show_dialog
 
 CHECK_SECONDS = 10.0
-"""How long a provider may take to say that it takes a new key."""
+"""Seconds that a provider can take to accept a new key."""
 
 
 async def choose_model(context: ActionContext, only: str = "") -> str | None:
-    """The full name of the model that the user picks, None for none; *only* of one provider."""
+    """Return the full name of the model that the user picks, None for none. *only* limits the
+    choice to one provider."""
     catalog = context.live.runtime.catalog
 
     def toggled(name: str) -> ModelList:
@@ -39,7 +40,7 @@ async def choose_model(context: ActionContext, only: str = "") -> str | None:
 
 
 def listed_models(catalog: Catalog, only: str = "") -> ModelList:
-    """What the picker shows: everything, or what *only* one provider has."""
+    """Return what the picker shows: all models, or those of *only* one provider."""
     models = [model for model in catalog.models() if only in ("", model.provider)]
     access = catalog.access
     titles = {model.provider: access.display_name(model.provider) for model in models}
@@ -62,7 +63,7 @@ def _unconnected(catalog: Catalog) -> list[Row]:
 
 
 def _todo(catalog: Catalog, provider: str) -> str:
-    """What to do so that *provider* can be used, in a few words."""
+    """Return what is missing to use *provider*, in a few words."""
     access = catalog.access
     names = access.key_variables(provider)
     if access.key_of(provider):
@@ -73,14 +74,14 @@ def _todo(catalog: Catalog, provider: str) -> str:
 
 
 def _logins(provider: str) -> Sequence[str]:
-    """The variables that tell of another login than a key."""
+    """Return the variables of other logins than a key."""
     spec = KNOWN_PROVIDERS.get(provider)
     return spec.login_variables if spec else ()
 
 
 async def connect(context: ActionContext, provider: str) -> bool:
-    """Ask for the key of *provider*, keep it, and see whether it is taken; true if it can be
-    used now."""
+    """Ask for the key of *provider*, save it and check it; return whether the provider can be
+    used."""
     access = context.live.runtime.catalog.access
     if refused := access.key_refusal(provider):
         context.notify(refused, warning=True)
@@ -94,7 +95,7 @@ async def connect(context: ActionContext, provider: str) -> bool:
         key = await show_dialog(context.app, screen)
         if key is None:
             return False
-        fault = key_error(key) or await _kept(context, provider, key)
+        fault = key_error(key) or await _save_key(context, provider, key)
         if not fault:
             break
     found = access.key_of(provider)
@@ -110,8 +111,8 @@ async def connect(context: ActionContext, provider: str) -> bool:
     return access.is_usable(provider)
 
 
-async def _kept(context: ActionContext, provider: str, key: str) -> str:
-    """Keep *key* unless the provider refuses it; why it does, "" where it is kept."""
+async def _save_key(context: ActionContext, provider: str, key: str) -> str:
+    """Save *key* unless the provider rejects it; return the reason, empty if it was saved."""
     runtime = context.live.runtime
     access, lists = runtime.catalog.access, runtime.catalog.model_lists
     before = access.keys.stored().get(provider)
@@ -128,14 +129,14 @@ async def _kept(context: ActionContext, provider: str, key: str) -> str:
             await asyncio.to_thread(access.keys.put, provider, before.key)
         return error.message
     except (OpencodePyError, TimeoutError):
-        return ""  # not told now whether it is right; the first question will
+        return ""  # unknown whether the key works: the first prompt will tell
     if models:
         await asyncio.to_thread(lists.store, provider, models)
     return ""
 
 
 async def choose_provider(context: ActionContext) -> str | None:
-    """The id of the provider that the user picks to connect."""
+    """Return the id of the provider that the user picks to connect."""
     catalog = context.live.runtime.catalog
     rows = provider_rows(catalog)
     return await show_dialog(
@@ -144,7 +145,8 @@ async def choose_provider(context: ActionContext) -> str | None:
 
 
 def provider_rows(catalog: Catalog) -> Sequence[Row]:
-    """The servers of this machine that were found, then who takes a key, with the state."""
+    """Return the model servers found on this machine, then the providers that need a key, with
+    their state."""
     access = catalog.access
     here = [
         Row(

@@ -1,4 +1,4 @@
-"""Actions on what the agent may do."""
+"""Actions on permissions: the rules, the permission mode, trust in the folder."""
 
 import asyncio
 from pathlib import Path
@@ -19,22 +19,22 @@ NOT_ALWAYS = "Only what you said always to is saved from here."
 
 @action("permissions.list", "Permissions", "Program", slash=("permissions", "rules"))
 async def permissions(context: ActionContext, argument: str) -> None:
-    """List the rules in force; take back or save what the user said "always" to."""
+    """List the rules in force; undo or save those that the user answered "always" to."""
     del argument
     live = context.live
-    listing = _Listing(context)
-    await listing.read()
+    rules = _RuleList(context)
+    await rules.read()
     config = live.runtime.config.config
     wins = ", a deny always wins" if config.permission_mode == "deny-wins" else ""
     title = f"Permissions of {live.agent}, strongest first{wins}"
 
     def revoke(key: str) -> None:
-        context.tasks.spawn(listing.revoke(screen, key), "taking back a permission")
+        context.tasks.spawn(rules.revoke(screen, key), "taking back a permission")
 
     def save(key: str) -> None:
-        context.tasks.spawn(listing.save(screen, key), "saving a permission")
+        context.tasks.spawn(rules.save(screen, key), "saving a permission")
 
-    screen = PermissionsScreen(title, listing.rows(), revoke=revoke, save=save)
+    screen = PermissionsScreen(title, rules.rows(), revoke=revoke, save=save)
     await show_dialog(context.app, screen)
 
 
@@ -47,7 +47,7 @@ async def permissions(context: ActionContext, argument: str) -> None:
     argument="[mode]",
 )
 async def mode(context: ActionContext, argument: str) -> None:
-    """Go to the mode that is named, or to the next one (spec 4, M15)."""
+    """Switch to the given mode, or to the next one."""
     live = context.live
     agents = [info.name for info in live.runtime.agents.primary()]
     names = context.modes.names(agents)
@@ -55,18 +55,18 @@ async def mode(context: ActionContext, argument: str) -> None:
     if wanted and wanted not in names:
         context.notify(f"The modes are {', '.join(names)}.", warning=True)
         return
-    held = live.runtime.permissions.mode
-    step = context.modes.advance(live.agent, held, agents, wanted=wanted)
+    before = live.runtime.permissions.mode
+    step = context.modes.advance(live.agent, before, agents, wanted=wanted)
     live.runtime.permissions.mode = step.mode
     if step.agent != live.agent:
         await live.use_agent(step.agent)
     context.refresh()
-    if step.mode == "auto" and held != "auto":
+    if step.mode == "auto" and before != "auto":
         context.notify(AUTO, warning=True)
 
 
-class _Listing:
-    """The rules that are shown, in the order in which they count."""
+class _RuleList:
+    """The rules that are shown, strongest first."""
 
     def __init__(self, context: ActionContext) -> None:
         self._context = context
@@ -95,7 +95,7 @@ class _Listing:
             return
         await self._runtime.permissions.revoke(self._root, rule.permission, rule.pattern)
         self._context.notify(f"{sanitize_line(rule.pattern)} asks again.")
-        await self._again(screen)
+        await self._refresh(screen)
 
     async def save(self, screen: PermissionsScreen, key: str) -> None:
         rule = self._rules[int(key)]
@@ -105,9 +105,9 @@ class _Listing:
         path = await asyncio.to_thread(_save, self._runtime.paths.config, rule)
         self._runtime.permissions.saved(rule.permission, rule.pattern)
         self._context.notify(f"Saved to {sanitize_line(str(path))}. It holds in every folder.")
-        await self._again(screen)
+        await self._refresh(screen)
 
-    async def _again(self, screen: PermissionsScreen) -> None:
+    async def _refresh(self, screen: PermissionsScreen) -> None:
         await self.read()
         if screen.is_attached:
             screen.set_rows(self.rows())
@@ -121,7 +121,7 @@ def _save(folder: Path, rule: Rule) -> Path:
 
 @action("folder.trust", "Review or change the trust in this folder", "Program", slash=("trust",))
 async def trust(context: ActionContext, argument: str) -> None:
-    """Show where the folder stands and take another answer; the settings are read anew."""
+    """Show whether the folder is trusted and ask again; the settings are read anew."""
     del argument
     runtime = context.live.runtime
     if runtime.sessions.busy:

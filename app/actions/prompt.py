@@ -1,4 +1,5 @@
-"""Actions on the prompt (spec 8, U7 and U9)."""
+"""Actions on the prompt: history, stash, editor, paste, Vim keys, shell commands, quick
+questions."""
 
 from agent.records.errors import OpencodePyError, SessionBusy
 from app.commands.context import ActionContext
@@ -54,7 +55,7 @@ async def editor(context: ActionContext, argument: str) -> None:
 
 @action("prompt.paste", "Paste, an image too", "Prompt", keys=("ctrl+v",))
 async def paste(context: ActionContext, argument: str) -> None:
-    """An image on the clipboard is attached; anything else is the editor's own paste."""
+    """Attach an image from the clipboard; anything else is the editor's own paste."""
     from app.toolkit.clipboard_images import save_clipboard_image  # rarely needed
 
     del argument
@@ -70,7 +71,7 @@ async def paste(context: ActionContext, argument: str) -> None:
 
 @action("prompt.vim", "Vim's keys in the prompt, on or off", "Prompt", slash=("vim",))
 async def vim(context: ActionContext, argument: str) -> None:
-    """For now; ``ui.vim`` in the settings keeps it."""
+    """Switch Vim keys for now; the setting ``ui.vim`` is permanent."""
     del argument
     on = context.prompt.vim is None
     context.prompt.use_vim(on=on)
@@ -79,7 +80,7 @@ async def vim(context: ActionContext, argument: str) -> None:
 
 @action(SHELL, "Run a command of your own", "Prompt", slash=("shell",), argument="<command>")
 async def shell(context: ActionContext, argument: str) -> None:
-    """What it prints joins the session; a ``!`` in front does the same."""
+    """Run a shell command, whose output joins the session; a ``!`` in front does the same."""
     command = argument.strip()
     if not command:
         context.notify("Write the command behind the !, such as !git status.")
@@ -96,7 +97,8 @@ async def shell(context: ActionContext, argument: str) -> None:
 
 @action("session.aside", "Ask in passing", "Session", slash=("btw",), argument="<question>")
 async def quick_question(context: ActionContext, argument: str) -> None:
-    """Answered from the session; neither the question nor the answer becomes part of it."""
+    """Answer a question from the session; neither the question nor the answer becomes part of
+    it."""
     session = context.live.session
     if not argument.strip():
         context.notify("Write the question behind it: /btw why was that file changed?")

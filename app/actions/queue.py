@@ -1,4 +1,4 @@
-"""Actions on messages that are sent while a turn runs (spec 1, L3; spec 8, U10)."""
+"""Actions on messages that are queued while a turn runs."""
 
 from agent.records.messages import Delivery, UserMessage
 from app.commands.context import ActionContext
@@ -20,8 +20,8 @@ NONE_QUEUED = "No message waits."
     argument="[message]",
 )
 async def later(context: ActionContext, argument: str) -> None:
-    """Send what follows, or what stands in the prompt, for when the turn is over. Without a
-    turn it goes at once, like any prompt."""
+    """Send a message, the argument or what is in the prompt, at the end of the turn. Without a turn
+    it is sent at once, like any prompt."""
     text = argument or context.prompt.take_text()
     if not text.strip():
         context.notify("Type the message first, or write it behind /later.")
@@ -57,23 +57,23 @@ async def waiting(context: ActionContext, argument: str) -> None:
     )
     chosen = await show_dialog(context.app, screen)
     if chosen is not None:
-        await _take(context, session_id, chosen)
+        await _edit(context, session_id, chosen)
 
 
 @action(EDIT_QUEUED, "Edit the message that waits", "Prompt", slash=("unsend",))
 async def take_back(context: ActionContext, argument: str) -> None:
-    """The newest waiting message comes back into the prompt."""
+    """Return the newest queued message to the prompt."""
     del argument
     found = queued_messages(context)
     if found:
         session_id, newest = found[-1]
-        await _take(context, session_id, newest.id)
+        await _edit(context, session_id, newest.id)
     else:
         context.notify(NONE_QUEUED)
 
 
 def queued_messages(context: ActionContext) -> list[tuple[str, QueuedMessage]]:
-    """The waiting messages of the open session, oldest first, each with its session's id."""
+    """Return the queued messages of the open session, oldest first, each with its session's id."""
     view = context.live.view
     found: list[tuple[str, QueuedMessage]] = []
     for message_id in queued_user_messages(view):
@@ -84,8 +84,8 @@ def queued_messages(context: ActionContext) -> list[tuple[str, QueuedMessage]]:
     return found
 
 
-async def _take(context: ActionContext, session_id: str, message_id: str) -> None:
-    """Take a message out of the queue and put its text before what is being typed."""
+async def _edit(context: ActionContext, session_id: str, message_id: str) -> None:
+    """Remove a message from the queue and put its text before what is being typed."""
     item = await context.live.runtime.queues.remove(session_id, message_id)
     if item is None:
         context.notify("It was taken up already.")

@@ -1,4 +1,4 @@
-"""Looking back: the review of a past session (spec 8, U11)."""
+"""The review of a past session."""
 
 from agent.records.messages import UserMessage
 from agent.redact import secrets_of
@@ -30,7 +30,7 @@ async def history(context: ActionContext, argument: str) -> None:
 
 
 async def review(context: ActionContext, session_id: str, message_id: str = "") -> None:
-    """Show a session read-only, then do what was chosen there."""
+    """Show a session read-only, then do what the user chose there."""
     screen = ReviewScreen(
         context.live.runtime,
         session_id,
@@ -48,29 +48,30 @@ async def review(context: ActionContext, session_id: str, message_id: str = "") 
     if chosen.action == "fork":
         await fork_from(context, chosen)
         return
-    held = context.live.session
-    if held is None or held.id != chosen.session_id:
+    open_session = context.live.session
+    if open_session is None or open_session.id != chosen.session_id:
         await context.live.open(chosen.session_id)
     if chosen.message_id:
         await context.paging.go_to(context.transcript, chosen.message_id)
 
 
 async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:
-    """Go on in a copy that ends with a response, or before a prompt, whose words come back."""
+    """Continue in a copy that ends with a response, or before a prompt, whose text is returned to
+    the editor."""
     runtime = context.live.runtime
     messages = await runtime.store.messages(chosen.session_id)
     ids = [item.message.id for item in messages]
     at: str | None = chosen.message_id or None
-    words = ""
+    text = ""
     if at in ids:
         item = messages[ids.index(at)]
         if isinstance(item.message, UserMessage):
-            words = words_of(item)
+            text = words_of(item)
         else:
             following = ids.index(at) + 1
             at = ids[following] if following < len(ids) else None
     copy = await runtime.sessions.repository.fork(chosen.session_id, at)
     await context.live.open(copy.id)
-    if words and not context.prompt.text:
-        context.prompt.set_text(words)
+    if text and not context.prompt.text:
+        context.prompt.set_text(text)
     context.notify("This is a copy. The session it was made from stays as it is.")

@@ -1,4 +1,4 @@
-"""Actions on MCP servers."""
+"""Actions on MCP servers and language servers."""
 
 import asyncio
 import os
@@ -16,7 +16,8 @@ from app.toolkit.tasks import show_dialog
 
 @action("mcp.list", "MCP servers", "Program", slash=("mcp", "mcps"))
 async def mcp(context: ActionContext, argument: str) -> None:
-    """List them; enter shows one whole, and closing that goes back to the list."""
+    """List the MCP servers; enter shows the details of one, and closing them returns to the
+    list."""
     service = context.live.runtime.mcp
     current = argument.strip() or None
 
@@ -56,7 +57,7 @@ async def _do(context: ActionContext, name: str, what: str) -> None:
 
 
 def _accept(context: ActionContext, standing: ServerStatus) -> None:
-    """Go by what a server says now."""
+    """Approve what a server says now."""
     name = sanitize_line(standing.server.name)
     if not standing.changed and standing.new_words is None:
         context.notify(f"{name} says what it said before.")
@@ -70,7 +71,7 @@ def _accept(context: ActionContext, standing: ServerStatus) -> None:
 
 
 async def _log_in(context: ActionContext, name: str) -> None:
-    """Log in at a remote server. Closing the screen that tells where gives up."""
+    """Log in at a remote server. Closing the screen with the address gives up."""
     screens: list[LoginScreen] = []
     opener = browser_opener(os.environ)
 
@@ -103,13 +104,13 @@ async def _log_in(context: ActionContext, name: str) -> None:
 
 
 async def _follow(context: ActionContext, screen: McpScreen) -> None:
-    """Keep the list as it stands while it is open."""
+    """Keep the list up to date while it is open."""
 
-    def ours(event: Event) -> bool:
+    def is_change(event: Event) -> bool:
         return isinstance(event, McpChanged)
 
     service = context.live.runtime.mcp
-    with context.live.runtime.bus.subscribe(ours) as events:
+    with context.live.runtime.bus.subscribe(is_change) as events:
         async for _ in events:
             if screen.is_attached:
                 screen.set_rows(server_rows(service.standings()))
@@ -117,8 +118,8 @@ async def _follow(context: ActionContext, screen: McpScreen) -> None:
 
 @action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))
 async def lsp(context: ActionContext, argument: str) -> None:
-    """How they stand; ctrl+r ends them all, so that they come up anew."""
-    from app.screens.lsp import LspScreen, lsp_text  # brings the harness
+    """Show the language servers and formatters; ctrl+r restarts them all."""
+    from app.screens.lsp import LspScreen, lsp_text  # loads the agent package
 
     del argument
     runtime = context.live.runtime

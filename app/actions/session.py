@@ -16,7 +16,7 @@ NONE_OPEN = "No session is open yet: send a prompt first."
 
 @action("session.new", "New session", "Session", slash=("new", "clear"), keys=("<leader>n",))
 async def new(context: ActionContext, argument: str) -> None:
-    """Start over with an empty session; one that works goes on by itself."""
+    """Start an empty session; a running turn of the one before continues."""
     context.live.close()
     if argument:
         await context.live.send(argument)
@@ -54,7 +54,7 @@ async def sessions(context: ActionContext, argument: str) -> None:
 
 
 async def open_copy(context: ActionContext, session_id: str, at_message: str | None = None) -> None:
-    """Go on in a copy of a session: all of it, or what stands before *at_message*."""
+    """Continue in a copy of a session: all of it, or what is before *at_message*."""
     copy = await context.live.runtime.sessions.repository.fork(session_id, at_message)
     await context.live.open(copy.id)
     context.notify("This is a copy. The session it was made from stays as it is.")
@@ -106,8 +106,8 @@ async def copy_answer(context: ActionContext, argument: str) -> None:
 
 
 def visible_messages(view: SessionView | None) -> list[MessageWithParts]:
-    """The messages that are on the screen: without what is taken back."""
+    """Return the messages that are on the screen, without those that were undone."""
     if view is None:
         return []
     entries = (view.entry(message_id) for message_id in view.message_ids)
-    return [MessageWithParts(held.message, tuple(held.parts)) for held in entries if held]
+    return [MessageWithParts(entry.message, tuple(entry.parts)) for entry in entries if entry]

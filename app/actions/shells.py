@@ -1,4 +1,4 @@
-"""Actions on commands in the background."""
+"""Actions on shell commands in the background."""
 
 import time
 
@@ -17,7 +17,7 @@ NOTHING_RUNS = "Nothing runs that could go to the background."
 
 @action("shells.list", "Commands in the background", "Session", slash=("shells", "bashes"))
 async def shells(context: ActionContext, argument: str) -> None:
-    """List them; enter shows the output of one, and closing that goes back to the list."""
+    """List the commands; enter shows the output of one, and closing it returns to the list."""
     del argument
     service = context.live.runtime.shells
     if not service.snapshot():
@@ -41,20 +41,20 @@ async def shells(context: ActionContext, argument: str) -> None:
 
 
 async def _follow(context: ActionContext, screen: ShellsScreen) -> None:
-    """Keep the list as it stands while it is open."""
+    """Keep the list up to date while it is open."""
 
-    def ours(event: Event) -> bool:
+    def is_change(event: Event) -> bool:
         return isinstance(event, ShellChanged)
 
-    with context.live.runtime.bus.subscribe(ours) as events:
+    with context.live.runtime.bus.subscribe(is_change) as events:
         async for _ in events:
             if screen.is_attached:
                 screen.set_rows(shell_rows(context.live.runtime.shells.snapshot(), time.time()))
 
 
 def can_detach(live: LiveSession, prompt: Prompt) -> bool:
-    """Whether a command or a sub-agent can go to the background, and nobody is typing: in a text
-    the key moves the cursor, as it does while nothing runs (U15)."""
+    """Return whether a command or a sub-agent can go to the background and the prompt is empty: in
+    a text the key moves the cursor."""
     session = live.session
     if session is None or not live.is_ready or prompt.text:
         return False
@@ -64,9 +64,9 @@ def can_detach(live: LiveSession, prompt: Prompt) -> bool:
 
 
 def detach_key(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
-    """The key that would send a command to the background now, "" for none."""
-    held = keys.keys_of(DETACH) if can_detach(live, prompt) else ()
-    return held[0] if held else ""
+    """Return the key that would send a command to the background now, empty for none."""
+    detach_keys = keys.keys_of(DETACH) if can_detach(live, prompt) else ()
+    return detach_keys[0] if detach_keys else ""
 
 
 @action(
@@ -77,7 +77,7 @@ def detach_key(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
     when=can_detach,
 )
 async def detach(context: ActionContext, argument: str) -> None:
-    """The sub-agents that the turn waits for, else the commands."""
+    """Send the sub-agents that the turn waits for to the background, or else its commands."""
     del argument
     session = context.live.session
     if session is None:

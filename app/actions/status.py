@@ -1,4 +1,4 @@
-"""Actions that tell how things stand."""
+"""Actions that show the todo list and the status page."""
 
 from importlib.metadata import version
 
@@ -26,7 +26,7 @@ async def todo(context: ActionContext, argument: str) -> None:
 
 @action("app.status", "How things stand", "Program", slash=("status",))
 async def status(context: ActionContext, argument: str) -> None:
-    """The session, the model, the folder and the servers on one page."""
+    """Show the session, the model, the folder and the servers on one page."""
     del argument
     if not context.live.is_ready:
         context.notify("Still starting. Try again in a moment.")
@@ -43,9 +43,7 @@ def facts(context: ActionContext) -> list[Fact]:
     return [
         Fact("Version", version("opencode-py")),
         Fact("Folder", str(runtime.directory)),
-        Fact(
-            "Trust", "" if trusted else "not trusted: /trust tells what is left out", "$tone-warn"
-        ),
+        Fact("Trust", "" if trusted else UNTRUSTED, "$tone-warn"),
         Fact("Session", session.title or "Untitled" if session is not None else "none yet"),
         Fact("", session.id if session is not None else "", "$tone-muted"),
         Fact("Agent", live.agent),

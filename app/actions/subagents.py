@@ -1,4 +1,4 @@
-"""Actions on sub-agents: going to their sessions and back (spec 8, U12)."""
+"""Actions on sub-agents: opening their sessions and going back."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ OWN = "This is no sub-agent's session."
 
 @action("family.list", "Sub-agents", "Session", slash=("subagents",))
 async def subagents(context: ActionContext, argument: str) -> None:
-    """List the sub-agents of the session, or those beside an open one; enter opens one, ctrl+d
+    """List the sub-agents of the session, or the siblings of an open one; enter opens one, ctrl+d
     stops it."""
     del argument
     found = await _children(context) or await _siblings(context)
@@ -44,7 +44,7 @@ async def subagents(context: ActionContext, argument: str) -> None:
 async def _follow(
     context: ActionContext, screen: SubagentsScreen, found: Sequence[Session]
 ) -> None:
-    """Keep the list as it stands while it is open."""
+    """Keep the list up to date while it is open."""
     with context.live.runtime.bus.subscribe(
         lambda event: isinstance(event, SessionStatusChanged)
     ) as events:
@@ -64,7 +64,7 @@ def _row(context: ActionContext, child: Session) -> Row:
 
 @action("family.stop", "Stop all that works, the background too", "Session", slash=("stop",))
 async def stop(context: ActionContext, argument: str) -> None:
-    """The turn of the session with all its sub-agents."""
+    """Stop the turn of the session and all its sub-agents."""
     del argument
     if not await context.live.cancel():
         context.notify("Nothing works in this session.")
@@ -82,7 +82,7 @@ async def _siblings(context: ActionContext) -> Sequence[Session]:
 
 @action("family.down", "Go to the newest sub-agent", "Session", keys=("<leader>down",))
 async def down(context: ActionContext, argument: str) -> None:
-    """One that works is preferred."""
+    """Open the newest sub-agent, preferably one that works."""
     del argument
     found = await _children(context)
     if not found:

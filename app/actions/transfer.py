@@ -1,4 +1,4 @@
-"""Sessions in and out, and what was used (spec 7, D6)."""
+"""Actions that export and import sessions, and show the usage statistics."""
 
 import time
 from pathlib import Path
@@ -17,7 +17,7 @@ DAY = 86_400.0
 
 
 def resolve_path(folder: Path, name: str) -> Path:
-    """A file by the name that was typed, in *folder* unless that says otherwise."""
+    """Return the file of a typed name, relative to *folder*."""
     return folder / Path(name).expanduser()
 
 
@@ -30,7 +30,7 @@ def resolve_path(folder: Path, name: str) -> Path:
     argument="[file.html, .md or .json]",
 )
 async def export(context: ActionContext, argument: str) -> None:
-    """Write the open session to a file; what looks like a key is left out."""
+    """Write the open session to a file, without what looks like a key."""
     session = context.live.session
     if session is None:
         context.notify("No session is open yet: send a prompt first.")
@@ -39,9 +39,9 @@ async def export(context: ActionContext, argument: str) -> None:
 
 
 async def export_session(context: ActionContext, session_id: str, name: str = "") -> None:
-    """Write a session under the given name, or under one that is asked for."""
+    """Write a session to the file *name*, or to one that the user names."""
     from agent.transfer.exporter import default_name  # as above
-    from agent.transfer.exporter import export as write  # when it is asked for
+    from agent.transfer.exporter import export as write  # only for an export or import
 
     runtime = context.live.runtime
     if not name:
@@ -65,7 +65,7 @@ async def export_session(context: ActionContext, session_id: str, name: str = ""
 )
 async def import_session(context: ActionContext, argument: str) -> None:
     """Read a session that this program or opencode exported, and open it."""
-    from agent.transfer.importer import import_file  # when it is asked for
+    from agent.transfer.importer import import_file  # only for an export or import
 
     runtime = context.live.runtime
     name = argument or await show_dialog(context.app, TextScreen("Import which file? (.json)"))
@@ -82,7 +82,7 @@ async def import_session(context: ActionContext, argument: str) -> None:
 
 @action("app.stats", "What was used", "Program", slash=("stats",), argument="[days]")
 async def stats(context: ActionContext, argument: str) -> None:
-    """Tokens and cost by day, model and project."""
+    """Show tokens and cost by day, model and project."""
     if argument and not (argument.isdigit() and int(argument)):
         raise NothingToDo("Give a number of days, such as /stats 7.")
     days = int(argument) if argument else DEFAULT_DAYS

@@ -1,4 +1,4 @@
-"""Undo and redo (spec 7, D5)."""
+"""Undo and redo."""
 
 from app.commands.context import ActionContext
 from app.commands.registry import action
@@ -13,7 +13,7 @@ NOTHING = "There is nothing to take back."
     "session.undo", "Take back the last message", "Session", slash=("undo",), keys=("<leader>u",)
 )
 async def undo(context: ActionContext, argument: str) -> None:
-    """With its file changes; the words go back into the prompt."""
+    """Undo the last message with its file changes; its text returns to the prompt."""
     del argument
     session = context.live.session
     if session is None:
@@ -32,7 +32,7 @@ async def undo(context: ActionContext, argument: str) -> None:
     )
     if choice.conversation:
         context.prompt.set_text(plan.text)
-    _tell_failed(context, failed)
+    _notify_failed(context, failed)
     if not failed:
         context.notify("Taken back. /redo brings it back, until you send the next message.")
 
@@ -53,10 +53,10 @@ async def redo(context: ActionContext, argument: str) -> None:
     if failed is None:
         context.notify("There is nothing to bring back.")
         return
-    _tell_failed(context, failed)
+    _notify_failed(context, failed)
 
 
-def _tell_failed(context: ActionContext, failed: tuple[str, ...]) -> None:
+def _notify_failed(context: ActionContext, failed: tuple[str, ...]) -> None:
     if failed:
         names = ", ".join(sanitize_line(path) for path in failed[:5])
         more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""

@@ -1,17 +1,20 @@
-"""Actions on how things look."""
+"""Actions on the view: sidebar, mouse, diffs, copying, folding, theme."""
 
+import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.copy_mode import CopyModeScreen
-from app.theme.preferences import DiffStyle, appearance_of, apply_appearance
+from app.screens.theme import ThemeScreen
+from app.theme.preferences import AUTO, DiffStyle, appearance_of, apply_appearance, choose_theme
 from app.toolkit.driver import capture_mouse
 from app.toolkit.tasks import show_dialog
 from app.widgets.sidebar import MIN_SCREEN_WIDTH, Sidebar
 
 _NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}
-_SAID: dict[DiffStyle, str] = {
+_NOTICES: dict[DiffStyle, str] = {
     "auto": "Diffs stand side by side where there is room.",
     "unified": "Diffs stand one line below the other.",
     "split": "Diffs stand side by side.",
@@ -31,7 +34,8 @@ async def sidebar(context: ActionContext, argument: str) -> None:
 
 @action("view.mouse", "Give the mouse to the terminal, or take it", "View", slash=("mouse",))
 async def mouse(context: ActionContext, argument: str) -> None:
-    """Without the mouse here, the terminal selects and copies text as in a shell."""
+    """Give the mouse to the terminal, or take it back. Without the mouse here, the terminal selects
+    and copies text as in a shell."""
     del argument
     look = appearance_of(context.app)
     apply_appearance(context.app, replace(look, mouse=not look.mouse))
@@ -50,15 +54,15 @@ async def mouse(context: ActionContext, argument: str) -> None:
     argument="[auto|unified|split]",
 )
 async def diffs(context: ActionContext, argument: str) -> None:
-    """Take the way that is named, or the next one."""
+    """Use the given style of diffs, or the next one."""
     look = appearance_of(context.app)
-    if argument not in {"", *_SAID}:
+    if argument not in {"", *_NOTICES}:
         context.notify("Say auto, unified or split.", warning=True)
         return
-    named: list[DiffStyle] = [style for style in _SAID if style == argument]
+    named: list[DiffStyle] = [style for style in _NOTICES if style == argument]
     style = named[0] if named else _NEXT[look.diffs]
     apply_appearance(context.app, replace(look, diffs=style))
-    context.notify(_SAID[style])
+    context.notify(_NOTICES[style])
 
 
 @action(
@@ -69,7 +73,7 @@ async def diffs(context: ActionContext, argument: str) -> None:
     keys=("<leader>v", "<leader>left_square_bracket"),
 )
 async def copy_mode(context: ActionContext, argument: str) -> None:
-    """The transcript stands still meanwhile; what is marked goes to the clipboard."""
+    """Mark text by key and copy it. The transcript does not scroll meanwhile."""
     del argument
     view = context.live.view
     if view is None or not view.message_ids:
@@ -78,3 +82,44 @@ async def copy_mode(context: ActionContext, argument: str) -> None:
     text = await show_dialog(context.app, CopyModeScreen(view, context.transcript.reading))
     if text is not None:
         context.app.copy_to_clipboard(text)
+
+
+@action("view.thinking", "Show or fold the reasoning", "View", slash=("thinking",))
+async def thinking(context: ActionContext, argument: str) -> None:
+    del argument
+    context.transcript.toggle_all(reasoning=True)
+
+
+@action("view.details", "Show or fold tool output", "View", slash=("details",))
+async def details(context: ActionContext, argument: str) -> None:
+    del argument
+    context.transcript.toggle_all(reasoning=False)
+
+
+@action(
+    "view.theme",
+    "Choose the theme",
+    "View",
+    slash=("theme", "themes"),
+    keys=("<leader>t",),
+    argument="[name]",
+)
+async def theme(context: ActionContext, argument: str) -> None:
+    app = context.app
+    names = sorted(app.available_themes)
+    if argument and argument not in (AUTO, *names):
+        context.notify(f"There is no theme {argument}. /theme lists them.", warning=True)
+        return
+    chosen = argument
+    if not argument:
+        current = AUTO if appearance_of(app).follows_terminal else app.theme
+        chosen = await show_dialog(app, ThemeScreen(names, current=current)) or ""
+    if chosen:
+        choose_theme(app, chosen)
+        await asyncio.to_thread(_save_theme, context.live.runtime.paths.config, chosen)
+
+
+def _save_theme(folder: Path, theme: str) -> None:
+    from agent.permission.saved_rules import save_setting  # needed by few
+
+    save_setting(folder, ("theme",), theme)

@@ -1,4 +1,4 @@
-"""``opencode-py acp``: from the start of the program to its exit code (spec 11, F3)."""
+"""``opencode-py acp``: serve an editor, from the start of the program to its exit code."""
 
 import argparse
 import asyncio
@@ -13,7 +13,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``acp``."""
+    """Return the parser of the arguments of ``acp``."""
     return argparse.ArgumentParser(
         prog="opencode-py acp",
         description="Serve an editor: speak the Agent Client Protocol on standard input and "
@@ -26,22 +26,22 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Serve until the client ends the input; return the exit code."""
-    return run_command(parser(), argv, _work, handles_signals=True)
+    return run_command(parser(), argv, _serve_editor, handles_signals=True)
 
 
-def _work(_: argparse.Namespace) -> int:
+def _serve_editor(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         report("This speaks to an editor, not to people: end it with ctrl+d.")
     from app.startup.logs import start_log  # not needed by --help
 
-    source, sink = _kept_apart()
+    source, sink = _protocol_descriptors()
     start_log(os.environ)
     return asyncio.run(_serve(source, sink, os.environ))
 
 
-def _kept_apart() -> tuple[int, int]:
-    """Descriptors of standard input and output for the protocol alone: what anything else
-    prints goes to standard error, and no program that is started reads the client's messages."""
+def _protocol_descriptors() -> tuple[int, int]:
+    """Return descriptors of standard input and output for the protocol alone: other output goes to
+    standard error, and no child process reads the client's messages."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -53,15 +53,15 @@ def _kept_apart() -> tuple[int, int]:
 async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
     from acp.core import AgentSideConnection  # for this command only
 
-    from app.acp.agent import AcpAgent  # brings the harness
+    from app.acp.agent import AcpAgent  # loads the agent package
     from app.acp.sessions import RuntimePool  # as above
     from app.acp.stdio import StdioTransport  # as above
 
-    came: list[int] = []
+    received: list[int] = []
     stopped = asyncio.Event()
 
     def stop(number: int) -> None:
-        came.append(number)
+        received.append(number)
         stopped.set()
 
     loop = asyncio.get_running_loop()
@@ -80,4 +80,4 @@ async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
         listening.cancel()
         await agent.close()
         await connection.close()
-    return 128 + came[0] if came else 0
+    return 128 + received[0] if received else 0

@@ -1,4 +1,4 @@
-"""The arguments of ``opencode-py agent`` and what they do. Imports nothing heavy."""
+"""``opencode-py agent list|create``."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]{0,63}")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``agent``."""
+    """Return the parser of the arguments of ``agent``."""
     made = argparse.ArgumentParser(
         prog="opencode-py agent", description="List agents, or make one.", allow_abbrev=False
     )
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Do it and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
 
     def work(given: argparse.Namespace) -> int:
         return show(as_json=given.json) if given.part == "list" else create(given)
@@ -51,7 +51,7 @@ def show(*, as_json: bool) -> int:
     """Print the agents of this folder."""
     import asyncio  # not needed by --help
 
-    from agent.agents import Agents  # brings the harness
+    from agent.agents import Agents  # loads the agent package
     from app.cli.debug.config import read_folder_settings  # as above
 
     loaded, _ = asyncio.run(read_folder_settings(Path.cwd()))
@@ -84,7 +84,7 @@ def _record(info: "AgentInfo") -> dict[str, object]:
 
 
 def create(given: argparse.Namespace) -> int:
-    """Write the agent's file; one that is there is never written over."""
+    """Write the agent's file; an existing one is never overwritten."""
     from agent.config.paths import Paths, ensure_folder  # not needed by --help
 
     asks = sys.stdin.isatty() and not given.json

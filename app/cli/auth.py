@@ -1,4 +1,4 @@
-"""``opencode-py auth login|list|logout``: the keys of providers (spec 5, R10)."""
+"""``opencode-py auth login|list|logout``: the API keys of providers."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``auth``."""
+    """Return the parser of the arguments of ``auth``."""
     made = argparse.ArgumentParser(
         prog="opencode-py auth",
         description="Keep keys of providers in a file that only you can read.",
@@ -33,12 +33,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
-    return run_command(parser(), argv, _answer, interrupted_message="Nothing was changed.")
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage, 130
+    interrupted."""
+    return run_command(parser(), argv, _run, interrupted_message="Nothing was changed.")
 
 
-def _answer(given: argparse.Namespace) -> int:
-    from app.cli.catalog import catalog_here  # brings the harness
+def _run(given: argparse.Namespace) -> int:
+    from app.cli.catalog import catalog_here  # loads the agent package
 
     catalog, _ = catalog_here(Path.cwd(), os.environ)
     if given.part == "login":
@@ -49,15 +50,15 @@ def _answer(given: argparse.Namespace) -> int:
 
 
 def _login(catalog: "Catalog", named: str | None) -> int:
-    from agent.provider.catalog.keys import key_error  # brings the harness
+    from agent.provider.catalog.keys import key_error  # loads the agent package
 
     access = catalog.access
-    provider = named or _asked(catalog)
+    provider = named or _choose_provider(catalog)
     if provider is None:
         return report("Name the provider: opencode-py auth login PROVIDER.", USAGE)
     if refused := access.key_refusal(provider):
         return report(refused, 1)
-    key = _key(catalog, provider)
+    key = _read_key(catalog, provider)
     if wrong := key_error(key):
         return report(f"{wrong} Nothing was changed.", 1)
     access.keys.put(provider, key)
@@ -69,8 +70,8 @@ def _login(catalog: "Catalog", named: str | None) -> int:
     return report(f"{kept} opencode-py models {provider} lists its models.", 0)
 
 
-def _asked(catalog: "Catalog") -> str | None:
-    """The provider that the user chooses by name or number; None where nobody can be asked."""
+def _choose_provider(catalog: "Catalog") -> str | None:
+    """Return the provider that the user chooses by name or number, None without a terminal."""
     if not sys.stdin.isatty():
         return None
     access = catalog.access
@@ -83,8 +84,8 @@ def _asked(catalog: "Catalog") -> str | None:
     return chosen or None
 
 
-def _key(catalog: "Catalog", provider: str) -> str:
-    """The key: typed without echo, or the first line of what is piped in."""
+def _read_key(catalog: "Catalog", provider: str) -> str:
+    """Return the key: typed without echo, or the first line of standard input."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().strip()
     import getpass  # for a terminal only

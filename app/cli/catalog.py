@@ -1,4 +1,4 @@
-"""The catalogue for a command: the settings of the folder, without opening a session store."""
+"""The provider catalog for a command: its models and keys, without opening the session store."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from agent.runtime.settings import read_settings
 
 
 async def open_catalog(directory: Path, env: Mapping[str, str]) -> tuple[Catalog, tuple[str, ...]]:
-    """The models that count in *directory*, and what is to be told of its settings."""
+    """Return the catalog of the models in *directory*, and notices about its settings."""
     here = await asyncio.to_thread(directory.resolve)
     paths = Paths.find(env)
     loaded, _ = await read_settings(here, await project_root(here), env, paths=paths)
@@ -23,23 +23,26 @@ async def open_catalog(directory: Path, env: Mapping[str, str]) -> tuple[Catalog
 
 
 def catalog_here(directory: Path, env: Mapping[str, str]) -> tuple[Catalog, tuple[str, ...]]:
-    """The same where no event loop runs."""
+    """Return the same outside an event loop."""
     return asyncio.run(open_catalog(directory, env))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRow:
-    """*source* is the variable, "stored", "config", or "" for none; *tail* the key's end."""
+    """A provider's key or login in a list, for users and scripts."""
 
     provider: str
     title: str
     source: str = ""
+    """The environment variable, "stored", "config", or empty for none."""
     tail: str = ""
+    """The last characters of the key."""
     missing: str = ""
+    """What the provider needs, empty for nothing."""
 
     @property
     def text(self) -> str:
-        """The row behind the provider's id."""
+        """The row after the provider's id."""
         if not self.source:
             return f"{self.title}   {self.missing or 'no key needed'}"
         return f"{self.title}   {self.source}   {self.tail}".rstrip()
@@ -54,7 +57,7 @@ class KeyRow:
 
 
 def key_rows(catalog: Catalog, *, include_all: bool) -> list[KeyRow]:
-    """The providers that have a key or a login; *everything*: all that are known, too."""
+    """Return the providers that have a key or a login; with *include_all*, all known ones."""
     rows = [_row(catalog, provider) for provider in catalog.access.provider_ids()]
     return rows if include_all else [row for row in rows if row.source]
 

@@ -1,4 +1,7 @@
-"""The completion scripts of the three shells, made of the words of the command line."""
+"""``opencode-py completion``: scripts that complete the command line in a shell.
+
+The words are read from the parsers of the commands.
+"""
 
 import argparse
 import importlib
@@ -9,31 +12,33 @@ from shlex import quote
 from typing import cast
 
 from app.cli.main import COMMANDS
-from app.cli.main import parser as whole
+from app.cli.main import parser as main_parser
 from app.cli.runner import DONE, run_command
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A command or a flag, with what it is for. *values* are those that may follow a flag."""
+    """A command or an option, with its description."""
 
     text: str
     about: str
     values: tuple[str, ...] = ()
+    """The values that can follow an option."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandWords:
-    """The words behind the commands *path*, such as ``("mcp", "add")``."""
+    """The words that can follow a command."""
 
     path: tuple[str, ...]
+    """The command and its subcommands, such as ``("mcp", "add")``."""
     words: tuple[Word, ...]
 
 
 def all_command_words(
     root: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser]
 ) -> list[CommandWords]:
-    """The places of the whole command line, the outermost first."""
+    """Return the words after every command, the outermost command first."""
     named = [Word(name, _about(parser)) for name, parser in commands.items()]
     found = [CommandWords((), (*named, *_words(root)))]
     for name, parser in commands.items():
@@ -67,7 +72,7 @@ def _commands(
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
-    # argparse has no other way to look at what was added to a parser.
+    # argparse has no public way to list the arguments of a parser.
     return parser._actions  # pyright: ignore[reportPrivateUsage] - see above
 
 
@@ -76,7 +81,7 @@ def _about(parser: argparse.ArgumentParser) -> str:
 
 
 def _line(text: str | None) -> str:
-    """*text* as one short line."""
+    """Return *text* as one short line."""
     return " ".join((text or "").split()).partition(". ")[0].rstrip(".")
 
 
@@ -136,29 +141,29 @@ end
 """
 
 
-def bash(places: Iterable[CommandWords]) -> str:
-    """The script for bash."""
-    known = list(places)
+def bash(commands: Iterable[CommandWords]) -> str:
+    """Return the script for bash."""
+    known = list(commands)
     return BASH.format(
         paths=_paths(known, "|"),
         values="\n".join(
-            f"        {quote(f'{_path(place)} {word.text}')}) "
+            f"        {quote(f'{_path(command)} {word.text}')}) "
             f"words={quote(' '.join(word.values))} ;;"
-            for place in known
-            for word in place.words
+            for command in known
+            for word in command.words
             if word.values
         ),
         words="\n".join(
-            f"            {quote(_path(place))}) "
-            f"words={quote(' '.join(word.text for word in place.words))} ;;"
-            for place in known
+            f"            {quote(_path(command))}) "
+            f"words={quote(' '.join(word.text for word in command.words))} ;;"
+            for command in known
         ),
     )
 
 
-def zsh(places: Iterable[CommandWords]) -> str:
-    """The script for zsh."""
-    known = list(places)
+def zsh(commands: Iterable[CommandWords]) -> str:
+    """Return the script for zsh."""
+    known = list(commands)
 
     def offered(words: Iterable[tuple[str, str]]) -> str:
         entries = (f"{text}:{about}".rstrip(":") for text, about in words)
@@ -167,23 +172,23 @@ def zsh(places: Iterable[CommandWords]) -> str:
     return ZSH.format(
         paths=_paths(known, "|"),
         values="\n".join(
-            f"        {quote(f'{_path(place)} {word.text}')}) "
+            f"        {quote(f'{_path(command)} {word.text}')}) "
             + offered((value, "") for value in word.values)
-            for place in known
-            for word in place.words
+            for command in known
+            for word in command.words
             if word.values
         ),
         words="\n".join(
-            f"            {quote(_path(place))}) "
-            + offered((word.text, word.about) for word in place.words)
-            for place in known
+            f"            {quote(_path(command))}) "
+            + offered((word.text, word.about) for word in command.words)
+            for command in known
         ),
     )
 
 
-def fish(places: Iterable[CommandWords]) -> str:
-    """The script for fish."""
-    known = list(places)
+def fish(commands: Iterable[CommandWords]) -> str:
+    """Return the script for fish."""
+    known = list(commands)
     return FISH.format(paths=_paths(known, " ")) + "".join(f"{line}\n" for line in _fish(known))
 
 
@@ -192,15 +197,15 @@ SCRIPTS: dict[str, Callable[[Iterable[CommandWords]], str]] = {
     "zsh": zsh,
     "fish": fish,
 }
-"""The maker of each shell's script, by the shell's name."""
+"""The function that makes each shell's script."""
 
 
-def _fish(places: Iterable[CommandWords]) -> Iterator[str]:
-    for place in places:
-        at = f"complete -c opencode-py -n {quote(f'__opencode_py_at {quote(_path(place))}')}"
-        if place.path and any(not word.text.startswith("-") for word in place.words):
-            yield f"{at} -f"  # a word of these follows, no file
-        for word in place.words:
+def _fish(commands: Iterable[CommandWords]) -> Iterator[str]:
+    for command in commands:
+        at = f"complete -c opencode-py -n {quote(f'__opencode_py_at {quote(_path(command))}')}"
+        if command.path and any(not word.text.startswith("-") for word in command.words):
+            yield f"{at} -f"  # a word follows, not a file
+        for word in command.words:
             about = f" -d {quote(word.about)}" if word.about else ""
             if not word.text.startswith("-"):
                 yield f"{at} -a {quote(word.text)}{about}"
@@ -210,15 +215,15 @@ def _fish(places: Iterable[CommandWords]) -> Iterator[str]:
             yield f"{at} {kind} {quote(word.text.lstrip('-'))}{values}{about}"
 
 
-def _path(place: CommandWords) -> str:
-    return "".join(f"/{word}" for word in place.path)
+def _path(command: CommandWords) -> str:
+    return "".join(f"/{word}" for word in command.path)
 
 
-def _paths(places: Iterable[CommandWords], between: str) -> str:
-    return between.join(quote(_path(place)) for place in places if place.path)
+def _paths(commands: Iterable[CommandWords], between: str) -> str:
+    return between.join(quote(_path(command)) for command in commands if command.path)
 
 
-HOW = """\
+USAGE_HINTS = """\
 bash: add to ~/.bashrc    source <(opencode-py completion bash)
 zsh: add to ~/.zshrc      source <(opencode-py completion zsh)
 fish:                     opencode-py completion fish > ~/.config/fish/completions/opencode-py.fish
@@ -226,11 +231,11 @@ fish:                     opencode-py completion fish > ~/.config/fish/completio
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``completion``."""
+    """Return the parser of the arguments of ``completion``."""
     made = argparse.ArgumentParser(
         prog="opencode-py completion",
         description="Print a script that completes the words of opencode-py in a shell.",
-        epilog=HOW,
+        epilog=USAGE_HINTS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -249,9 +254,9 @@ def main(argv: list[str]) -> int:
 
 
 def installed_command_words() -> list[CommandWords]:
-    """Every place of the command line at which words can follow."""
+    """Return the words after every command of the program."""
     parsers = {
         name: importlib.import_module(module).parser()
         for name, (module, _) in sorted(COMMANDS.items())
     }
-    return all_command_words(whole(), parsers)
+    return all_command_words(main_parser(), parsers)

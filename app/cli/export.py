@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``export``."""
+    """Return the parser of the arguments of ``export``."""
     made = argparse.ArgumentParser(
         prog="opencode-py export",
         description="Write a session: the named one, or the latest of this folder.",
@@ -31,11 +31,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run_with_store(parser(), argv, _answer)
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run_with_store(parser(), argv, _run)
 
 
-async def _answer(store: "Store", given: argparse.Namespace) -> None:
+async def _run(store: "Store", given: argparse.Namespace) -> None:
     from agent.redact import secrets_of  # not needed by --help
     from agent.transfer.bundle import collect_bundle, without_secrets  # as above
     from agent.transfer.exporter import export_text, write_bundle  # as above

@@ -1,4 +1,4 @@
-"""``opencode-py import``: a session that this program or opencode exported."""
+"""``opencode-py import``: read a session that this program or opencode exported."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``import``."""
+    """Return the parser of the arguments of ``import``."""
     made = argparse.ArgumentParser(
         prog="opencode-py import",
         description="Read an exported session (.json, of opencode-py or opencode) and keep it as "
@@ -25,11 +25,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run_with_store(parser(), argv, _answer)
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run_with_store(parser(), argv, _run)
 
 
-async def _answer(store: "Store", given: argparse.Namespace) -> None:
+async def _run(store: "Store", given: argparse.Namespace) -> None:
     from agent.git import project_root  # not needed by --help
     from agent.transfer.importer import import_file  # as above
 

@@ -1,4 +1,7 @@
-"""The command line (spec 11, F1 and F5). Imports what it needs only once it needs it."""
+"""The command line: the program's own options, and the table of its commands.
+
+Modules are imported only when they are needed: ``--help`` stays cheap.
+"""
 
 import os
 import sys
@@ -26,8 +29,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("app.cli.import_", "read a session from a file"),
     "stats": ("app.cli.stats", "what was used: tokens, cost, by day and model"),
 }
-"""The module of each command, whose ``main`` takes the arguments behind the word and returns the
-exit code, and what it is for, in the help. A folder of that name is opened as ``./run``."""
+"""The module of each command and its description in the help. The module has ``parser()`` and
+``main(argv)``, which returns the exit code. A folder of a command's name is opened as ``./run``."""
 
 UNSUPPORTED: dict[str, str] = {
     "serve": "opencode-py has no server: editors start opencode-py acp, scripts opencode-py run.",
@@ -43,12 +46,12 @@ UNSUPPORTED: dict[str, str] = {
     "plugin": "opencode-py installs no plugins: put a Python file into plugins/ of a config "
     "folder, or install a package that has some; opencode-py debug plugins lists them.",
 }
-"""Known words of this and other programs that are not there, each with what to do instead."""
+"""Commands of opencode and of other programs that do not exist here, each with the alternative."""
 
 
 def version() -> str:
     """The version of the installed package."""
-    from importlib.metadata import (  # 15 ms that only --version needs
+    from importlib.metadata import (  # 15 ms, only for --version
         PackageNotFoundError,
         version,
     )
@@ -60,7 +63,7 @@ def version() -> str:
 
 
 def _epilog() -> str:
-    """The commands, which are no arguments of this parser: each has one of its own."""
+    """Return the list of commands, which are no arguments of this parser: each has its own."""
     return "\n".join(
         [
             "commands, each with --help:",
@@ -73,7 +76,7 @@ def _epilog() -> str:
 
 def parser() -> "argparse.ArgumentParser":
     """The parser of the whole command line."""
-    import argparse  # kept off the way of known words
+    import argparse  # not needed for unsupported commands
 
     made = argparse.ArgumentParser(
         prog="opencode-py",
@@ -98,73 +101,73 @@ def parser() -> "argparse.ArgumentParser":
 
 
 def main(argv: list[str]) -> int:
-    """Run the program with *argv* (without the program's name) and return its exit code:
-    0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run the program with *argv* (without the program's name) and return the exit code: 0 done, 1
+    failed, 2 wrong usage, 130 interrupted."""
     if argv and argv[0] in COMMANDS:
-        import importlib  # for commands only
+        import importlib  # only for commands
 
         return importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:])
-    from app.cli.runner import report, run_command  # kept off the way of commands
+    from app.cli.runner import report, run_command  # commands import it themselves
 
     if argv and argv[0] in UNSUPPORTED and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         return report(UNSUPPORTED[argv[0]], USAGE)
-    if argv and _unknown(argv[0]):
-        return report(_nearest(argv), USAGE)
+    if argv and _is_unknown(argv[0]):
+        return report(_suggestion(argv), USAGE)
     return run_command(parser(), argv, _open)
 
 
 def _open(arguments: "argparse.Namespace") -> int:
-    """Open the screen, or the lines, that *arguments* ask for."""
-    from app.cli.runner import report  # loaded by now
+    """Open the full screen or the line-based front end."""
+    from app.cli.runner import report  # already loaded
 
     if arguments.version:
         sys.stdout.write(f"opencode-py {version()}\n")
         return DONE
-    launch = _launch(arguments)
+    launch = _launch_options(arguments)
     if isinstance(launch, str):
         return report(launch, USAGE)
     from app.startup import gc  # not needed by --help
 
-    gc.pause()  # until the harness is loaded: see ``opening.load``
+    gc.pause()  # until ``load_runtime`` has loaded the agent package
     if launch.plain:
-        from app.console.plain import run_plain  # the other front end
+        from app.console.plain import run_plain  # the line-based front end
 
         return run_plain(launch, os.environ)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return report("The full screen needs a terminal. Use --plain without one.", USAGE)
-    from app.startup.raw_mode import raw_terminal  # for the full screen only
+    from app.startup.raw_mode import raw_terminal  # only for the full screen
 
     with raw_terminal(sys.stdin.fileno()):
         return _load_screen()(launch, os.environ)
 
 
-def _unknown(word: str) -> bool:
-    """Whether *word* can be meant neither as an option nor as a folder."""
+def _is_unknown(word: str) -> bool:
+    """Return whether *word* can be neither an option nor a folder."""
     bare = word and not word.startswith(("-", "~")) and "/" not in word
     return bool(bare) and not os.path.lexists(word)
 
 
-def _nearest(words: list[str]) -> str:
-    """What a user may have meant who typed *words*, the first of which is unknown."""
-    from difflib import get_close_matches  # for a mistyped word only
+def _suggestion(words: list[str]) -> str:
+    """Return what the user may have meant by *words*, the first of which is unknown."""
+    from difflib import get_close_matches  # only for a mistyped command
 
     from app.text.sanitize import sanitize  # as above
 
     first, *rest = words
     near = get_close_matches(first.lower(), [*COMMANDS, *UNSUPPORTED], n=3, cutoff=0.65)
     offered = " or ".join(f"opencode-py {name}" for name in near if name in COMMANDS)
-    said = f"There is no command and no folder {sanitize(first)}. "
+    problem = f"There is no command and no folder {sanitize(first)}. "
     if near and near[0] in UNSUPPORTED:
-        return said + UNSUPPORTED[near[0]]
+        return problem + UNSUPPORTED[near[0]]
     if offered:
-        return f"{said}Did you mean {offered}?"
+        return f"{problem}Did you mean {offered}?"
     if " " in first or (rest and not rest[0].startswith("-")):
-        return f'{said}To send a prompt: opencode-py --prompt "…"'
-    return f"{said}opencode-py --help lists the commands."
+        return f'{problem}To send a prompt: opencode-py --prompt "…"'
+    return f"{problem}opencode-py --help lists the commands."
 
 
-def _launch(arguments: "argparse.Namespace") -> "LaunchOptions | str":
-    """The launch that *arguments* ask for, or a sentence on why they can't be."""
+def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
+    """Return the launch options, or a sentence on why the arguments are invalid."""
     from pathlib import Path  # not needed by --help and --version
 
     from app.startup.options import LaunchOptions  # as above
@@ -195,15 +198,15 @@ def _launch(arguments: "argparse.Namespace") -> "LaunchOptions | str":
 
 
 def _load_screen() -> "Callable[[LaunchOptions, Mapping[str, str]], int]":
-    """Import the full screen: quickly, and so that keys echo at once.
+    """Import the full screen quickly, and so that keys echo at once.
 
-    Textual paints on a timer of 60 Hz unless told otherwise before it is imported, which
-    alone makes a key wait up to 16 ms.
+    Textual paints on a timer of 60 Hz unless another rate is set before it is imported, which alone
+    makes a key wait up to 16 ms.
     """
     given = os.environ.get("TEXTUAL_FPS")
     os.environ.setdefault("TEXTUAL_FPS", "240")
     from app.tui.app import run_app  # Textual: 0.3 s
 
-    if given is None:  # commands that are run from here don't inherit it
+    if given is None:  # child processes must not inherit it
         del os.environ["TEXTUAL_FPS"]
     return run_app

@@ -1,4 +1,4 @@
-"""Which models there are here, asked of the servers where that is wanted."""
+"""The list of usable models, refreshed from the providers on request."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,20 +17,22 @@ from app.cli.catalog import open_catalog
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """*told* are sentences for the user; *failed*: the provider that was named did not answer."""
+    """The models, and what the user should know about them."""
 
     catalog: Catalog
     models: tuple[ModelInfo, ...]
     notices: tuple[str, ...]
+    """Sentences for the user."""
     failed: bool
+    """The provider that was named did not respond."""
 
 
 def list_models(
     directory: Path, env: Mapping[str, str], only: str | None, *, refresh: bool
 ) -> ModelList:
-    """The models that can be used in *directory*, those of one provider if *only* names it.
+    """Return the models that can be used in *directory*, those of one provider if *only* names it.
 
-    With *refresh* the providers are asked for their lists, which are kept.
+    With *refresh*, the lists of the providers are requested and stored.
     """
     return asyncio.run(_models(directory, env, only, refresh=refresh))
 
@@ -40,16 +42,16 @@ async def _models(
 ) -> ModelList:
     catalog, notices = await open_catalog(directory, env)
     await find_local_servers(catalog)
-    told = list(notices)
+    all_notices = list(notices)
     failures: list[str] = []
     if refresh and (only is None or only in catalog.access.provider_ids()):
         failures = await _refresh(catalog, [only] if only else catalog.providers())
     models = tuple(model for model in catalog.models() if only in (None, model.provider))
-    return ModelList(catalog, models, (*told, *failures), bool(only and failures))
+    return ModelList(catalog, models, (*all_notices, *failures), bool(only and failures))
 
 
 async def _refresh(catalog: Catalog, wanted: list[str]) -> list[str]:
-    """Ask *wanted* for their lists and keep them; what went wrong, as sentences."""
+    """Request and store the lists of the providers in *wanted*; return the errors as sentences."""
     names = [
         name for name in wanted if name not in catalog.model_lists.local_servers and name != DEMO
     ]

@@ -1,4 +1,4 @@
-"""``opencode-py models``: the models that can be used here, their context and price (R10)."""
+"""``opencode-py models``: the models that can be used here, with context and price."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ UNKNOWN = "–"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``models``."""
+    """Return the parser of the arguments of ``models``."""
     made = argparse.ArgumentParser(
         prog="opencode-py models",
         description="List the models that can be used here, with context and price.",
@@ -32,23 +32,23 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run_command(parser(), argv, _answer)
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run_command(parser(), argv, _run)
 
 
-def _answer(given: argparse.Namespace) -> int:
-    from app.cli.model_list import list_models  # brings the harness
+def _run(given: argparse.Namespace) -> int:
+    from app.cli.model_list import list_models  # loads the agent package
 
-    asked = list_models(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
-    for sentence in asked.notices:
+    found = list_models(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
+    for sentence in found.notices:
         report(sentence, 0)
     if given.json:
-        print(json.dumps({"models": [_as_json(model) for model in asked.models]}, indent=1))
-    elif asked.models:
-        _print_table(asked.models)
-    if not asked.models and not asked.failed and given.provider:
-        return report(_why_none(asked.catalog, given.provider), 1)
-    return 1 if asked.failed else 0
+        print(json.dumps({"models": [_as_json(model) for model in found.models]}, indent=1))
+    elif found.models:
+        _print_table(found.models)
+    if not found.models and not found.failed and given.provider:
+        return report(_why_none(found.catalog, given.provider), 1)
+    return 1 if found.failed else 0
 
 
 def _why_none(catalog: "Catalog", provider: str) -> str:
@@ -85,7 +85,7 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 
 
 def _print_table(models: "Sequence[ModelInfo]") -> None:
-    from app.text.sanitize import sanitize  # for this part only
+    from app.text.sanitize import sanitize  # only for the table
     from app.text.units import align_columns, column_widths, price, tokens  # as above
 
     rows = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]

@@ -1,5 +1,5 @@
-"""How every command of the command line begins and ends: its words are read, its faults said in a
-sentence, its exit code returned."""
+"""Running a command of the command line: parse its arguments, report errors in a sentence, return
+the exit code."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
-"""Exit codes; the last two as a shell gives them for SIGINT and SIGPIPE."""
+"""Exit codes; the last two as a shell returns them for SIGINT and SIGPIPE."""
 
 
 def run_command(
@@ -19,9 +19,11 @@ def run_command(
     interrupted_message: str = "",
     handles_signals: bool = False,
 ) -> int:
-    """Do *work* with the words in *argv* and return the exit code. *interrupted* is said when the
-    user stops it. Work that *takes_signals* has handlers of its own; until they stand, a signal
-    ends the program at once."""
+    """Parse *argv*, run *work* with the result and return the exit code.
+
+    *interrupted_message* is reported when the user interrupts it. Work that *handles_signals* has
+    its own handlers; until they are set, a signal exits the program at once.
+    """
     try:
         given = parser.parse_args(argv)
     except SystemExit as stop:  # argparse has printed help or the usage
@@ -38,15 +40,15 @@ def run_command(
     except (KeyboardInterrupt, EOFError):
         return report(interrupted_message, INTERRUPTED) if interrupted_message else INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough; Python would complain once more while it exits.
+        # Without this, Python would report the closed pipe once more as it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     return code
 
 
 def restore_default_signals() -> None:
-    """From here on signals do what they do in any Python program: SIGINT unwinds. Before, they
-    ended this one at once (see the launcher)."""
+    """Restore Python's default signal handlers: SIGINT raises ``KeyboardInterrupt``. Before,
+    signals exited at once (see the launcher)."""
     for number, usual in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGTERM, signal.SIG_DFL),
@@ -57,6 +59,14 @@ def restore_default_signals() -> None:
 
 
 def report(sentence: str, code: int = DONE) -> int:
-    """Write *sentence* to standard error; returns *code*."""
+    """Write *sentence* to standard error; return *code*."""
     sys.stderr.write(f"{sentence}\n")
     return code
+
+
+def positive_int(text: str) -> int:
+    """Parse an argument that is at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``session``."""
+    """Return the parser of the arguments of ``session``."""
     made = argparse.ArgumentParser(
         prog="opencode-py session", description="List, read, search and delete sessions."
     )
@@ -37,11 +37,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run_with_store(parser(), argv, _answer)
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run_with_store(parser(), argv, _run)
 
 
-async def _answer(store: "Store", given: argparse.Namespace) -> None:
+async def _run(store: "Store", given: argparse.Namespace) -> None:
     match given.word:
         case "list":
             await _list(store, given)
@@ -115,21 +115,21 @@ async def _delete(store: "Store", given: argparse.Namespace) -> None:
         if await store.leased_elsewhere(session_id):
             raise SessionBusy(f"Another opencode-py is working in {session_id}: stop it first.")
         name = sanitize_line(session.title) or "Untitled"
-        if not given.force and not _agreed(f"Delete “{name}” for good? (y/n) "):
+        if not given.force and not _confirm(f"Delete “{name}” for good? (y/n) "):
             sys.stderr.write(f"{session_id} was kept.\n")
             continue
         await store.delete_session(session_id)
         print(f"Deleted {session_id}.")
 
 
-def _agreed(question: str) -> bool:
+def _confirm(question: str) -> bool:
     sys.stderr.write(question)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def as_json(line: "SessionListItem") -> "JsonObject":
-    """A session in the lists that scripts read."""
+    """Return a session as scripts read it in lists."""
     return {
         "id": line.id,
         "title": line.title,

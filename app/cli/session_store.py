@@ -1,4 +1,4 @@
-"""The session store for a command, without the rest of the harness."""
+"""The session store for a command, without the rest of the runtime."""
 
 import argparse
 import asyncio
@@ -19,13 +19,13 @@ def run_with_store(
     argv: list[str],
     work: Callable[["Store", argparse.Namespace], Awaitable[None]],
 ) -> int:
-    """Read *argv*, do *work* with the store and return the exit code."""
+    """Parse *argv*, run *work* with the store and return the exit code."""
 
-    def answered(given: argparse.Namespace) -> int:
+    def run(given: argparse.Namespace) -> int:
         asyncio.run(_with_store(work, given))
         return DONE
 
-    return run_command(parser, argv, answered)
+    return run_command(parser, argv, run)
 
 
 async def _with_store(
@@ -46,12 +46,12 @@ async def _with_store(
 
 
 def current_folder() -> str:
-    """The folder that sessions are looked for in."""
+    """Return the folder whose sessions are used."""
     return str(Path.cwd().resolve())
 
 
 def typed_path(name: str) -> Path:
-    """A file as it was typed."""
+    """Return the path of a file name as it was typed."""
     return Path(name).expanduser()
 
 

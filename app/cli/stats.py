@@ -7,6 +7,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from app.cli.runner import positive_int
 from app.cli.session_store import current_folder, run_with_store
 
 if TYPE_CHECKING:
@@ -16,32 +17,25 @@ DAY = 86_400.0
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``stats``."""
+    """Return the parser of the arguments of ``stats``."""
     made = argparse.ArgumentParser(
         prog="opencode-py stats",
         description="Tell how many tokens were used and what they cost.",
         epilog="Costs are US dollars; – stands for what is not known.",
         allow_abbrev=False,
     )
-    made.add_argument("--days", type=_positive, default=30, metavar="N", help="default: 30")
+    made.add_argument("--days", type=positive_int, default=30, metavar="N", help="default: 30")
     made.add_argument("--here", action="store_true", help="of this project only")
     made.add_argument("--json", action="store_true", help="a row for each day, model and project")
     return made
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
 def main(argv: list[str]) -> int:
-    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run_with_store(parser(), argv, _answer)
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run_with_store(parser(), argv, _run)
 
 
-async def _answer(store: "Store", given: argparse.Namespace) -> None:
+async def _run(store: "Store", given: argparse.Namespace) -> None:
     from pathlib import Path  # not needed by --help
 
     from agent.git import project_root  # as above
@@ -51,7 +45,7 @@ async def _answer(store: "Store", given: argparse.Namespace) -> None:
     if given.json:
         print(json.dumps({"days": given.days, "rows": [asdict(row) for row in rows]}, indent=1))
         return
-    from app.screens.stats import page  # brings Textual
+    from app.screens.stats import page  # loads Textual
 
     width = min(100, shutil.get_terminal_size().columns)
     print(f"The last {given.days} days\n\n{page(rows, width).plain}")

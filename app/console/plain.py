@@ -157,14 +157,14 @@ class PlainConsole:
             text += line[:-1] + "\n"
 
     async def _open_first(self) -> None:
-        directory = self._runtime.sessions.repository
+        repository = self._runtime.sessions.repository
         session: Session | None = None
         if self._launch.session is not None:
-            session = await directory.get(self._launch.session)
+            session = await repository.get(self._launch.session)
         elif self._launch.resume:
-            session = await directory.latest()
+            session = await repository.latest()
         if session is not None and self._launch.fork:
-            session = await directory.fork(session.id)
+            session = await repository.fork(session.id)
         if session is not None:
             await self._attach(session)
 
@@ -179,7 +179,7 @@ class PlainConsole:
         """Run one line of the user's: a command or a prompt."""
         name, _, argument = text.partition(" ")
         argument = argument.strip()
-        directory = self._runtime.sessions.repository
+        repository = self._runtime.sessions.repository
         match name:
             case "":
                 pass
@@ -188,10 +188,10 @@ class PlainConsole:
             case "/new" | "/clear":
                 self._session = None
             case "/sessions":
-                for session in await directory.list(limit=MAX_LISTED):
+                for session in await repository.list(limit=MAX_LISTED):
                     self._printer.line(f"{session.id}  {session.title}")
             case "/resume" | "/continue":
-                session = await directory.get(argument) if argument else await directory.latest()
+                session = await repository.get(argument) if argument else await repository.latest()
                 if session is not None:
                     await self._attach(session)
             case "/model" | "/agent" if argument:
@@ -205,13 +205,13 @@ class PlainConsole:
 
     async def _choose(self, what: str, name: str) -> None:
         session = await self._ensure_session()
-        directory = self._runtime.sessions.repository
+        repository = self._runtime.sessions.repository
         if what == "/model":
             full_name = self._runtime.catalog.model(name).full_name
-            self._session = await directory.set_model(session.id, full_name)
+            self._session = await repository.set_model(session.id, full_name)
         else:
             agent = self._runtime.agents.get(name).name
-            self._session = await directory.set_agent(session.id, agent)
+            self._session = await repository.set_agent(session.id, agent)
 
     async def _ensure_session(self) -> Session:
         if self._session is None:

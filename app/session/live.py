@@ -141,14 +141,14 @@ class LiveSession:
             self._overridden = (self.model, self._effort)
             self._model = runtime.catalog.model(own.model).full_name
             self._effort = self._effort or own.effort
-        directory = runtime.sessions.repository
+        repository = runtime.sessions.repository
         wanted: Session | None = None
         if launch.session is not None:
-            wanted = await directory.get(launch.session)
+            wanted = await repository.get(launch.session)
         elif launch.resume:
-            wanted = await directory.latest()
+            wanted = await repository.latest()
         if wanted is not None and launch.fork:
-            wanted = await directory.fork(wanted.id)
+            wanted = await repository.fork(wanted.id)
         if wanted is not None:
             await self._attach(wanted.id)
         else:

@@ -1,17 +1,14 @@
-"""The arguments of ``opencode-py debug`` and who answers them. Imports nothing heavy."""
+"""``opencode-py debug``: how the program is configured and how it decides."""
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from app.cli.runner import run_command
 
-Answer = Callable[[argparse.Namespace], int]
-
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``debug``."""
+    """Return the parser of the arguments of ``debug``."""
     made = argparse.ArgumentParser(
         prog="opencode-py debug",
         description="Show what the program knows and how it decides.",
@@ -45,11 +42,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage."""
-    return run_command(parser(), argv, _answer)
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run_command(parser(), argv, _run)
 
 
-def _answer(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> int:
     here = Path.cwd()
     match arguments.part:
         case "permission":

@@ -1,4 +1,4 @@
-"""``debug config``, ``plugins`` and ``paths``: what holds and where it came from (spec 10, K6)."""
+"""``debug config``, ``plugins`` and ``paths``: the settings in force and their sources."""
 
 import asyncio
 import json
@@ -20,9 +20,9 @@ MAX_VALUE_SHOWN = 200
 
 
 def show_config(directory: Path, *, as_json: bool = False) -> int:
-    """Print every value that some file, variable or flag set, with its source. Keys, and what may
-    hold them, are hidden."""
-    from agent.config.validation import file_values  # brings pydantic
+    """Print every value that a file, variable or option sets, with its source. Keys, and what may
+    contain them, are hidden."""
+    from agent.config.validation import file_values  # loads pydantic
 
     loaded, _ = asyncio.run(read_folder_settings(directory))
     if as_json:
@@ -43,7 +43,7 @@ def show_config(directory: Path, *, as_json: bool = False) -> int:
 
 
 def _leaves(values: JsonObject, at: str = "") -> Iterator[tuple[str, Json]]:
-    """Every value with its dotted key."""
+    """Return every value with its dotted key."""
     for key, value in sorted(values.items()):
         if isinstance(value, dict) and value:
             yield from _leaves(value, f"{at}{key[:60]}.")
@@ -58,15 +58,14 @@ def _short(value: Json) -> str:
 
 def show_schema() -> int:
     """Print the JSON schema of a config file, for editors."""
-    from agent.config.validation import json_schema  # brings pydantic
+    from agent.config.validation import json_schema  # loads pydantic
 
     print(json.dumps(json_schema(), indent=2))
     return 0
 
 
 def show_plugins(directory: Path, *, as_json: bool = False) -> int:
-    """Print every plugin with what it adds, or why it failed, whole; the exit code is 1 for one
-    that failed."""
+    """Print every plugin with what it adds, or why it failed; the exit code is 1 if one failed."""
     _, trust = asyncio.run(read_folder_settings(directory))
     paths = Paths.find(os.environ)
     plugins = asyncio.run(
@@ -92,7 +91,7 @@ def show_plugins(directory: Path, *, as_json: bool = False) -> int:
 
 
 def _added(loaded: LoadedPlugin) -> dict[str, list[str]]:
-    """The names of what a plugin adds, by kind."""
+    """Return the names of what a plugin adds, by kind."""
     plugin = loaded.plugin
     return {
         "tools": [tool.spec.name for tool in plugin.tools],
@@ -108,7 +107,7 @@ def _plugin(loaded: LoadedPlugin) -> dict[str, object]:
 
 
 async def read_folder_settings(directory: Path) -> tuple[LoadedConfig, Trust]:
-    """What holds in *directory*, with the trust that was given to it before."""
+    """Return the settings in force in *directory*, with the trust that the user gave it before."""
     return await read_settings(directory, await project_root(directory), os.environ)
 
 

@@ -1,4 +1,4 @@
-"""``debug edit --jsonl``: what the edit tool makes of edits, without touching a file."""
+"""``debug edit --jsonl``: the result of edits by the edit tool, without touching a file."""
 
 import json
 import time
@@ -10,8 +10,8 @@ BOM = "\ufeff"
 
 
 def answer_edits(lines: TextIO, out: TextIO) -> int:
-    """Answer ``{"id", "before", "old", "new", "replace_all"}`` lines with the whole text after
-    the edit, or the reason why it was refused, and the microseconds of CPU it took."""
+    """Answer ``{"id", "before", "old", "new", "replace_all"}`` lines with the whole text after the
+    edit, or the reason why it was refused, and the microseconds of CPU time it took."""
     for line in lines:
         if not line.strip():
             continue

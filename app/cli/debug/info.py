@@ -1,4 +1,4 @@
-"""``debug info``: what a report of a fault should say of the machine and the settings."""
+"""``debug info``: the facts about the machine and the settings for a bug report."""
 
 import asyncio
 import json
@@ -18,11 +18,11 @@ from app.text.sanitize import sanitize_line
 PARTS = ("textual", "litellm", "mcp", "agent-client-protocol", "tree-sitter", "httpx2")
 PROGRAMS = ("git", "rg", "bash")
 VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "TMUX", "SHELL", "LANG")
-"""Variables that tell how the screen is drawn; none of them holds a secret."""
+"""Variables that affect how the screen is drawn; none of them contains a secret."""
 
 
 def show_info(directory: Path, *, as_json: bool = False) -> int:
-    """Print it, one fact a line or as JSON."""
+    """Print the facts, one per line or as JSON."""
     facts = asyncio.run(info(directory))
     if as_json:
         print(json.dumps(facts, indent=1))
@@ -34,7 +34,8 @@ def show_info(directory: Path, *, as_json: bool = False) -> int:
 
 
 async def info(directory: Path) -> JsonObject:
-    """Versions, programs, the terminal, and how the folder stands. No keys, no file's text."""
+    """Return versions, programs, the terminal, and the state of the folder. No keys, no file
+    contents."""
     loaded, trust = await read_folder_settings(directory)
     facts: dict[str, Json] = {
         "opencode-py": own_version(),

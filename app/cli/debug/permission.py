@@ -1,4 +1,4 @@
-"""``debug permission``: verdicts of cases as JSON lines, and an explanation for a person."""
+"""``debug permission``: verdicts of cases as JSON lines, and an explanation for users."""
 
 import asyncio
 import json
@@ -16,11 +16,11 @@ from app.cli.debug.config import read_folder_settings
 from app.text.sanitize import sanitize
 
 MAX_ALIASES = 5
-"""Other names of one command that are told."""
+"""Other names of one command that are listed."""
 
 
 def answer_cases(lines: TextIO, out: TextIO) -> int:
-    """Answer ``{"id", "command", "rules", "cwd", "home"}`` lines, each under its rules alone."""
+    """Answer ``{"id", "command", "rules", "cwd", "home"}`` lines, each under its own rules only."""
     for line in lines:
         if not line.strip():
             continue
@@ -45,7 +45,7 @@ def answer_cases(lines: TextIO, out: TextIO) -> int:
 
 
 def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
-    """Print what would happen in *directory*, which rule decides, what "always" would store."""
+    """Print what would happen in *directory*, which rule decides, and what "always" would save."""
     loaded, trust = asyncio.run(read_folder_settings(directory))
     rules = Agents(loaded).rules(agent)
     deny_wins = loaded.config.permission_mode == "deny-wins"
@@ -59,10 +59,10 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
         what = sanitize(one.need.shown or one.need.pattern)
         name = "" if one.need.permission == permission else f"{one.need.permission}: "
         print(f"{one.action:6}{name}{what}   {sanitize(one.reason)}")
-        for line in _seen(one, rules, trusted=trust.trusted, deny_wins=deny_wins):
+        for line in _explanation(one, rules, trusted=trust.trusted, deny_wins=deny_wins):
             print(f"      {sanitize(line)}")
-    words = [one.action for one in judged]
-    whole = next((action for action in ("deny", "ask") if action in words), "allow")
+    verdicts = [one.action for one in judged]
+    whole = next((action for action in ("deny", "ask") if action in verdicts), "allow")
     print(f"\nTogether: {whole}, for agent {agent} in {sanitize(str(directory))}.")
     offered = [
         f"{one.need.permission}: {one.need.always}"
@@ -76,8 +76,8 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
     return 0
 
 
-def _seen(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:
-    """What a person needs to follow a verdict: what was matched, and the rule that decided."""
+def _explanation(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:
+    """Return the lines that explain a verdict: what was matched, and the rule that decided."""
     need = one.need
     if need.shown and need.shown != need.pattern:
         yield f"seen as: {need.pattern}"

@@ -38,7 +38,8 @@ from agent.records.messages import Finish, Usage
 
 
 class StreamCollector:
-    """Takes the events of one answer."""
+    """Joins the stream events of one response: text, reasoning, tool calls, their order, the
+    end."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
@@ -77,11 +78,11 @@ class StreamCollector:
                 assert_never(event)
 
     def answer(self, usage: Callable[[Usage], JsonObject]) -> JsonObject:
-        """Everything as one JSON object."""
+        """Return everything as one JSON object."""
         error = self._error
-        told: JsonObject | None = None
+        error_facts: JsonObject | None = None
         if error is not None:
-            told = {
+            error_facts = {
                 "class": error.kind.value,
                 "retryable": is_retryable(error),
                 "retry_after_s": error.retry_after,
@@ -95,7 +96,7 @@ class StreamCollector:
             "finish": "error" if error is not None and self._finish is None else self._finish,
             "usage": usage(self._usage) if self._usage is not None else None,
             "run_tools": error is None,
-            "error": told,
+            "error": error_facts,
         }
 
 
@@ -114,7 +115,7 @@ def _call(call: ToolCall) -> JsonObject:
     }
 
 
-AT_ONCE = 8
+MAX_CONCURRENT = 8
 TOOL = ToolSchema(
     "get_weather",
     "Weather of a place.",
@@ -123,14 +124,14 @@ TOOL = ToolSchema(
 
 
 def answer_streams(lines: TextIO, out: TextIO, transport: Transport = "http") -> int:
-    """Answer ``{"id", "provider", "api", "model", "base_url"}`` lines, each with one request
-    to its base URL that is not repeated."""
+    """Answer ``{"id", "provider", "api", "model", "base_url"}`` lines with one request each to its
+    base URL, without retries."""
     cases = [json.loads(line) for line in lines if line.strip()]
     return asyncio.run(_all(cases, out, transport))
 
 
 async def _all(cases: list[dict[str, str]], out: TextIO, transport: Transport) -> int:
-    free = asyncio.Semaphore(AT_ONCE)
+    free = asyncio.Semaphore(MAX_CONCURRENT)
     process = LitellmProcess(os.environ) if transport == "litellm" else None
 
     async def one(case: dict[str, str]) -> None:

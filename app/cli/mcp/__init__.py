@@ -1,4 +1,4 @@
-"""The arguments of ``opencode-py mcp`` and who answers them. Imports nothing heavy."""
+"""``opencode-py mcp``: the MCP servers of the settings."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ from app.cli.runner import run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``mcp``."""
+    """Return the parser of the arguments of ``mcp``."""
     made = argparse.ArgumentParser(
         prog="opencode-py mcp",
         description="The MCP servers of your settings and of this folder's.",
@@ -49,27 +49,28 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Answer and return the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage, 130
+    interrupted."""
     at = argv.index("--") if "--" in argv else len(argv)
-    behind = argv[at + 1 :]
+    program = argv[at + 1 :]
     return run_command(
         parser(),
         argv[:at],
-        lambda given: _answer(given, behind),
+        lambda given: _run(given, program),
         interrupted_message="Interrupted.",
     )
 
 
-def _answer(given: argparse.Namespace, behind: list[str]) -> int:
-    """*behind* are the words behind ``--``."""
+def _run(given: argparse.Namespace, program: list[str]) -> int:
+    """Run a part of the command; *program* is what follows ``--``."""
     from app.startup.logs import start_log  # not needed by --help
 
-    if given.part in {"auth", "debug"}:  # the SDK logs what goes wrong, with tracebacks
+    if given.part in {"auth", "debug"}:  # the SDK logs errors with tracebacks
         start_log(os.environ)
     here = Path.cwd()
     match given.part:
         case "list":
-            from app.cli.mcp.servers import show_servers  # each part loads its own
+            from app.cli.mcp.servers import show_servers  # each part loads its own modules
 
             return show_servers(here, os.environ, as_json=given.json)
         case "add":
@@ -83,7 +84,7 @@ def _answer(given: argparse.Namespace, behind: list[str]) -> int:
                 url=given.url,
                 headers=given.header,
                 variables=given.env,
-                command=[*given.command, *behind],
+                command=[*given.command, *program],
             )
         case "auth":
             from app.cli.mcp.auth import log_in  # as above

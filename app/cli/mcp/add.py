@@ -1,4 +1,4 @@
-"""``mcp add``: a server into the user's own settings, whose remarks and layout stay."""
+"""``mcp add``: write a server to the user's settings, keeping their comments and layout."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def add_server(
     variables: Sequence[str],
     command: Sequence[str],
 ) -> int:
-    """Write the server *name*. Raises ``ConfigError`` for a file that can't be changed."""
+    """Write the server *name*. Raises ``ConfigError`` for a file that cannot be changed."""
     if not _NAME.fullmatch(name):
         return report("A server's name is made of letters, digits, - and _ (40 at most).", USAGE)
     if bool(url) == bool(command):
@@ -50,7 +50,7 @@ def add_server(
 
 
 def import_from_claude_code(name: str, env: Mapping[str, str], directory: Path) -> int:
-    """Write the server *name* of Claude Code's user. Raises ``ConfigError``."""
+    """Write the server *name* of the user's Claude Code settings. Raises ``ConfigError``."""
     servers = claude_code_servers(env, directory)
     entry = servers.get(name)
     if not isinstance(entry, dict):

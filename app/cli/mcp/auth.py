@@ -15,9 +15,9 @@ WAIT = "Waiting for the browser. Ctrl+C gives up."
 
 
 def log_in(directory: Path, env: Mapping[str, str], name: str | None) -> int:
-    """Log in at the server *name*; without one, tell where one is logged in.
+    """Log in at the server *name*; without a name, list the logins.
 
-    Raises ``ConfigError`` for a server that is not there, ``ToolError`` when it fails.
+    Raises ``ConfigError`` for an unknown server, ``ToolError`` when the login fails.
     """
     servers, _, paths = asyncio.run(read_servers(directory, env))
     if name is None:
@@ -26,7 +26,7 @@ def log_in(directory: Path, env: Mapping[str, str], name: str | None) -> int:
 
 
 def log_out(directory: Path, env: Mapping[str, str], name: str) -> int:
-    """Forget the login at the server *name*."""
+    """Remove the login at the server *name*."""
     servers, _, paths = asyncio.run(read_servers(directory, env))
     gone = TokenStore(paths.data).remove(_named(servers, name).url)
     print(f"The login at {name} is forgotten." if gone else f"There was no login at {name}.")
@@ -53,7 +53,7 @@ def _list(servers: tuple[Server, ...], tokens: TokenStore) -> int:
 
 
 async def _log_in(server: Server, data: Path, env: Mapping[str, str]) -> int:
-    from agent.mcp.login import Logins  # brings the SDK
+    from agent.mcp.login import Logins  # loads the SDK
 
     opener = browser_opener(env)
 

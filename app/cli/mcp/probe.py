@@ -1,4 +1,4 @@
-"""``mcp debug``: connects to one server and tells how that goes."""
+"""``mcp debug``: connect to one server and report how that goes."""
 
 import asyncio
 import sys
@@ -14,13 +14,14 @@ from agent.tools.registry import Registry
 from app.cli.mcp.servers import read_servers
 from app.text.sanitize import sanitize, sanitize_line
 
-SECONDS = 120.0
+CONNECT_SECONDS = 120.0
+"""How long the server can take to connect."""
 
 
 def probe(directory: Path, env: Mapping[str, str], name: str) -> int:
-    """Print what the server *name* is, says and offers; 0 if it is connected.
+    """Print what the server *name* is, says and offers; return 0 if it is connected.
 
-    Raises ``ConfigError`` for an unknown one.
+    Raises ``ConfigError`` for an unknown server.
     """
     standing = asyncio.run(_standing(directory, env, name))
     _show(standing)
@@ -38,11 +39,11 @@ async def _standing(directory: Path, env: Mapping[str, str], name: str) -> Serve
     service = mcp_service(only, directory, paths, env, Bus(), Registry(()))
     sys.stderr.write(f"Connecting to {sanitize_line(known[name].shown)} …\n")
     try:
-        await service.tried(SECONDS)
+        await service.tried(CONNECT_SECONDS)
         found = service.standing(name)
     finally:
         await service.close()
-    assert found is not None  # it is the one that was asked for
+    assert found is not None  # the server was configured above
     return found
 
 

@@ -1,4 +1,4 @@
-"""The servers that count in a folder, as the settings have them."""
+"""The MCP servers in the settings of a folder, and ``mcp list``, which starts none of them."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from app.text.sanitize import sanitize, sanitize_line
 async def read_servers(
     directory: Path, env: Mapping[str, str]
 ) -> tuple[tuple[Server, ...], LoadedConfig, Paths]:
-    """The servers by name. A project's are among them once it was trusted."""
+    """Return the servers by name. A project's own are included once it is trusted."""
     here = await asyncio.to_thread(directory.resolve)
     paths = Paths.find(env)
     loaded, _ = await read_settings(here, await project_root(here), env, paths=paths)
@@ -34,7 +34,7 @@ IMPORT_COMMAND = "opencode-py mcp add NAME --from-claude-code"
 
 
 def show_servers(directory: Path, env: Mapping[str, str], *, as_json: bool) -> int:
-    """Print the servers that count in *directory*."""
+    """Print the servers that are configured for *directory*."""
     servers, loaded, _ = asyncio.run(read_servers(directory, env))
     for notice in loaded.notices:
         sys.stderr.write(f"{sanitize(notice)}\n")
@@ -61,7 +61,7 @@ def _what(server: Server) -> str:
 
 
 def _source(server: Server, loaded: LoadedConfig) -> str:
-    """The file that says most of it."""
+    """Return the file that sets most of the server."""
     keys = (f"mcp.{server.name}.{key}" for key in ("url", "command", "enabled"))
     return next((loaded.sources[key] for key in keys if key in loaded.sources), "")
 

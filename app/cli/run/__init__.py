@@ -1,4 +1,4 @@
-"""The arguments of ``opencode-py run``, and the run from its start to its exit code."""
+"""``opencode-py run``: one prompt without the full screen, from its arguments to its exit code."""
 
 import argparse
 import asyncio
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from app.cli.runner import USAGE, report, run_command
+from app.cli.runner import USAGE, positive_int, report, run_command
 from app.startup import gc
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from app.cli.run.signals import RunSignals
 
 MAX_INPUT = 10_000_000
-"""Characters of standard input that are taken."""
+"""Characters of standard input that are read."""
 STDIN_WAIT = 3.0
-"""Seconds after which it is said that standard input is waited for."""
+"""Seconds after which the user is told that standard input is awaited."""
 
 
 class Writer(Protocol):
@@ -39,7 +39,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """What a turn begins with."""
+    """Everything that a turn needs."""
 
     headless: "HeadlessRun"
     session: "Session"
@@ -47,7 +47,7 @@ class PreparedRun:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the words behind ``run``."""
+    """Return the parser of the arguments of ``run``."""
     made = argparse.ArgumentParser(
         prog="opencode-py run",
         description="Send one prompt, print the answer, exit. What is piped in is added to it.",
@@ -79,38 +79,36 @@ def parser() -> argparse.ArgumentParser:
         metavar="PERMISSION[:PATTERN]",
         help="allow this without asking, such as edit or 'bash:npm test *'",
     )
-    add("--max-steps", type=_positive, metavar="N", help="end after so many model calls")
-    add("--max-tokens", type=_positive, metavar="N", help="end after so many tokens")
+    add("--max-steps", type=positive_int, metavar="N", help="end after so many model calls")
+    add("--max-tokens", type=positive_int, metavar="N", help="end after so many tokens")
     add("--max-cost", type=float, metavar="DOLLARS", help="end after so much money")
-    add("--target-tokens", type=_positive, metavar="N", help="go on until about so much is written")
+    add(
+        "--target-tokens",
+        type=positive_int,
+        metavar="N",
+        help="go on until about so much is written",
+    )
     return made
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
 def main(argv: list[str]) -> int:
-    """Run and return the exit code."""
-    return run_command(parser(), argv, _work, handles_signals=True)
+    """Run the prompt and return the exit code."""
+    return run_command(parser(), argv, _run_prompt, handles_signals=True)
 
 
-def _work(given: argparse.Namespace) -> int:
+def _run_prompt(given: argparse.Namespace) -> int:
     given.directory = Path(given.directory).expanduser()
     given.file = [str(Path(name).expanduser().resolve()) for name in given.file]
-    wrong = _wrong(given)
-    if wrong:
-        return report(wrong, USAGE)
-    message, piped = " ".join(given.message), _piped(sys.stdin)
+    error = _usage_error(given)
+    if error:
+        return report(error, USAGE)
+    message, piped = " ".join(given.message), _read_stdin(sys.stdin)
     if not (message.strip() or piped.strip() or given.command):
         return report("Nothing to do: give a message, or pipe one in.", USAGE)
     return asyncio.run(_run(given, message, piped))
 
 
-def _wrong(given: argparse.Namespace) -> str:
+def _usage_error(given: argparse.Namespace) -> str:
     if given.resume and given.session:
         return "Use either --continue or --session, not both."
     if given.fork and not (given.resume or given.session):
@@ -121,15 +119,15 @@ def _wrong(given: argparse.Namespace) -> str:
     return f"There is no file {missing[0]}." if missing else ""
 
 
-def _piped(source: TextIO) -> str:
-    """What is piped in, to its end; empty where standard input is a terminal or closed."""
+def _read_stdin(source: TextIO) -> str:
+    """Return what is piped in; empty if standard input is a terminal or closed."""
     try:
         mode = os.fstat(source.fileno()).st_mode
         if source.isatty() or stat.S_ISCHR(mode):
             return ""
     except (OSError, ValueError, AttributeError):
         return ""
-    import select  # for piped input only
+    import select  # only for piped input
 
     if not select.select([source], [], [], STDIN_WAIT)[0]:
         report("Waiting for standard input to end; add < /dev/null if there is none.", 0)
@@ -141,30 +139,30 @@ def _piped(source: TextIO) -> str:
 
 
 async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
-    from app.cli.run.signals import RunSignals  # brings the harness
+    from app.cli.run.signals import RunSignals  # loads the agent package
 
-    stopping = RunSignals()
+    signals = RunSignals()
     gc.pause()
-    from agent.records.errors import NothingToDo  # brings the harness
+    from agent.records.errors import NothingToDo  # loads the agent package
     from app.session.prompt_preparation import STOPPED  # as above
     from app.startup.logs import start_log  # as above
 
     start_log(os.environ)
     async with contextlib.AsyncExitStack() as opened:
         try:
-            ready = await stopping.preparation.run(_made_ready(given, message, piped, opened))
+            ready = await signals.preparation.run(_prepare(given, message, piped, opened))
         except NothingToDo as error:
-            return report(error.message, stopping.code or 1)
-        if stopping.code is not None:  # at the very end of it
-            return report(STOPPED, stopping.code)
-        return await _turn(given, ready, stopping)
+            return report(error.message, signals.code or 1)
+        if signals.code is not None:  # stopped as it finished
+            return report(STOPPED, signals.code)
+        return await _turn(given, ready, signals)
 
 
-async def _made_ready(
+async def _prepare(
     given: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
 ) -> "PreparedRun":
-    """Everything that comes before the turn. What is to be closed is put on *opened*."""
-    from agent.runtime.headless import Approval, HeadlessRun  # brings the harness
+    """Do everything that comes before the turn. What must be closed is pushed on *opened*."""
+    from agent.runtime.headless import Approval, HeadlessRun  # loads the agent package
     from app.cli.run.prompt_input import prompt_of  # as above
 
     runtime = await _open(given)
@@ -179,7 +177,7 @@ async def _made_ready(
 
 
 async def _open(given: argparse.Namespace) -> "Runtime":
-    from agent.runtime.runtime import open_runtime  # brings the harness
+    from agent.runtime.runtime import open_runtime  # loads the agent package
 
     limits = {
         "steps": given.max_steps,
@@ -200,9 +198,9 @@ async def _open(given: argparse.Namespace) -> "Runtime":
     )
 
 
-async def _turn(given: argparse.Namespace, ready: "PreparedRun", stopping: "RunSignals") -> int:
+async def _turn(given: argparse.Namespace, ready: "PreparedRun", signals: "RunSignals") -> int:
     headless, session = ready.headless, ready.session
-    stopping.set_cancel(lambda: headless.stop(session))
+    signals.set_cancel(lambda: headless.stop(session))
     writer = _writer(given)
     gc.resume()
     default = headless.runtime.catalog.default_model()
@@ -211,10 +209,10 @@ async def _turn(given: argparse.Namespace, ready: "PreparedRun", stopping: "RunS
         async for event in events:
             writer.take(event)
     ending = headless.result
-    if ending is None:  # the bus was closed under us
+    if ending is None:  # the bus was closed
         return report("The run was cut off.", 1)
     writer.end(ending)
-    return ending.exit_code if stopping.code is None else stopping.code
+    return ending.exit_code if signals.code is None else signals.code
 
 
 def _writer(given: argparse.Namespace) -> Writer:

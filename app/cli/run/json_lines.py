@@ -1,14 +1,14 @@
-"""``run --format json``: one JSON object a line (spec 11, F2).
+"""``run --format json``: one JSON object per line.
 
-The form is stable: fields may be added, none is renamed or removed while ``v`` is 1. Every line
-has ``v``, ``type``, ``time`` (seconds since the epoch) and ``session``; ``session`` tells
-sub-agents from the session that was asked. Types:
+The form is stable: fields may be added, none is renamed or removed while ``v`` is 1. Every line has
+``v``, ``type``, ``time`` (seconds since the epoch) and ``session``, which distinguishes sub-agents
+from the session of the prompt. Types:
 
 ``start`` model, agent, directory
-``text``, ``reasoning`` message, part, text (whole, when it has ended)
+``text``, ``reasoning`` message, part, text (complete, at its end)
 ``delta`` part, text (with ``--deltas``)
 ``tool`` call, tool, state (running, completed, failed), title; then input, output or error
-``report`` child, agent, description, outcome, text, error (of a sub-agent in the background)
+``report`` child, agent, description, outcome, text, error (of a background sub-agent)
 ``permission`` permission, pattern, answer (once, reject)
 ``retry`` attempt, message, next_at
 ``step`` message, finish, usage, cost
@@ -55,7 +55,7 @@ VERSION = 1
 
 
 class JsonLines:
-    """Writes what happens as lines of JSON; text stays as it is, JSON escapes it."""
+    """Writes events as lines of JSON; text is not sanitized, JSON escapes it."""
 
     def __init__(
         self, out: TextIO, *, deltas: bool = False, clock: Callable[[], float] = time.time
@@ -64,9 +64,9 @@ class JsonLines:
         self._deltas = deltas
         self._clock = clock
         self._session = ""
-        self._asked: dict[str, PermissionRequest] = {}
-        self._told: dict[str, str] = {}
-        self._own: set[str] = set()
+        self._requests: dict[str, PermissionRequest] = {}
+        self._written: dict[str, str] = {}
+        self._skipped: set[str] = set()
         self._reports: set[ReportPart] = set()
 
     def start(self, session: Session, model: str) -> None:
@@ -78,7 +78,7 @@ class JsonLines:
     def take(self, event: Event) -> None:
         match event:
             case MessageUpdated(message=UserMessage(id=message_id)):
-                self._own.add(message_id)
+                self._skipped.add(message_id)
             case PartUpdated(part=TextPart() | ReasoningPart() as part):
                 self._text(part)
             case PartUpdated(part=ToolPart() as part):
@@ -98,7 +98,7 @@ class JsonLines:
             case PartDelta(field="text") if self._deltas:
                 self._line("delta", event.session_id, part=event.part_id, text=event.delta)
             case PermissionAsked(request=request):
-                self._asked[request.id] = request
+                self._requests[request.id] = request
             case PermissionReplied():
                 self._permission(event)
             case SessionStatusChanged(status=Retry() as retry):
@@ -130,19 +130,19 @@ class JsonLines:
         )
 
     def _text(self, part: TextPart | ReasoningPart) -> None:
-        users = isinstance(part, TextPart) and (part.synthetic or part.message_id in self._own)
-        if part.ended is None or users or self._told.get(part.id) == "ended":
+        users = isinstance(part, TextPart) and (part.synthetic or part.message_id in self._skipped)
+        if part.ended is None or users or self._written.get(part.id) == "ended":
             return
-        self._told[part.id] = "ended"
+        self._written[part.id] = "ended"
         self._line(
             part.type, part.session_id, message=part.message_id, part=part.id, text=part.text
         )
 
     def _tool(self, part: ToolPart) -> None:
         state = part.state
-        if self._told.get(part.id) == state.status:
+        if self._written.get(part.id) == state.status:
             return
-        self._told[part.id] = state.status
+        self._written[part.id] = state.status
         facts: JsonObject = {"call": part.id, "tool": part.tool, "state": state.status}
         match state:
             case Running():
@@ -183,7 +183,7 @@ class JsonLines:
         )
 
     def _permission(self, event: PermissionReplied) -> None:
-        request = self._asked.pop(event.request_id, None)
+        request = self._requests.pop(event.request_id, None)
         if request is None:
             return
         answer = event.reply.answer if event.reply is not None else "withdrawn"

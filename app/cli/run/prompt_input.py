@@ -1,4 +1,4 @@
-"""What ``opencode-py run`` sends: the message, what is piped in, files, a slash command (F2)."""
+"""The prompt of ``opencode-py run``: the message, piped input, files, a slash command."""
 
 from argparse import Namespace
 from dataclasses import replace
@@ -15,10 +15,10 @@ from agent.session.prompt.templates import init_prompt
 async def prompt_of(
     given: Namespace, message: str, piped: str, headless: HeadlessRun, session: Session
 ) -> PromptInput:
-    """The prompt for *session*. What *message* names with an @ is attached, and a command that
-    it begins with is done; nothing of what is *piped* in counts as either.
+    """Return the prompt for *session*. What *message* mentions with an @ is attached, and a slash
+    command that it begins with is run; neither applies to *piped* input.
 
-    Raises ``CommandError`` for a command that there is none of, or that cannot be sent.
+    Raises ``CommandError`` for an unknown command, or one that cannot be sent.
     """
     runtime = headless.runtime
     files = tuple(Mention(name) for name in given.file)
@@ -47,7 +47,7 @@ async def prompt_of(
 
 
 def _is_path(name: str) -> bool:
-    """Whether the message begins with a folder such as /tmp."""
+    """Return whether the message begins with a folder such as /tmp."""
     return Path(f"/{name}").exists()
 
 

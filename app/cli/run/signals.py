@@ -1,4 +1,4 @@
-"""What signals do to a run: they stop what it is at, and it ends in order (spec 11, F2)."""
+"""Signals during a run: they stop what it does, and it exits in order."""
 
 import asyncio
 import os
@@ -8,12 +8,15 @@ from collections.abc import Callable, Coroutine
 from app.session.prompt_preparation import PromptPreparation
 
 TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-"""Exit codes after a signal, as shells give them."""
+"""Exit codes after a signal, as shells return them."""
 
 
 class RunSignals:
-    """Takes the signals of the running loop from when it is made: the first stops what is made
-    ready, or else the turn, the second ends the program at once. What was ignored stays so."""
+    """Handles the signals of the running loop from its creation on.
+
+    The first one stops the preparation, or else the turn; the second exits the program at once.
+    Ignored signals stay ignored.
+    """
 
     def __init__(self) -> None:
         self.preparation = PromptPreparation()
@@ -26,7 +29,7 @@ class RunSignals:
                 self._loop.add_signal_handler(number, self._stop, number)
 
     def set_cancel(self, turn: Callable[[], Coroutine[object, object, None]]) -> None:
-        """From here on *turn* is what stops the run."""
+        """Stop the run with *turn* from now on."""
         self._turn = turn
 
     def _stop(self, number: signal.Signals) -> None:

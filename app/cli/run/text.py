@@ -1,4 +1,4 @@
-"""``run --format text``: the answer on standard output, progress beside it (spec 11, F2)."""
+"""``run --format text``: the response on standard output, progress on standard error."""
 
 from typing import TextIO
 
@@ -10,7 +10,7 @@ from app.text.sanitize import sanitize
 
 
 class TextWriter:
-    """On a terminal the text streams as it comes; a pipe or file gets the answer alone, whole.
+    """Streams the text on a terminal; a pipe or file gets the final response only, complete.
 
     Progress (tools, retries, sub-agents) goes to *err* if that is a terminal.
     """
@@ -38,7 +38,8 @@ class TextWriter:
             self._progress.show(event)
 
     def _own(self, event: Event) -> bool:
-        """A sub-agent's text is for its caller alone."""
+        """Return whether the event is of the session itself: a sub-agent's text is for its caller
+        only."""
         named = event.part.session_id if isinstance(event, PartUpdated) else ""
         return (named or getattr(event, "session_id", "")) == self._session
 
