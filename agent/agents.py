@@ -1,7 +1,7 @@
-"""The built-in agents and the rules that hold for each (spec 4, M1 and M8).
+"""The built-in and configured agents, and the permission rules of each.
 
-An agent is a name, a prompt and rules. Primary agents are chosen by the user, sub-agents by
-the ``task`` tool, hidden ones only by the harness (they have no tools).
+An agent is a name, a prompt and rules. The user chooses primary agents, the ``task`` tool starts
+sub-agents, and hidden agents, which have no tools, are used by the program itself.
 """
 
 from collections.abc import Iterable
@@ -17,17 +17,17 @@ from agent.records.requests import Action
 Mode = Literal["primary", "subagent", "all", "hidden"]
 
 BUILT_IN = "built in"
-"""Where an agent comes from that no file says anything of."""
+"""The source of an agent that no file configures."""
 
 SUBAGENT_STEPS = 100
-"""Steps of a sub-agent's turn (spec 1, L2a); primary agents have no limit."""
+"""Steps of a sub-agent's turn; primary agents have no limit."""
 
 PLAN_FILES = (".opencode-py/plans/*.md", ".opencode/plans/*.md")
-"""The files that the plan agent may edit after a question, relative to the project."""
+"""The files that the plan agent can edit after a question, relative to the project."""
 
 
 class RuleLike(Protocol):
-    """A rule as the config room gives it: it may not import this one."""
+    """A rule as the config package gives it, which cannot import this one."""
 
     @property
     def permission(self) -> str: ...
@@ -41,23 +41,27 @@ class RuleLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """*prompt* is added to the model's own prompt, None for no addition. *model* and *effort* are
-    what it works with, None for the session's or its caller's. *max_steps* bounds one turn, None
-    without a limit. *colour* is a role of the theme, or a hex value that the user gave. *hidden*
-    ones are in no list, but may be called. *source* names the files that speak of it."""
+    """An agent."""
 
     name: str
     description: str
     mode: Mode = "primary"
-    colour: str = "accent"
+    color: str = "accent"
+    """A role of the theme, or a hex value that the user gave."""
     prompt: str | None = None
+    """Added to the model's own prompt, None for no addition."""
     model: str | None = None
+    """Its model, None for the session's or its caller's."""
     effort: str | None = None
+    """Its reasoning effort, None for the session's or its caller's."""
     temperature: float | None = None
     rules: tuple[Rule, ...] = ()
     max_steps: int | None = None
+    """Steps of one turn, None without a limit."""
     hidden: bool = False
+    """Whether it is in no list; it can still be called."""
     source: str = BUILT_IN
+    """The files that configure it."""
 
 
 def _rules(agent: str, *rules: tuple[str, str, Action]) -> tuple[Rule, ...]:
@@ -66,8 +70,8 @@ def _rules(agent: str, *rules: tuple[str, str, Action]) -> tuple[Rule, ...]:
     )
 
 
-def _reads_freely(agent: str) -> Rule:
-    """A command that is not proven to only read is asked about, whatever the settings allow."""
+def _asks_unless_read_only(agent: str) -> Rule:
+    """Return the rule that asks about commands that are not proven to only read."""
     return Rule("bash", "*", "ask", f"agent {agent}", cautious=True)
 
 
@@ -90,7 +94,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
         "plan",
         "Looks and plans. Edits nothing but its plan file.",
         mode="all",
-        colour="plan",
+        color="plan",
         rules=(
             *_rules(
                 "plan",
@@ -98,7 +102,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
                 ("edit", PLAN_FILES[0], "ask"),
                 ("edit", PLAN_FILES[1], "ask"),
             ),
-            _reads_freely("plan"),
+            _asks_unless_read_only("plan"),
         ),
     ),
     AgentInfo(
@@ -113,7 +117,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
         "Finds files, code and answers in the project. Read-only.",
         mode="subagent",
         prompt=_EXPLORE_PROMPT,
-        rules=(*_rules("explore", ("edit", "*", "deny")), _reads_freely("explore")),
+        rules=(*_rules("explore", ("edit", "*", "deny")), _asks_unless_read_only("explore")),
         max_steps=SUBAGENT_STEPS,
     ),
     *(
@@ -131,22 +135,22 @@ SUBAGENT_RULES = tuple(
     Rule(permission, "*", "deny", "sub-agents")
     for permission in ("task", "todowrite", "todoread", "question", "plan_exit")
 )
-"""By default a sub-agent starts no others, keeps no list and asks the user nothing (spec 3, S1);
-its own rules may say otherwise."""
+"""Rules of every sub-agent: it starts no others, has no to-do list and asks the user nothing. Its
+own rules can say otherwise."""
 
 
 def builtin_agents() -> dict[str, AgentInfo]:
-    """The agents that come with the program, by name, in the order they are listed."""
+    """Return the built-in agents by name, in the order of lists."""
     return {agent.name: agent for agent in BUILTIN_AGENTS}
 
 
 def rules_for(
     agent: AgentInfo, config: Iterable[RuleLike] = (), *, child: bool = False
 ) -> tuple[Rule, ...]:
-    """The rules in force for *agent* in the order of M1; the last that matches decides.
+    """Return the rules of *agent* in the order of evaluation; the last that matches decides.
 
-    Defaults, then *config* (global before project), then those of every *child* session, then
-    the agent's own. "Always" comes after, from the service.
+    Defaults come first, then *config* (global before project), those of every *child* session, and
+    the agent's own. The user's "always" answers come last; the permission service adds them.
     """
     return (
         *DEFAULT_RULES,
@@ -163,7 +167,7 @@ def _rule(rule: RuleLike) -> Rule:
 
 
 EDIT_TOOLS = frozenset({"write", "edit", "multiedit", "apply_patch"})
-"""Tools that the permission ``edit`` covers (spec 4, M4)."""
+"""Tools that the permission ``edit`` covers."""
 
 SHELL_TOOLS = frozenset({"bash_output", "bash_kill"})
 """Tools that are of use only with ``bash``."""
@@ -173,7 +177,7 @@ SUBAGENT_TOOLS = frozenset({"task_output"})
 
 
 class Agents:
-    """The agents of an opened folder: those built in, as the settings change or add to them."""
+    """The agents of an opened folder: the built-in ones, as the settings change or extend them."""
 
     def __init__(self, loaded: LoadedConfig) -> None:
         self._loaded = loaded
@@ -186,7 +190,7 @@ class Agents:
                 self._agents[name] = _changed(self._agents.get(name), name, given, loaded)
 
     def get(self, name: str) -> AgentInfo:
-        """The agent *name*. Raises ``AgentNotFound``, which lists what there is."""
+        """Return the agent *name*. Raises ``AgentNotFound`` with a list of the agents."""
         agent = self.find(name)
         if agent is None:
             known = ", ".join(info.name for info in self.primary())
@@ -194,42 +198,46 @@ class Agents:
         return agent
 
     def find(self, name: str) -> AgentInfo | None:
-        """The agent *name*, None where there is none."""
+        """Return the agent *name*, None if there is none."""
         return self._agents.get(name)
 
     @property
-    def depth(self) -> int:
-        """How many sub-agents may stand below each other."""
+    def max_depth(self) -> int:
+        """How deep sub-agents can call others."""
         return self._loaded.config.subagent_depth
 
     def listed(self) -> tuple[AgentInfo, ...]:
-        """All that are not hidden, in order."""
+        """Return all that are not hidden, in order."""
         return tuple(a for a in self._agents.values() if a.mode != "hidden" and not a.hidden)
 
     def primary(self) -> tuple[AgentInfo, ...]:
-        """The agents that the user can choose, in the order in which Tab cycles."""
+        """Return the agents that the user can choose, in the order in which Tab cycles."""
         return tuple(a for a in self.listed() if a.mode in {"primary", "all"})
 
     def usable(self) -> tuple[AgentInfo, ...]:
-        """All but those that only the harness uses."""
+        """Return all but those that only the program itself uses."""
         return tuple(a for a in self._agents.values() if a.mode != "hidden")
 
-    def callable(self) -> tuple[AgentInfo, ...]:
-        """The agents that can be started as sub-agents."""
+    def subagents(self) -> tuple[AgentInfo, ...]:
+        """Return the agents that can be started as sub-agents."""
         return tuple(a for a in self._agents.values() if a.mode in {"subagent", "all"})
 
     def rules(self, name: str, *, child: bool = False) -> tuple[Rule, ...]:
-        """The rules in force for agent *name*, in the order of M1, without "always"; *child*
-        when it works as a sub-agent."""
+        """Return the rules of agent *name* in the order of evaluation, without "always" answers.
+
+        *child* is set when it works as a sub-agent.
+        """
         return rules_for(self.get(name), self._loaded.rules, child=child)
 
-    def offered(
+    def offered_tools(
         self, name: str, tools: Iterable[str], callers: tuple[str, ...] = ()
     ) -> frozenset[str]:
-        """Those of *tools* that the agent is shown: not the ones that it, or one of its
-        *callers* (nearest first), is denied outright."""
+        """Return those of *tools* that the agent is offered.
+
+        Tools that it, or one of its *callers* (nearest first), is denied entirely are not.
+        """
         key = (name, tuple(tools), callers)
-        if key not in self._offered:  # asked before each step, and the rules stay
+        if key not in self._offered:  # needed before each step, and the rules do not change
             sets = [self.rules(n, child=child) for n, child in lineage(name, callers)]
             shown = (t for t in key[1] if not any(_denied(t, rules) for rules in sets))
             self._offered[key] = frozenset(shown)
@@ -237,7 +245,8 @@ class Agents:
 
 
 def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:
-    """The agent and its callers, nearest first, each with whether it works as a sub-agent."""
+    """Return the agent and its callers, nearest first, each with whether it works as a
+    sub-agent."""
     names = (name, *callers)
     return tuple((one, place < len(callers)) for place, one in enumerate(names))
 
@@ -245,8 +254,8 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
     permission = "edit" if tool in EDIT_TOOLS else "bash" if tool in SHELL_TOOLS else tool
     permission = "task" if tool in SUBAGENT_TOOLS else permission
-    # What a project allows lifts no deny of the user's, so it does not bring a tool back.
-    # What only tightens doesn't either.
+    # A project's allow rule lifts no deny of the user's, so it does not bring a tool back.
+    # Rules that only tighten do not either.
     ours = (
         rule
         for rule in rules
@@ -259,7 +268,7 @@ def _denied(tool: str, rules: Iterable[Rule]) -> bool:
 def _changed(
     known: AgentInfo | None, name: str, given: AgentConfig, loaded: LoadedConfig
 ) -> AgentInfo:
-    """The agent *name* with what the settings say of it."""
+    """Return the agent *name* as the settings change it."""
     base = known or AgentInfo(name, "An agent of your own.")
     mode: Mode = base.mode
     if given.mode is not None:
@@ -269,7 +278,7 @@ def _changed(
         description=given.description or base.description,
         mode=mode,
         hidden=given.hidden or base.hidden,
-        colour=given.color or base.colour,
+        color=given.color or base.color,
         prompt=given.prompt or base.prompt,
         model=given.model or base.model,
         effort=given.effort or base.effort,

@@ -1,8 +1,8 @@
-"""In-process publish/subscribe with coalescing (spec 1, L16 and L17).
+"""In-process publish/subscribe with coalescing.
 
-``publish`` never blocks and never raises. Each subscriber has its own bounded queue:
-adjacent deltas of one part are merged there, and a subscriber that is more than
-``LIMIT`` events behind gets its queue replaced by one ``Resync``.
+``publish`` never blocks and never raises. Each subscriber has its own bounded queue: adjacent
+deltas of one part are merged there, and the queue of a subscriber that is more than ``QUEUE_LIMIT``
+events behind is replaced by one ``Resync``.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Self
 from agent.records.events import Event, PartDelta, Resync
 
 QUEUE_LIMIT = 5_000
-"""Events a subscriber may be behind before it must rebuild (spec 1, L17)."""
+"""Events that a subscriber can be behind before it has to rebuild its state."""
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ Predicate = Callable[[Event], bool]
 
 
 class Subscription:
-    """One subscriber's queue: iterate it, or take what is there with ``drain``."""
+    """One subscriber's queue: iterate it, or take the queued events with ``drain``."""
 
     def __init__(self, bus: "Bus", accepts: Predicate | None, limit: int) -> None:
         self._bus = bus
@@ -44,7 +44,7 @@ class Subscription:
         self._ready.set()
 
     def _merge(self, event: Event) -> bool:
-        """Join *event* to the last one queued if both are deltas that follow each other."""
+        """Merge *event* into the last queued one if both are consecutive deltas."""
         if not isinstance(event, PartDelta) or not self._queue:
             return False
         last = self._queue[-1]
@@ -63,7 +63,7 @@ class Subscription:
         return bool(self._queue)
 
     def drain(self) -> list[Event]:
-        """All events queued now, oldest first, without waiting."""
+        """Return all queued events, oldest first, without waiting."""
         events = list(self._queue)
         self._queue.clear()
         self._ready.clear()
@@ -72,7 +72,7 @@ class Subscription:
         return events
 
     async def wait(self) -> bool:
-        """Wait until something is queued; false when the subscription was closed instead."""
+        """Wait until an event is queued; false when the subscription was closed instead."""
         await self._ready.wait()
         return bool(self._queue)
 
@@ -94,7 +94,7 @@ class Subscription:
 
 
 class Bus:
-    """Where events of the whole process meet. Used from one event loop."""
+    """Distributes the events of the whole process. Used from one event loop."""
 
     def __init__(self) -> None:
         self._subscriptions: list[Subscription] = []
@@ -102,7 +102,7 @@ class Bus:
     def subscribe(
         self, accepts: Predicate | None = None, *, limit: int = QUEUE_LIMIT
     ) -> Subscription:
-        """A new subscription that gets every event from now on for which *accepts* is true."""
+        """Return a new subscription to the events from now on that *accepts* admits."""
         subscription = Subscription(self, accepts, limit)
         self._subscriptions.append(subscription)
         return subscription
@@ -112,7 +112,7 @@ class Bus:
             self._subscriptions.remove(subscription)
 
     def publish(self, event: Event) -> None:
-        """Hand *event* to every subscriber. A predicate that raises loses its subscription."""
+        """Hand *event* to every subscriber. A subscriber whose predicate raises is removed."""
         for subscription in list(self._subscriptions):
             try:
                 subscription.offer(event)

@@ -1,7 +1,7 @@
-"""Slash commands of the user's own (spec 10, K8): what they are, and what they say once filled in.
+"""Custom slash commands and their templates.
 
-A template is taken apart before anything is filled in, so that what is typed behind a command
-is never run: only what its author put between the marks is.
+A template is split before anything is filled in, so that the user's arguments are never run: only
+the commands that its author marked are.
 """
 
 import re
@@ -30,14 +30,13 @@ what happens and when, and how to mend it, the worst first; say so plainly if al
 
 _SLASH = re.compile(r"/([A-Za-z][\w:-]*)(?:\s+(.*))?", re.DOTALL)
 _SHELL = re.compile(r"!`([^`]+)`")
-_PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9]\d?\b)")
+_PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9]\d?\b)")
 _WORD = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\S+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandInfo:
-    """One command. *agent*, *model* and *effort* are those that it asks for; *subtask* says
-    whether a sub-agent does it, None to go by its agent. *source* is the file it stands in."""
+    """One command."""
 
     name: str
     description: str
@@ -45,15 +44,20 @@ class CommandInfo:
     kind: Kind = "command"
     hint: str = ""
     agent: str | None = None
+    """The agent that runs it, None for the current one."""
     model: str | None = None
+    """The model that answers it, None for the current one."""
     effort: str | None = None
+    """The model's reasoning effort, None for the current one."""
     subtask: bool | None = None
+    """Whether a sub-agent runs it, None if that depends on its agent."""
     source: str = ""
+    """The file that defines it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TemplatePart:
-    """A stretch of a filled-in template: *text* to send, or a command whose output is sent."""
+    """A part of a filled-in template: *text* to send, or a command whose output is sent."""
 
     kind: Literal["text", "shell"]
     text: str
@@ -74,7 +78,7 @@ BUILTIN_COMMANDS = (
 
 
 def available_commands(loaded: LoadedConfig) -> tuple[CommandInfo, ...]:
-    """The commands that come with the program and those of the settings, which win, by name."""
+    """Return the built-in commands and those of the settings, which win, sorted by name."""
     found = {known.name: known for known in BUILTIN_COMMANDS}
     for name, given in loaded.config.command.items():
         if given.template is None or not given.template.strip():
@@ -94,10 +98,12 @@ def available_commands(loaded: LoadedConfig) -> tuple[CommandInfo, ...]:
 
 
 def expand_template(template: str, argument: str) -> tuple[TemplatePart, ...]:
-    """*template* with *argument* filled in: all of it, or word by word, of which the last place
-    takes the rest. Where no place is named it stands at the end."""
+    """Fill *argument* into *template*: as a whole, or word by word.
+
+    The last placeholder takes the remaining words. Without a placeholder the argument is appended.
+    """
     words = [next(filter(None, found.groups()), "") for found in _WORD.finditer(argument)]
-    numbers = [int(found[1]) for found in _PLACE.finditer(template) if found[1].isdigit()]
+    numbers = [int(found[1]) for found in _PLACEHOLDER.finditer(template) if found[1].isdigit()]
     last = max(numbers, default=0)
 
     def filled(place: re.Match[str]) -> str:
@@ -109,30 +115,34 @@ def expand_template(template: str, argument: str) -> tuple[TemplatePart, ...]:
     pieces: list[TemplatePart] = []
     start = 0
     for shell in _SHELL.finditer(template):
-        pieces.append(TemplatePart("text", _PLACE.sub(filled, template[start : shell.start()])))
-        pieces.append(TemplatePart("shell", _PLACE.sub(filled, shell[1])))
+        pieces.append(
+            TemplatePart("text", _PLACEHOLDER.sub(filled, template[start : shell.start()]))
+        )
+        pieces.append(TemplatePart("shell", _PLACEHOLDER.sub(filled, shell[1])))
         start = shell.end()
-    pieces.append(TemplatePart("text", _PLACE.sub(filled, template[start:])))
-    if argument and not _PLACE.search(template):
+    pieces.append(TemplatePart("text", _PLACEHOLDER.sub(filled, template[start:])))
+    if argument and not _PLACEHOLDER.search(template):
         pieces.append(TemplatePart("text", f"\n\n{argument}"))
     return tuple(piece for piece in pieces if piece.text)
 
 
 def parse_slash(text: str) -> tuple[str, str] | None:
-    """The name and the argument of a prompt that looks like a slash command. It may be none: a
-    path does, too."""
+    """Return the name and the argument of a prompt that looks like a slash command.
+
+    It can still be none: a path looks the same.
+    """
     found = _SLASH.fullmatch(text.strip())
     return (found[1], (found[2] or "").strip()) if found else None
 
 
 def unknown_command(name: str, known: Iterable[str]) -> CommandError:
-    """The error for a command that there is none of."""
+    """Return the error for an unknown command."""
     names = ", ".join(f"/{each}" for each in sorted(known))
     return CommandError(f"There is no command /{name} here. There are: {names}.")
 
 
 def _hint(template: str) -> str:
-    return "[arguments]" if _PLACE.search(template) else ""
+    return "[arguments]" if _PLACEHOLDER.search(template) else ""
 
 
 def _first_line(template: str) -> str:

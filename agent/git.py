@@ -1,7 +1,7 @@
-"""Git, called so that nothing of the repository's own configuration can run.
+"""Git, called so that nothing in the repository's own configuration can run.
 
-Hooks, filters, file-system monitors, pagers and external diffs of a repository are code of
-a stranger; the agent's own calls switch them off (spec 4, M9).
+A repository's hooks, filters, file-system monitors, pagers and external diffs are a stranger's
+code; the agent's own calls switch them off.
 """
 
 import asyncio
@@ -21,17 +21,17 @@ HARDENED = (
 )
 
 READS_FILES = frozenset({"status", "diff", "add"})
-"""Subcommands that read the work tree, and so would run filters."""
+"""Subcommands that read the work tree, and would run filters."""
 
 TIMEOUT = 2.0
-"""Seconds that a call may take; a huge repository must not stall a prompt."""
+"""Seconds that a call can take; a huge repository must not delay a prompt."""
 
 
 async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
-    """The output of ``git ARGUMENTS`` in *directory*.
+    """Return the output of ``git ARGUMENTS`` in *directory*.
 
-    None where there is no git, the folder is no repository, or the call failed or took
-    longer than *timeout* seconds.
+    None if there is no git, the folder is no repository, or the call failed or took longer than
+    *timeout* seconds.
     """
     settings: tuple[str, ...] = ()
     if arguments[0] in READS_FILES:
@@ -40,7 +40,7 @@ async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str 
 
 
 async def _no_filters(directory: str, timeout: float) -> tuple[str, ...]:
-    """Settings that empty the repository's own filters: git would run their commands."""
+    """Return settings that disable the repository's own filters: git would run their commands."""
     names = await _run(
         directory, ("config", "--name-only", "--null", "--get-regexp", r"^filter\."), timeout
     )
@@ -71,7 +71,7 @@ async def _run(directory: str, arguments: tuple[str, ...], timeout: float) -> st
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
         )
-    except OSError:  # the folder is gone, or may not be entered
+    except OSError:  # the folder is gone or not accessible
         return None
     try:
         output, _ = await asyncio.wait_for(process.communicate(), timeout)
@@ -86,10 +86,10 @@ async def _run(directory: str, arguments: tuple[str, ...], timeout: float) -> st
 
 
 async def project_root(directory: Path) -> Path:
-    """The root of the git work tree around *directory*, else *directory* itself.
+    """Return the root of the git work tree around *directory*, else *directory* itself.
 
-    It is the nearest folder with a ``.git``: a repository's own settings may name another work
-    tree (``core.worktree``), which would take over what that one is trusted with.
+    It is the nearest folder with a ``.git``: a repository's own settings can name another work tree
+    (``core.worktree``), which would inherit the trust in that folder.
     """
     output = await git(str(directory), "rev-parse", "--show-toplevel")
     named = (output or "").strip()

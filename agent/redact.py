@@ -1,7 +1,7 @@
-"""Takes secrets out of text that leaves the program: exports and what is shown to be shared.
+"""Redacts secrets in text that leaves the program, such as exports.
 
-Known forms of keys are found by their shape, the values of the environment's secrets by what
-they are. It is a net, not a proof: who shares an export still reads it.
+Keys are recognized by their documented forms, secrets of the environment by their values. This is a
+safety net, not a proof: read an export before you share it.
 """
 
 import re
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 PLACEHOLDER = "[redacted]"
 
 MIN_LENGTH = 8
-"""Characters of an environment's value below which it is no secret worth hiding."""
+"""Characters of an environment variable's value below which it is not redacted."""
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)", re.IGNORECASE)
 
-# The shapes that the makers document for their keys; the first group, if any, is kept.
-_SHAPES = tuple(
+# The forms that vendors document for their keys; the first group, if any, is kept.
+_PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
@@ -41,17 +41,17 @@ _SHAPES = tuple(
 
 
 def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
-    """The values in *env* whose names say that they are secret, the longest first."""
+    """Return the values in *env* whose names mark them as secret, the longest first."""
     found = {v for k, v in env.items() if _SECRET_NAME.search(k) and len(v) >= MIN_LENGTH}
     return tuple(sorted(found, key=len, reverse=True))
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """*text* with known *secrets* and what looks like a key replaced."""
+    """Return *text* with known *secrets* and what looks like a key replaced."""
     for secret in secrets:
         text = text.replace(secret, PLACEHOLDER)
-    for shape in _SHAPES:
-        text = shape.sub(_hidden, text)
+    for pattern in _PATTERNS:
+        text = pattern.sub(_hidden, text)
     return text
 
 

@@ -1,7 +1,7 @@
-"""Skills: instructions for particular tasks, in folders with a ``SKILL.md`` (spec 6, I3).
+"""Skills: instructions for particular tasks, in folders with a ``SKILL.md``.
 
-Names and descriptions are shown to the model, the text only when it loads one. The user's own
-places count always, the project's once it is trusted.
+The model is given names and descriptions, and the text only when it loads a skill. The user's own
+folders always count, the project's once it is trusted.
 """
 
 import re
@@ -24,7 +24,7 @@ MAX_DESCRIPTION = 1_024
 """Characters of a description that the model sees."""
 
 MAX_LISTED = 16_000
-"""Characters of all descriptions together (some 4,000 tokens); the rest only by name."""
+"""Characters of all descriptions together (some 4,000 tokens); the rest are listed by name."""
 
 MAX_SAMPLED = 10
 """Files of a skill's folder that are named when it is loaded."""
@@ -34,12 +34,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill. *path* is its ``SKILL.md``; *hidden* ones are not offered to the model."""
+    """One skill."""
 
     name: str
     description: str
     path: Path
+    """Its ``SKILL.md``."""
     hidden: bool = False
+    """Whether the model is not offered it."""
 
     @property
     def folder(self) -> Path:
@@ -48,16 +50,15 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class FoundSkills:
-    """The skills by name, sorted, and sentences on what could not be used."""
+    """The skills by name, sorted."""
 
     skills: Mapping[str, Skill]
     notes: tuple[str, ...] = ()
+    """Sentences on what could not be used."""
 
 
 class Skills:
-    """The skills of an opened folder. They are looked for anew each time they are asked for;
-    *trusted* tells whether the project's count now; *further* are folders that hold skills, as the
-    settings name them."""
+    """The skills of an opened folder, looked up anew on each call."""
 
     def __init__(
         self,
@@ -66,61 +67,65 @@ class Skills:
         paths: Paths,
         env: Mapping[str, str],
         trusted: Callable[[], bool],
-        further: Iterable[str] = (),
+        extra_folders: Iterable[str] = (),
     ) -> None:
+        """*trusted* tells whether the project's skills count now; *extra_folders* are folders of
+        skills that the settings name."""
         self._directory = directory
         self._project = project
         self._paths = paths
         self._env = env
         self._trusted = trusted
-        # A trusted project may name its own folders: relative ones start at its root.
-        self._further = tuple(project / expand_home(path, env) for path in further)
+        # A trusted project can name its own folders: relative ones start at its root.
+        self._extra_folders = tuple(project / expand_home(path, env) for path in extra_folders)
 
     def find(self) -> FoundSkills:
-        """All skills; of two with one name the later counts. Reads files: for a thread."""
+        """Return all skills; of two with one name the later counts. Reads files: call it in a
+        thread."""
         found: dict[str, Skill] = {}
         notes: list[str] = []
         for path in self._files():
-            place = display_path(path, self._env)
+            shown_path = display_path(path, self._env)
             try:
                 skill = _skill(path)
             except (FrontmatterError, OSError, ValueError) as error:
                 system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
-                notes.append(f"The skill {place} is left out: {system or error}.")
+                notes.append(f"The skill {shown_path} is left out: {system or error}.")
                 continue
             before = found.get(skill.name)
             if before is not None and before.path.resolve() != path.resolve():
                 notes.append(
-                    f"Two skills are named {skill.name}: {place} takes the place of "
+                    f"Two skills are named {skill.name}: {shown_path} takes the place of "
                     f"{display_path(before.path, self._env)}."
                 )
             found[skill.name] = skill
         return FoundSkills(dict(sorted(found.items())), tuple(notes))
 
     def load(self, name: str) -> tuple[Skill, str] | None:
-        """The skill *name* and its text, None where there is none. Reads files: for a thread.
+        """Return the skill *name* and its text, None if there is none.
 
-        Raises ``OSError``, ``FrontmatterError`` or ``ValueError`` for one that cannot be read.
+        Reads files: call it in a thread. Raises ``OSError``, ``FrontmatterError`` or ``ValueError``
+        for a skill that cannot be read.
         """
         skill = self.find().skills.get(name)
         return None if skill is None else (skill, read_document(skill.path).body)
 
-    def own_folders(self) -> tuple[str, ...]:
-        """The folders of the user's own skills, whose files the agent may read unasked."""
+    def user_skill_folders(self) -> tuple[str, ...]:
+        """Return the folders of the user's own skills, which the agent can read without asking."""
         names, _ = DEFINITION_FOLDERS["skill"]
-        tops = user_folders(self._paths, self._env)
-        return tuple(str(top / name) for top in tops for name in names)
+        folders = user_folders(self._paths, self._env)
+        return tuple(str(folder / name) for folder in folders for name in names)
 
     def _files(self) -> Iterable[Path]:
         unwanted = folders_without_skills(self._env)
-        for top in user_folders(self._paths, self._env):
-            if top.name not in unwanted:
-                yield from definition_paths("skill", top)
+        for folder in user_folders(self._paths, self._env):
+            if folder.name not in unwanted:
+                yield from definition_paths("skill", folder)
         if self._trusted():
-            for top in project_folders(self._directory, self._project, self._env):
-                if top.name not in unwanted:
-                    yield from definition_paths("skill", top, self._project)
-        for folder in self._further:
+            for folder in project_folders(self._directory, self._project, self._env):
+                if folder.name not in unwanted:
+                    yield from definition_paths("skill", folder, self._project)
+        for folder in self._extra_folders:
             yield from skill_paths(folder)
 
 
@@ -143,7 +148,7 @@ def _first_line(document: Document) -> str:
 
 
 def skill_list(skills: Iterable[Skill]) -> str:
-    """The skills as the model is told of them, "" for none."""
+    """Return the skills as listed for the model, "" for none."""
     lines: list[str] = []
     used = 0
     for skill in skills:
@@ -156,7 +161,7 @@ def skill_list(skills: Iterable[Skill]) -> str:
 
 
 def sample_files(folder: Path) -> list[str]:
-    """A few of the other files of a skill, relative to its *folder*."""
+    """Return a few of the other files of a skill, relative to its *folder*."""
     names: list[str] = []
     for path in sorted(folder.rglob("*")):
         if path.name != "SKILL.md" and path.is_file():

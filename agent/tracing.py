@@ -1,9 +1,9 @@
-"""Spans of what the agent does, by OpenTelemetry's conventions for generative AI (spec 3, T6).
+"""Spans of the agent's work, by OpenTelemetry's conventions for generative AI.
 
 Nothing is imported and nothing recorded unless tracing was set up: by a program that embeds the
 agent and has installed a tracer provider, or by the user with OpenTelemetry's own variables
-(``OTEL_TRACES_EXPORTER``, ``OTEL_EXPORTER_OTLP_ENDPOINT``). No content is ever recorded: names,
-counts, costs and outcomes only.
+(``OTEL_TRACES_EXPORTER``, ``OTEL_EXPORTER_OTLP_ENDPOINT``). Content is never recorded, only names,
+counts, costs and outcomes.
 """
 
 import importlib
@@ -22,20 +22,20 @@ log = logging.getLogger(__name__)
 
 
 class Span:
-    """A span that may be one of OpenTelemetry's (*inner*) or nothing at all."""
+    """A span of OpenTelemetry's (*inner*), or one that records nothing."""
 
     def __init__(self, inner: Any = None) -> None:
         self._inner = inner
 
     def set(self, **attributes: Attribute) -> None:
-        """Add *attributes*; a double underscore stands for a dot, None is left out."""
+        """Add *attributes*; a double underscore stands for a dot, None is ignored."""
         if self._inner is not None:
             for name, value in attributes.items():
                 if value is not None:
                     self._inner.set_attribute(name.replace("__", "."), value)
 
     def failed(self, kind: str, message: str) -> None:
-        """Mark it as failed."""
+        """Mark the span as failed."""
         if self._inner is not None:
             codes = importlib.import_module("opentelemetry.trace").StatusCode
             self._inner.set_attribute("error.type", kind)
@@ -43,18 +43,19 @@ class Span:
 
 
 class Tracing:
-    """Makes spans. *env* is the environment that the program was started with."""
+    """Creates spans."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
+        """*env* is the environment that the program was started with."""
         wanted = any(env.get(name) for name in CONFIGURED)
-        self._asked = wanted and env.get("OTEL_TRACES_EXPORTER") != "none"
+        self._requested = wanted and env.get("OTEL_TRACES_EXPORTER") != "none"
         self._tracer: Any = None
         self._looked = False
 
     @contextmanager
     def span(self, name: str, **attributes: Attribute) -> Generator[Span, None, None]:
-        """A span around what is done inside; an exception marks it as failed and goes on."""
-        tracer = self._find()
+        """Open a span around a block; an exception marks it as failed and is raised again."""
+        tracer = self._find_tracer()
         if tracer is None:
             yield Span()
             return
@@ -63,11 +64,11 @@ class Tracing:
             span.set(**attributes)
             yield span
 
-    def _find(self) -> Any:
-        """The tracer, None while nothing is set up. Looked for once it can be there."""
+    def _find_tracer(self) -> Any:
+        """Return the tracer, None while tracing is not set up. Looks for it until it is found."""
         if self._looked:
             return self._tracer
-        if not self._asked and "opentelemetry.trace" not in sys.modules:
+        if not self._requested and "opentelemetry.trace" not in sys.modules:
             return None
         self._looked = True
         try:
@@ -75,15 +76,14 @@ class Tracing:
         except ImportError:
             log.warning("tracing was asked for, but opentelemetry-api is not installed")
             return None
-        if self._asked:
+        if self._requested:
             _set_up(trace)
         self._tracer = trace.get_tracer(NAME)
         return self._tracer
 
 
 def _set_up(trace: Any) -> None:
-    """Install the SDK with the exporters that the user's variables name, unless a provider is
-    there already."""
+    """Install the SDK with the exporters of the user's variables, unless there is a provider."""
     try:
         configure = importlib.import_module("opentelemetry.sdk._configuration")
     except ImportError:

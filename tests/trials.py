@@ -360,7 +360,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/lsp/test_service.py::test_one_that_keeps_dying_stays_dead",
         "agent/lsp/test_service.py::test_l01_a_flood_is_kept_whole_and_told_of_a_few_times",
         "agent/lsp/test_service.py::test_l01_one_that_never_stops_speaking_is_not_waited_for",
-        "agent/lsp/test_edit_checks.py::test_l01_of_a_flood_of_errors_the_model_is_told_a_few",
+        "agent/lsp/test_file_checks.py::test_l01_of_a_flood_of_errors_the_model_is_told_a_few",
         "e2e/test_processes.py::test_no_language_server_delays_an_edit",
     ),
     "L03": (

@@ -48,7 +48,7 @@ class TrustLimits:
     """The limits of a project that the user trusts: what is theirs, what it may read."""
 
     own: UserOwned
-    listed: AllowedReads
+    allowed: AllowedReads
 
 
 def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> TrustLimits:
@@ -165,7 +165,7 @@ def _take_trusted(
 ) -> None:
     """All of a trusted project's file but for what is never a project's to set (9.1)."""
     taken = project_restrictions.remove_keys(raw)
-    values = _filled(layer, raw, teller, env, trusted.listed)
+    values = _filled(layer, raw, teller, env, trusted.allowed)
     opencode.translate(values)
     for path, reason in (*taken, *project_restrictions.restrict(values, trusted.own)):
         teller.tell(path, f"{dotted_key(path)} is left out: {reason}")
@@ -246,7 +246,7 @@ def _take_rules(
     if "permission" not in values:
         return taken
     parsed = permission_rules.parse_rules(values.pop("permission"), name)
-    layer.broken = layer.broken or parsed.fallback
+    layer.broken = layer.broken or parsed.unreadable
     for fault in parsed.faults:
         place = (*path, "permission", *fault.path)
         teller.tell(place, f"{dotted_key(place)}: {fault.expected}; until it is mended it asks")

@@ -42,7 +42,7 @@ class ParsedRules:
 
     rules: tuple[ConfigRule, ...] = ()
     faults: tuple[RuleFault, ...] = ()
-    fallback: bool = False
+    unreadable: bool = False
 
 
 def parse_rules(setting: Json, source: str) -> ParsedRules:
@@ -51,7 +51,9 @@ def parse_rules(setting: Json, source: str) -> ParsedRules:
     if whole is not None:
         return ParsedRules((ConfigRule("*", "*", whole, source),))
     if not isinstance(setting, dict):
-        return ParsedRules((), (RuleFault((), f"expected {_ONE_OF}, or an object"),), fallback=True)
+        return ParsedRules(
+            (), (RuleFault((), f"expected {_ONE_OF}, or an object"),), unreadable=True
+        )
     rules: list[ConfigRule] = []
     faults: list[RuleFault] = []
     for permission, value in setting.items():

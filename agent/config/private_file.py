@@ -18,9 +18,9 @@ class PrivateFile:
     """An object in *path* (mode 0600). *what* begins the sentence of the ``StoreUnavailable``
     that is raised where it can't be kept."""
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: Path, description: str) -> None:
         self.path = path
-        self._what = what
+        self._what = description
 
     def read(self) -> JsonObject:
         """The object; an empty one if there is none that can be read."""
@@ -31,7 +31,7 @@ class PrivateFile:
         return found if isinstance(found, dict) else {}
 
     @contextmanager
-    def changing(self) -> Generator[JsonObject]:
+    def edit(self) -> Generator[JsonObject]:
         """The object to change, under a lock that other instances of the program heed. It is
         written whole or not at all, and not where an exception leaves the block."""
         try:

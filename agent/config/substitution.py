@@ -39,10 +39,10 @@ class AllowedReads:
     entries: tuple[str, ...]
     root: Path
 
-    def variable(self, name: str) -> bool:
+    def allows_variable(self, name: str) -> bool:
         return name in self.entries
 
-    def file(self, path: Path, at: KeyPath, env: Mapping[str, str]) -> bool:
+    def allows_file(self, path: Path, at: KeyPath, env: Mapping[str, str]) -> bool:
         real = path.resolve()
         if any(real == expand_home(entry, env).resolve() for entry in self.entries):
             return True
@@ -55,7 +55,7 @@ _TEXTS = {".md", ".txt"}
 
 
 def substitute(
-    raw: JsonObject, folder: Path, env: Mapping[str, str], listed: AllowedReads | None = None
+    raw: JsonObject, folder: Path, env: Mapping[str, str], allowed: AllowedReads | None = None
 ) -> Substituted:
     """Fill every slot in *raw*; relative files start at *folder*.
 
@@ -69,12 +69,12 @@ def substitute(
         def replacement(match: re.Match[str]) -> str:
             kind, name = match[1], match[2].strip()
             if kind == "file":
-                if listed is not None and not listed.file(
+                if allowed is not None and not allowed.allows_file(
                     folder / expand_home(name, env), path, env
                 ):
                     raise _Missing(_UNLISTED.format(what=f"the file {name}"))
                 return _content(name, folder, env)
-            said, note = _variable(name, env, listed)
+            said, note = _variable(name, env, allowed)
             if note:
                 filled.notes.append((path, note))
             return said
@@ -117,7 +117,7 @@ def _variable(name: str, env: Mapping[str, str], listed: AllowedReads | None) ->
     """What stands for the variable *name*, which may end in ``:-`` and a default, and a remark
     on it, "" for none. Raises ``_Missing`` for one that may not be read."""
     name, sign, otherwise = name.partition(":-")
-    if listed is not None and not listed.variable(name):
+    if listed is not None and not listed.allows_variable(name):
         if not sign:
             raise _Missing(_UNLISTED.format(what=f"the variable {name}"))
         return otherwise, _INSTEAD.format(name=name)

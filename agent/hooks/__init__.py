@@ -1,5 +1,5 @@
-"""Programs and functions of the user's that hear of what happens and may object (spec 10, H1, H2).
+"""Hooks: the user's programs and functions that are notified of events and can object.
 
-They can make a decision stricter, never milder than a rule: an ``allow`` of theirs saves a question
-that no rule asks, a ``deny`` always holds (spec 3, T3).
+They can make a decision stricter, never more lenient than a rule: their ``allow`` saves a question
+that no rule asks, their ``deny`` always counts.
 """

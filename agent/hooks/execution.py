@@ -1,4 +1,8 @@
-"""Runs one hook: a program with JSON on its standard input, or a function of a plugin."""
+"""Execution of one hook: a program with JSON on its standard input, or a plugin's function.
+
+A program's output is JSON in one of two forms. This program's own is flat, with the keys
+``decision``, ``reason``, ``input``, ``output``, ``context``; the other is Claude Code's.
+"""
 
 import asyncio
 import inspect
@@ -31,11 +35,11 @@ _DECISIONS: dict[str, Decision] = {
 }
 
 CONTEXT_EVENTS: frozenset[HookEvent] = frozenset({"SessionStart", "UserPromptSubmit"})
-"""Events for which plain output is told to the model."""
+"""Events whose plain output is added to the model's context."""
 
 
 def parse_answer(event: HookEvent, output: str) -> HookAnswer:
-    """The answer in *output*. Raises ``ValueError`` for what begins like JSON and is none."""
+    """Return the answer in *output*. Raises ``ValueError`` for broken JSON."""
     text = output.strip()
     if not text.startswith("{"):
         return HookAnswer(context=text) if text and event in CONTEXT_EVENTS else NO_ANSWER
@@ -48,12 +52,12 @@ def parse_answer(event: HookEvent, output: str) -> HookAnswer:
     own = own if isinstance(own, dict) else {}
     inner = own.get("decision")
     inner = inner if isinstance(inner, dict) else {}
-    word = _text(own.get("permissionDecision"), inner.get("behavior"), raw.get("decision"))
+    decision = _text(own.get("permissionDecision"), inner.get("behavior"), raw.get("decision"))
     stop = None
     if raw.get("continue") is False:
         stop = _text(raw.get("stopReason"), raw.get("reason")) or "a hook stopped it"
     return HookAnswer(
-        decision=_DECISIONS.get(word.lower()),
+        decision=_DECISIONS.get(decision.lower()),
         reason=_text(own.get("permissionDecisionReason"), inner.get("message"), raw.get("reason")),
         input=_object(own.get("updatedInput"), inner.get("updatedInput"), raw.get("input")),
         output=_text(
@@ -67,7 +71,7 @@ def parse_answer(event: HookEvent, output: str) -> HookAnswer:
 
 
 def _text(*values: Json) -> str:
-    """The first of *values* that is text, "" without one."""
+    """Return the first of *values* that is a text, "" without one."""
     return next((value for value in values if isinstance(value, str) and value), "")
 
 
@@ -95,7 +99,7 @@ CLAUDE_NAMES = {
     "skill": "Skill",
     "question": "AskUserQuestion",
 }
-"""Tool here → its name there, for those whose arguments mean the same."""
+"""Claude Code's names of tools whose arguments mean the same there."""
 
 
 def claude_name(tool: str) -> str:
@@ -103,8 +107,10 @@ def claude_name(tool: str) -> str:
 
 
 def matches(matcher: str, about: str) -> bool:
-    """Whether *matcher* covers *about*, by its name here or there. One that is no regular
-    expression is read as a name."""
+    """Whether *matcher* covers *about*, by its name here or in Claude Code.
+
+    A matcher that is no regular expression is read as a name.
+    """
     if matcher in {"", "*"}:
         return True
     try:
@@ -119,14 +125,14 @@ def _names(about: str) -> Iterator[str]:
     if about in CLAUDE_NAMES:
         yield CLAUDE_NAMES[about]
         return
-    # An MCP tool is server_tool here and mcp__server__tool there.
+    # An MCP tool is server_tool here and mcp__server__tool in Claude Code.
     for at, char in enumerate(about):
         if char == "_":
             yield f"mcp__{about[:at]}__{about[at + 1 :]}"
 
 
 BLOCKING_EXIT_CODE = 2
-"""The exit code that objects; what the program wrote to standard error is the reason."""
+"""The exit code that objects; the reason is the program's output on standard error."""
 
 MAX_OUTPUT = 1_048_576
 """Bytes of a hook's output that are read."""
@@ -134,33 +140,33 @@ MAX_OUTPUT = 1_048_576
 MAX_REASON = 4_000
 """Characters of standard error that are passed on."""
 
-_WRAPPED = ("/bin/sh", "-c", 'exec <"$1" 2>"$2"; shift 2; exec "$@"', "hook")
+_WRAPPER = ("/bin/sh", "-c", 'exec <"$1" 2>"$2"; shift 2; exec "$@"', "hook")
 
 log = logging.getLogger(__name__)
 
 
 class HookFailed(Exception):
-    """A hook gave no answer; ``str()`` says why."""
+    """A hook gave no answer; ``str()`` is the reason."""
 
 
 async def run_hook(hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
-    """What *hook* says of *call*. Raises ``HookFailed``."""
+    """Return the answer of *hook* to *call*. Raises ``HookFailed``."""
     if hook.function is not None:
-        return await _asked(hook, call)
+        return await _call_function(hook, call)
     try:
         with tempfile.TemporaryDirectory(prefix="opencode-py-hook-") as folder:
-            return await _run(hook, call, env, Path(folder))
+            return await _run_command(hook, call, env, Path(folder))
     except OSError as error:
         raise HookFailed(f"cannot be started: {(error.strerror or str(error)).lower()}") from error
 
 
-async def _asked(hook: Hook, call: HookCall) -> HookAnswer:
-    """The answer of a function. The boundary of one hook for any fault of a plugin's."""
-    assert hook.function is not None  # looked at by the caller
+async def _call_function(hook: Hook, call: HookCall) -> HookAnswer:
+    """Call a function. Any error of a plugin's code ends here."""
+    assert hook.function is not None  # checked by the caller
     try:
         async with asyncio.timeout(hook.timeout):
-            said = hook.function(call)
-            answer = await said if inspect.isawaitable(said) else said
+            result = hook.function(call)
+            answer = await result if inspect.isawaitable(result) else result
     except TimeoutError as error:
         raise HookFailed(f"took longer than {hook.timeout:g} seconds") from error
     except Exception as error:
@@ -169,22 +175,24 @@ async def _asked(hook: Hook, call: HookCall) -> HookAnswer:
     return answer or NO_ANSWER
 
 
-async def _run(hook: Hook, call: HookCall, env: Mapping[str, str], folder: Path) -> HookAnswer:
-    given, said = folder / "input.json", folder / "stderr"
-    given.write_text(json.dumps(payload(hook, call)), "utf-8")
-    said.touch()
+async def _run_command(
+    hook: Hook, call: HookCall, env: Mapping[str, str], folder: Path
+) -> HookAnswer:
+    stdin, stderr = folder / "input.json", folder / "stderr"
+    stdin.write_text(json.dumps(payload(hook, call)), "utf-8")
+    stderr.touch()
     command = Command(
-        argv=(*_WRAPPED, str(given), str(said), *shell_argv(hook.command)),
+        argv=(*_WRAPPER, str(stdin), str(stderr), *shell_argv(hook.command)),
         directory=call.directory,
         env=env,
         timeout=hook.timeout,
     )
     capture = Capture(SpillStore(folder / "spill"), max_lines=MAX_OUTPUT, max_bytes=MAX_OUTPUT)
     done = await run(command, capture)
-    assert isinstance(done, FinishedCommand)  # nothing detaches it
+    assert isinstance(done, FinishedCommand)  # hooks are never moved to the background
     if done.timed_out:
         raise HookFailed(f"took longer than {hook.timeout:g} seconds")
-    with said.open("rb") as file:
+    with stderr.open("rb") as file:
         reason = strip_terminal_codes(file.read(MAX_REASON).decode("utf-8", "replace")).strip()
     if done.exit_code == BLOCKING_EXIT_CODE:
         return HookAnswer(decision="deny", reason=reason or "it gave no reason")
@@ -198,14 +206,14 @@ async def _run(hook: Hook, call: HookCall, env: Mapping[str, str], folder: Path)
 
 
 def payload(hook: Hook, call: HookCall) -> dict[str, object]:
-    """What a program reads, in Claude Code's form; tools by the names that it knows."""
-    told: dict[str, object] = {
+    """Return what a program reads, in Claude Code's form, with tools by the names that it knows."""
+    fields: dict[str, object] = {
         "session_id": call.session_id,
         "transcript_path": "",
         "cwd": call.directory,
         "hook_event_name": call.event,
         **call.details,
     }
-    if hook.foreign and isinstance(name := told.get("tool_name"), str):
-        told["tool_name"] = claude_name(name)
-    return told
+    if hook.uses_claude_names and isinstance(name := fields.get("tool_name"), str):
+        fields["tool_name"] = claude_name(name)
+    return fields

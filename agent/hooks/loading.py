@@ -1,6 +1,6 @@
-"""Finds the hooks: those of the settings, and those of Claude Code's settings files (H1).
+"""Finds hooks in the settings and in Claude Code's settings files.
 
-The user's own always count, a project's once it is trusted (H2). What cannot be used is told.
+The user's own always count, a project's once it is trusted. Notices name what cannot be used.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,16 +20,17 @@ CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
 
 @dataclass(frozen=True, slots=True)
 class FoundHooks:
-    """The hooks in the order in which they were found, and sentences on what has no effect."""
+    """The hooks in the order in which they were found."""
 
     hooks: tuple[Hook, ...] = ()
     notes: tuple[str, ...] = ()
+    """Sentences on what has no effect."""
 
 
 def find_hooks(
     loaded: LoadedConfig, directory: Path, project: Path, env: Mapping[str, str], *, trusted: bool
 ) -> FoundHooks:
-    """All hooks that count for the opened *directory*. Reads files."""
+    """Return all hooks for the opened *directory*. Reads files."""
     hooks: list[Hook] = []
     notes: list[str] = []
     for name, groups in loaded.config.hooks.items():
@@ -55,7 +56,7 @@ def find_hooks(
     trusted = trusted and not environment.is_on(env, "DISABLE_PROJECT_CONFIG")
     places = [home, *(f for f in folder_chain(directory, project) if trusted and f != home)]
     for path in (place / name for place in places for name in CLAUDE_FILES):
-        _read(path, display_path(path, env), hooks, notes)
+        _read_claude_file(path, display_path(path, env), hooks, notes)
     return FoundHooks(tuple(dict.fromkeys(hooks)), tuple(notes))
 
 
@@ -66,8 +67,8 @@ def _event(name: str) -> HookEvent | None:
     return next((event for event in EVENTS if event == name), None)
 
 
-def _read(path: Path, source: str, hooks: list[Hook], notes: list[str]) -> None:
-    """The hooks of one file of another program, of which nothing else is read."""
+def _read_claude_file(path: Path, source: str, hooks: list[Hook], notes: list[str]) -> None:
+    """Add the hooks of one of Claude Code's files, of which nothing else is read."""
     try:
         values = jsonc.parse(read_text(path))
     except FileNotFoundError:
@@ -97,7 +98,7 @@ def _read(path: Path, source: str, hooks: list[Hook], notes: list[str]) -> None:
                     command=command,
                     matcher=matcher,
                     timeout=_seconds(each.get("timeout")),
-                    foreign=True,
+                    uses_claude_names=True,
                 )
             )
 
@@ -109,7 +110,7 @@ def _seconds(value: Json) -> float:
 
 
 def _entries(groups: Json) -> Iterator[tuple[str, JsonObject]]:
-    """Each hook in *groups* with its matcher."""
+    """Yield each hook in *groups* with its matcher."""
     for group in groups if isinstance(groups, list) else []:
         if not isinstance(group, dict):
             continue

@@ -1,4 +1,4 @@
-"""What a hook is, what it is told and what it may say (spec 10, H1)."""
+"""Hooks, the calls that they receive and their answers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -24,66 +24,71 @@ HookEvent = Literal[
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 
 TIMEOUT = 60.0
-"""Seconds that a hook may take when its settings name no time."""
+"""Seconds that a hook can take when its settings name no time."""
 
 Decision = Literal["allow", "ask", "deny"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCall:
-    """What a hook is told. *about* is what matchers look at: a tool's name, or how a session began.
-    *details* are those of the event, such as ``tool_input``."""
+    """An event as a hook receives it."""
 
     event: HookEvent
     session_id: str
     directory: str
     about: str = ""
+    """The name that matchers are compared with: of a tool, or of how a session began."""
     details: JsonObject = field(default_factory=dict[str, Json])
+    """Values of the event, such as ``tool_input``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookAnswer:
-    """What a hook says; by default nothing.
-
-    *decision* with its *reason*: ``deny`` blocks what the event is about (of ``Stop``: the end),
-    ``ask`` asks the user, ``allow`` saves a question that no rule asks. *input* takes the place of
-    a tool's arguments, of what it names of a model request's, and of a summary's ``template``;
-    *output* of a tool's result. *context* is told to the model, *message* to the
-    user. *stop* ends the turn, for the reason it gives.
-    """
+    """The answer of a hook, by default none."""
 
     decision: Decision | None = None
+    """``deny`` blocks the event (of ``Stop``: the end of the turn), ``ask`` asks the user,
+    ``allow`` saves a question that no rule asks."""
     reason: str = ""
+    """The reason of the decision."""
     input: JsonObject | None = None
+    """Replaces a tool's arguments, the named values of a model request, or the ``template`` of a
+    summary."""
     output: str | None = None
+    """Replaces a tool's result."""
     context: str = ""
+    """Text added to the model's context."""
     message: str = ""
+    """A message shown to the user."""
     stop: str | None = None
+    """Ends the turn for this reason."""
 
 
 NO_ANSWER = HookAnswer()
 
 HookFunction: TypeAlias = Callable[[HookCall], HookAnswer | Awaitable[HookAnswer | None] | None]
-"""A hook in Python; what it raises is shown, and blocks a tool call."""
+"""A hook in Python; an exception in it is shown, and blocks a tool call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
-    """One hook: a shell *command*, or a *function*. *matcher* is a regular expression that *about*
-    fits as a whole, empty for all. *source* is where it stands; *foreign* ones know the tools by
-    the names of another program. *timeout* is in seconds."""
+    """A hook: a shell command or a function."""
 
     event: HookEvent
     source: str
+    """The file or plugin that it comes from."""
     command: str = ""
     function: HookFunction | None = None
     matcher: str = ""
+    """A regular expression for the whole of ``HookCall.about``, empty for all."""
     timeout: float = TIMEOUT
-    foreign: bool = False
+    """Seconds that it can take."""
+    uses_claude_names: bool = False
+    """Whether it knows tools by Claude Code's names."""
 
     @property
-    def shown(self) -> str:
-        """What is run, as people read it."""
+    def label(self) -> str:
+        """The command or function, as shown to users."""
         return self.command or f"a function of {self.source}"
 
 
@@ -91,11 +96,10 @@ _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")
 
 
 def merge_answers(answers: list[HookAnswer]) -> HookAnswer:
-    """All *answers* as one: the strictest decision with its reasons, the last input and output,
-    everything that is to be told."""
-    said = {a.decision for a in answers}
-    words: list[Decision] = [word for word in _STRICTEST if word in said]
-    decision = words[0] if words else None
+    """Merge *answers*: the strictest decision with its reasons, the last input and output, all
+    other texts."""
+    given = {a.decision for a in answers}
+    decision: Decision | None = next((one for one in _STRICTEST if one in given), None)
     reasons = [a.reason for a in answers if a.reason and a.decision == decision]
     stops = [a.stop for a in answers if a.stop is not None]
     return HookAnswer(

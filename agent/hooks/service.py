@@ -1,4 +1,4 @@
-"""Tells the hooks what happens and gathers what they say (spec 10, H1, H2)."""
+"""Runs the hooks of an event and merges their answers."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,14 @@ from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall, HookEvent
 from agent.records.events import Notice, PluginFailed
 
 FAIL_CLOSED_EVENTS: frozenset[HookEvent] = frozenset({"PreToolUse"})
-"""Events that a hook which fails or is late blocks: it may have been about to object."""
+"""Events that are blocked when a hook fails or is late: it may have wanted to object."""
 
 
 class Hooks:
-    """The hooks of an opened folder. *env* is what programs are started with."""
+    """The hooks of an opened folder."""
 
     def __init__(self, bus: Bus, env: Mapping[str, str], hooks: Iterable[Hook] = ()) -> None:
+        """*env* is the environment that programs are started with."""
         self._bus = bus
         self._env = env
         self._hooks = list(hooks)
@@ -24,32 +25,34 @@ class Hooks:
     def all(self) -> tuple[Hook, ...]:
         return tuple(self._hooks)
 
-    def wants(self, event: HookEvent, about: str = "") -> bool:
-        """Whether any hook is to be told."""
-        return any(True for _ in self._for(event, about))
+    def any_for(self, event: HookEvent, about: str = "") -> bool:
+        """Whether any hook runs for this event."""
+        return any(True for _ in self._matching(event, about))
 
-    async def tell(self, call: HookCall) -> HookAnswer:
-        """Tell every hook that *call* is for, side by side; all they say as one.
+    async def run(self, call: HookCall) -> HookAnswer:
+        """Run every hook for *call*, side by side; return their merged answers.
 
-        Never raises: what fails is shown to the user.
+        Never raises: failures are shown to the user.
         """
-        due = list(self._for(call.event, call.about))
+        due = list(self._matching(call.event, call.about))
         if not due:
             return NO_ANSWER
         env = {**self._env, "CLAUDE_PROJECT_DIR": call.directory}
-        answer = merge_answers(await asyncio.gather(*(self._one(hook, call, env) for hook in due)))
+        answer = merge_answers(
+            await asyncio.gather(*(self._run_one(hook, call, env) for hook in due))
+        )
         if answer.message:
             self._bus.publish(Notice(answer.message, "info"))
         return answer
 
-    def _for(self, event: HookEvent, about: str) -> Iterable[Hook]:
+    def _matching(self, event: HookEvent, about: str) -> Iterable[Hook]:
         return (h for h in self._hooks if h.event == event and matches(h.matcher, about))
 
-    async def _one(self, hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
+    async def _run_one(self, hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
         try:
             return await run_hook(hook, call, env)
         except HookFailed as error:
-            sentence = f"The hook {hook.shown} ({hook.event}, {hook.source}) {error}."
+            sentence = f"The hook {hook.label} ({hook.event}, {hook.source}) {error}."
             failed = PluginFailed(hook.source, sentence) if hook.function else Notice(sentence)
             self._bus.publish(failed)
             if call.event in FAIL_CLOSED_EVENTS:

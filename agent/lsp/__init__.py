@@ -1,1 +1,1 @@
-"""Language servers and formatters (spec 10, X6 and X7)."""
+"""Language servers, and formatters that run after a file was edited."""

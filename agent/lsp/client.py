@@ -1,4 +1,4 @@
-"""One language server: its handshake, its open files, what it says of them (LSP 3.17)."""
+"""One language server: its handshake, its open files and its diagnostics (LSP 3.17)."""
 
 import asyncio
 import contextlib
@@ -15,19 +15,19 @@ from agent.lsp.server_process import ServerProcess
 from agent.records.json import Json, JsonObject
 
 HANDSHAKE_TIMEOUT = 30.0
-"""Seconds for a server to come up; one that takes longer is ended."""
+"""Seconds for a server to start; a slower one is ended."""
 
 SHUTDOWN_TIMEOUT = 0.5
-"""Seconds for a server to take its leave."""
+"""Seconds for a server to shut down by itself."""
 
 MAX_OPEN_FILES = 64
-"""Files that a server has open at most; the one that was not touched for longest is closed."""
+"""Files that a server has open at most; the least recently used one is closed."""
 
 SETTLE_TIME = 0.1
-"""Seconds without news after which what a server said of a file counts as all."""
+"""Seconds without an update after which the diagnostics of a file count as complete."""
 
 MAX_SETTLE_ROUNDS = 50
-"""Times that it may have more to say before that moment."""
+"""Updates that are waited for at most."""
 
 LANGUAGES: Mapping[str, str] = {
     ".py": "python", ".pyi": "python", ".ts": "typescript", ".mts": "typescript",
@@ -37,7 +37,7 @@ LANGUAGES: Mapping[str, str] = {
     ".sh": "shellscript", ".bash": "shellscript", ".rb": "ruby", ".ex": "elixir",
     ".exs": "elixir", ".yml": "yaml", ".tf": "terraform", ".tex": "latex", ".bib": "bibtex",
 }  # fmt: skip
-"""What the protocol calls the language of a file; else its name's end without the dot."""
+"""Language ids by file extension; other files have their extension without the dot."""
 
 
 def language_of(path: str) -> str:
@@ -49,21 +49,22 @@ def language_of(path: str) -> str:
 class _Document:
     version: int
     text: str
-    said: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     errors: int = 0
-    heard: int = -1
+    diagnosed_version: int = -1
 
-    def hear(self, said: tuple[Diagnostic, ...], version: int) -> None:
-        self.said, self.heard = said, version
-        self.errors = sum(one.severity == "error" for one in said)
+    def set_diagnostics(self, diagnostics: tuple[Diagnostic, ...], version: int) -> None:
+        self.diagnostics, self.diagnosed_version = diagnostics, version
+        self.errors = sum(one.severity == "error" for one in diagnostics)
 
 
 class LspClient:
-    """A server at work in *root*. *changed* is called when its status is another one."""
+    """A language server running in *root*."""
 
     def __init__(
         self, spec: ServerSpec, root: str, env: Mapping[str, str], changed: Callable[[], None]
     ) -> None:
+        """*changed* is called when the status changes."""
         self.spec = spec
         self.root = root
         self.capabilities: JsonObject = {}
@@ -72,8 +73,8 @@ class LspClient:
         self._program: ServerProcess | None = None
         self._connection: Connection | None = None
         self._documents: OrderedDict[str, _Document] = OrderedDict()
-        self._news = asyncio.Event()
-        self._telling: asyncio.TimerHandle | None = None
+        self._updated = asyncio.Event()
+        self._notify_timer: asyncio.TimerHandle | None = None
         self._state: LspState = "starting"
         self._reason = ""
 
@@ -93,13 +94,16 @@ class LspClient:
         )
 
     async def start(self) -> None:
-        """Bring it up. What fails is its status, never an error of the caller's."""
+        """Start the server. A failure becomes its status and is never raised."""
         try:
             self._program = await ServerProcess.start(
                 self.spec.command, self.root, {**self._env, **self.spec.env}
             )
             self._connection = Connection(
-                self._program, self.spec.initialization, self._notified, self._lost
+                self._program,
+                self.spec.initialization,
+                self._on_notification,
+                self._connection_lost,
             )
             async with asyncio.timeout(HANDSHAKE_TIMEOUT):
                 await self._handshake(self._connection)
@@ -108,9 +112,9 @@ class LspClient:
         except OSError as error:
             await self.end("failed", f"cannot be started: {error.strerror or error}")
         except (ServerGone, RequestRefused) as error:
-            await self.end("failed", self._last_words() or str(error))
+            await self.end("failed", self._last_error_line() or str(error))
         else:
-            self._become("ready", "")
+            self._set_state("ready", "")
 
     async def _handshake(self, connection: Connection) -> None:
         uri = Path(self.root).as_uri()
@@ -127,15 +131,15 @@ class LspClient:
             },
             HANDSHAKE_TIMEOUT,
         )
-        can = answer.get("capabilities") if isinstance(answer, dict) else None
-        self.capabilities = can if isinstance(can, dict) else {}
+        given = answer.get("capabilities") if isinstance(answer, dict) else None
+        self.capabilities = given if isinstance(given, dict) else {}
         await connection.notify("initialized", {})
         settings: JsonObject = {"settings": self.spec.initialization}
         await connection.notify("workspace/didChangeConfiguration", settings)
 
-    async def show(self, path: str, text: str) -> None:
-        """Tell it what stands in a file now. Raises ``ServerGone``."""
-        connection = self._ready()
+    async def sync_file(self, path: str, text: str) -> None:
+        """Send the current text of a file. Raises ``ServerGone``."""
+        connection = self._ready_connection()
         uri = Path(path).as_uri()
         document = self._documents.get(path)
         if document is None:
@@ -160,56 +164,60 @@ class LspClient:
         self._documents.move_to_end(path)
 
     async def diagnose(self, path: str, wait: float) -> tuple[Diagnostic, ...] | None:
-        """What it says of a file that was shown, None if that did not come within *wait*
-        seconds. Raises ``ServerGone``."""
-        connection = self._ready()
+        """Return the diagnostics of a file, None if they did not come within *wait* seconds.
+
+        Raises ``ServerGone``.
+        """
+        connection = self._ready_connection()
         document = self._documents[path]
         if supports(self.capabilities, "diagnosticProvider"):
-            return await self._pulled(connection, path, document, wait)
+            return await self._pull_diagnostics(connection, path, document, wait)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait):
-                while document.heard < document.version:
-                    self._ready()  # it may have ended
-                    self._news.clear()
-                    await self._news.wait()
-                await self._settled()
-        return document.said if document.heard >= document.version else None
+                while document.diagnosed_version < document.version:
+                    self._ready_connection()  # raises if it has ended
+                    self._updated.clear()
+                    await self._updated.wait()
+                await self._wait_until_settled()
+        return document.diagnostics if document.diagnosed_version >= document.version else None
 
-    async def _settled(self) -> None:
-        """Wait until nothing was said for a moment: some servers speak twice, the quick things
-        first. One that speaks on and on is not waited for."""
+    async def _wait_until_settled(self) -> None:
+        """Wait until no update came for a moment: some servers send quick results first.
+
+        A server that sends updates without end is not waited for.
+        """
         for _ in range(MAX_SETTLE_ROUNDS):
-            self._news.clear()
+            self._updated.clear()
             try:
                 async with asyncio.timeout(SETTLE_TIME):
-                    await self._news.wait()
+                    await self._updated.wait()
             except TimeoutError:
                 return
 
-    async def _pulled(
+    async def _pull_diagnostics(
         self, connection: Connection, path: str, document: _Document, wait: float
     ) -> tuple[Diagnostic, ...] | None:
-        asked: JsonObject = {"textDocument": {"uri": Path(path).as_uri()}}
+        params: JsonObject = {"textDocument": {"uri": Path(path).as_uri()}}
         try:
-            answer = await connection.request("textDocument/diagnostic", asked, wait)
+            answer = await connection.request("textDocument/diagnostic", params, wait)
         except (TimeoutError, RequestRefused):
             return None
         if isinstance(answer, dict) and answer.get("kind") == "full":
-            document.hear(parse_diagnostics(answer.get("items")), document.version)
-        document.heard = document.version
-        return document.said
+            document.set_diagnostics(parse_diagnostics(answer.get("items")), document.version)
+        document.diagnosed_version = document.version
+        return document.diagnostics
 
-    async def ask(self, method: str, params: JsonObject, timeout: float) -> Json:
-        """Raises ``ServerGone``, ``RequestRefused`` and ``TimeoutError``."""
-        return await self._ready().request(method, params, timeout)
+    async def request(self, method: str, params: JsonObject, timeout: float) -> Json:
+        """Send a request. Raises ``ServerGone``, ``RequestRefused`` and ``TimeoutError``."""
+        return await self._ready_connection().request(method, params, timeout)
 
     async def memory(self) -> int:
-        """Bytes that it holds, 0 where that cannot be told."""
+        """Return the bytes of memory that the server uses, 0 if unknown."""
         return await asyncio.to_thread(self._program.memory) if self._program else 0
 
     async def end(self, state: LspState = "ended", reason: str = "") -> None:
-        """End it, whatever it is doing; *reason* is what its status tells."""
-        self._become(state, reason)
+        """End the server, whatever it is doing; *reason* becomes part of its status."""
+        self._set_state(state, reason)
         connection, self._connection = self._connection, None
         program, self._program = self._program, None
         if connection is not None:
@@ -228,43 +236,45 @@ class LspClient:
             closed: JsonObject = {"textDocument": {"uri": Path(path).as_uri()}}
             await connection.notify("textDocument/didClose", closed)
 
-    def _ready(self) -> Connection:
+    def _ready_connection(self) -> Connection:
         if self._connection is None or self._state != "ready":
             raise ServerGone(self._reason or "it is not running")
         return self._connection
 
-    def _notified(self, method: str, params: JsonObject) -> None:
+    def _on_notification(self, method: str, params: JsonObject) -> None:
         if method != "textDocument/publishDiagnostics" or not isinstance(params.get("uri"), str):
             return
         document = self._documents.get(path_of(str(params["uri"])))
         if document is None:
             return
         version = params.get("version")
-        document.hear(
+        document.set_diagnostics(
             parse_diagnostics(params.get("diagnostics")),
             version if isinstance(version, int) else document.version,
         )
-        self._news.set()
-        if self._telling is None:  # some say thousands of things in a row
-            self._telling = asyncio.get_running_loop().call_later(SETTLE_TIME, self._tell)
+        self._updated.set()
+        if self._notify_timer is None:  # some say thousands of things in a row
+            self._notify_timer = asyncio.get_running_loop().call_later(
+                SETTLE_TIME, self._notify_changed
+            )
 
-    def _tell(self) -> None:
-        self._telling = None
+    def _notify_changed(self) -> None:
+        self._notify_timer = None
         self._changed()
 
-    def _lost(self, reason: str) -> None:
+    def _connection_lost(self, reason: str) -> None:
         if self._state == "ready":
-            self._become("failed", reason or self._last_words() or "it has ended")
-            self._news.set()
+            self._set_state("failed", reason or self._last_error_line() or "it has ended")
+            self._updated.set()
 
-    def _last_words(self) -> str:
-        return self._program.last_words if self._program is not None else ""
+    def _last_error_line(self) -> str:
+        return self._program.last_error_line if self._program is not None else ""
 
-    def _become(self, state: LspState, reason: str) -> None:
+    def _set_state(self, state: LspState, reason: str) -> None:
         self._state, self._reason = state, reason
-        if self._telling is not None:
-            self._telling.cancel()
-        self._tell()
+        if self._notify_timer is not None:
+            self._notify_timer.cancel()
+        self._notify_changed()
 
 
 CLIENT_CAPABILITIES: JsonObject = {
@@ -286,4 +296,4 @@ CLIENT_CAPABILITIES: JsonObject = {
     "window": {"workDoneProgress": False},
     "general": {"positionEncodings": ["utf-16"]},
 }
-"""What this client tells of itself in the handshake."""
+"""The capabilities that this client announces in the handshake."""

@@ -1,4 +1,4 @@
-"""Requests and notifications over a server's pipes; what it asks is answered."""
+"""JSON-RPC over a language server's pipes: messages, requests, notifications (LSP 3.17)."""
 
 import asyncio
 import contextlib
@@ -10,11 +10,11 @@ from agent.lsp.server_process import ServerProcess
 from agent.records.json import Json, JsonObject
 
 MAX_MESSAGE = 64 * 1024 * 1024
-"""Bytes of one message. A server that announces more is broken, and is not read on."""
+"""Bytes of one message. A server that announces more is broken, and is not read further."""
 
 
 class ProtocolError(Exception):
-    """What came is no message of the protocol. Nothing after it can be read."""
+    """The received data is no message of the protocol. Nothing after it can be read."""
 
 
 def encode(message: JsonObject) -> bytes:
@@ -25,12 +25,12 @@ def encode(message: JsonObject) -> bytes:
 
 
 async def read_message(reader: asyncio.StreamReader) -> JsonObject | None:
-    """The next message; None at the end of the stream. Raises ``WireError``."""
+    """Return the next message, None at the end of the stream. Raises ``ProtocolError``."""
     length: int | None = None
     while True:
         try:
             line = await reader.readline()
-        except ValueError as error:  # longer than the reader takes
+        except ValueError as error:  # longer than the reader's limit
             raise ProtocolError("a header line without an end") from error
         if not line:
             return None
@@ -44,7 +44,7 @@ async def read_message(reader: asyncio.StreamReader) -> JsonObject | None:
             length = _length(value)
     try:
         body = await reader.readexactly(length)
-        value = _parsed(body)
+        value = _parse_body(body)
     except asyncio.IncompleteReadError:
         return None
     if not isinstance(value, dict):
@@ -59,7 +59,7 @@ def _length(value: bytes) -> int:
     return int(text)
 
 
-def _parsed(body: bytes) -> Json:
+def _parse_body(body: bytes) -> Json:
     try:
         return json.loads(body.decode("utf-8", "replace"))
     except ValueError as error:
@@ -75,7 +75,7 @@ METHOD_NOT_FOUND = -32601
 
 
 class ServerGone(Exception):
-    """The server ended, or what it sends cannot be read."""
+    """The server has ended, or what it sends cannot be read."""
 
 
 class RequestRefused(Exception):
@@ -83,8 +83,7 @@ class RequestRefused(Exception):
 
 
 class Connection:
-    """*settings* answer the server's ``workspace/configuration``; *notified* gets what it says
-    unasked; *lost* is called once, when nothing more can come."""
+    """The connection to a running server."""
 
     def __init__(
         self,
@@ -93,23 +92,27 @@ class Connection:
         notified: NotificationHandler,
         lost: Callable[[str], None],
     ) -> None:
+        """*settings* answer the server's ``workspace/configuration``; *notified* gets its
+        notifications; *lost* is called once, when no message can come any more."""
         self._program = program
         self._settings = settings
         self._notified = notified
         self._lost = lost
         self._number = 0
-        self._waiting: dict[int, asyncio.Future[Json]] = {}
+        self._pending: dict[int, asyncio.Future[Json]] = {}
         self._reader = asyncio.create_task(self._read(), name="reading a language server")
 
     async def request(self, method: str, params: JsonObject, timeout: float) -> Json:
-        """The result of a request. Raises ``ServerGone``, ``RequestRefused``, and
-        ``TimeoutError`` after *timeout* seconds, when it is taken back."""
+        """Return the result of a request, which is cancelled after *timeout* seconds.
+
+        Raises ``ServerGone``, ``RequestRefused`` and ``TimeoutError``.
+        """
         if self._reader.done():
             raise ServerGone("it has ended")
         self._number += 1
         number = self._number
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
+        self._pending[number] = answer
         try:
             await self._send({"id": number, "method": method, "params": params})
             async with asyncio.timeout(timeout):
@@ -119,10 +122,10 @@ class Connection:
                 self._write({"method": "$/cancelRequest", "params": {"id": number}})
             raise
         finally:
-            self._waiting.pop(number, None)
+            self._pending.pop(number, None)
 
     async def notify(self, method: str, params: JsonObject) -> None:
-        """Raises ``ServerGone``."""
+        """Send a notification. Raises ``ServerGone``."""
         await self._send({"method": method, "params": params})
 
     async def close(self) -> None:
@@ -145,18 +148,18 @@ class Connection:
         reason = ""
         try:
             while (message := await read_message(self._program.stdout)) is not None:
-                self._take(message)
+                self._handle(message)
         except ProtocolError as error:
             reason = f"it sent {error}"
         except (ConnectionError, OSError) as error:
             reason = str(error)
         finally:
-            for answer in self._waiting.values():
+            for answer in self._pending.values():
                 if not answer.done():
                     answer.set_exception(ServerGone(reason or "it has ended"))
         self._lost(reason)
 
-    def _take(self, message: JsonObject) -> None:
+    def _handle(self, message: JsonObject) -> None:
         number, method = message.get("id"), message.get("method")
         if isinstance(method, str):
             params = message.get("params")
@@ -164,9 +167,9 @@ class Connection:
             if number is None:
                 self._notified(method, given)
             else:
-                self._answer(number, method, given)
+                self._respond(number, method, given)
             return
-        answer = self._waiting.get(number) if isinstance(number, int) else None
+        answer = self._pending.get(number) if isinstance(number, int) else None
         if answer is None or answer.done():
             return
         error = message.get("error")
@@ -175,14 +178,14 @@ class Connection:
         else:
             answer.set_result(message.get("result"))
 
-    def _answer(self, number: Json, method: str, params: JsonObject) -> None:
-        """What servers ask of an editor: settings they get, changes of files they don't."""
+    def _respond(self, number: Json, method: str, params: JsonObject) -> None:
+        """Answer a request of the server: it gets its settings and no changes of files."""
         reply: JsonObject = {"id": number}
         match method:
             case "workspace/configuration":
                 items = params.get("items")
-                asked = items if isinstance(items, list) else []
-                reply["result"] = [self._section(item) for item in asked]
+                wanted = items if isinstance(items, list) else []
+                reply["result"] = [self._section(item) for item in wanted]
             case "workspace/applyEdit":
                 reply["result"] = {"applied": False}
             case "client/registerCapability" | "client/unregisterCapability":

@@ -1,7 +1,7 @@
-"""Formatters that run after a write, where the settings switch them on (spec 10, X7).
+"""Formatters that run after a write, where the settings switch them on.
 
-Commands are those of the formatters' own documentation. One that goes by a project's settings
-runs only where the project has some: nobody wants a whole file in another's style.
+Commands are those of the formatters' own documentation. A formatter that follows a project's
+settings runs only where the project has some: nobody wants a whole file in another style.
 """
 
 import shutil
@@ -20,34 +20,39 @@ _PY = (".py", ".pyi")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formatter:
-    """*command* changes ``$FILE`` in place. *signs* are files of a project, each with a word
-    that must stand in it ("" for none), of which one is needed; none needed if empty."""
+    """A program that formats files."""
 
     id: str
     command: tuple[str, ...]
+    """The program and its arguments; it changes ``$FILE`` in place."""
     extensions: tuple[str, ...]
-    signs: tuple[tuple[str, str], ...] = ()
+    markers: tuple[tuple[str, str], ...] = ()
+    """Files of a project with the text that they must contain ("" for none).
+
+    The formatter runs where the project has one of them, or everywhere if there are no markers.
+    """
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def argv(self, path: str) -> tuple[str, ...]:
         return tuple(word.replace(FILE, path) for word in self.command)
 
-    def wanted(self, path: str, project: Path) -> bool:
-        """Whether the file is of its kind and the project asks for it. Reads the disk."""
+    def applies_to(self, path: str, project: Path) -> bool:
+        """Whether to format the file: by its extension and the project's settings. Reads the
+        disk."""
         if not path.endswith(self.extensions):
             return False
-        if not self.signs:
+        if not self.markers:
             return True
         folders = [Path(path).parent, *Path(path).parent.parents]
         inside = [folder for folder in folders if folder.is_relative_to(project)]
         return any(
-            _stands(f / name, word) for f in inside or [project] for name, word in self.signs
+            _contains(f / name, word) for f in inside or [project] for name, word in self.markers
         )
 
 
-def _stands(file: Path, word: str) -> bool:
+def _contains(file: Path, text: str) -> bool:
     try:
-        return word in file.read_text(encoding="utf-8") if word else file.is_file()
+        return text in file.read_text(encoding="utf-8") if text else file.is_file()
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -59,25 +64,25 @@ KNOWN_FORMATTERS: tuple[Formatter, ...] = (
         id="ruff",
         command=("ruff", "format", FILE),
         extensions=_PY,
-        signs=(("ruff.toml", ""), (".ruff.toml", ""), ("pyproject.toml", "[tool.ruff")),
+        markers=(("ruff.toml", ""), (".ruff.toml", ""), ("pyproject.toml", "[tool.ruff")),
     ),
     Formatter(
         id="black",
         command=("black", "-q", FILE),
         extensions=_PY,
-        signs=(("pyproject.toml", "[tool.black]"),),
+        markers=(("pyproject.toml", "[tool.black]"),),
     ),
     Formatter(
         id="biome",
         command=("biome", "format", "--write", FILE),
         extensions=(*_JS, ".json", ".jsonc", ".css"),
-        signs=(("biome.json", ""), ("biome.jsonc", "")),
+        markers=(("biome.json", ""), ("biome.jsonc", "")),
     ),
     Formatter(
         id="prettier",
         command=("prettier", "--write", FILE),
         extensions=_WEB,
-        signs=(
+        markers=(
             (".prettierrc", ""),
             (".prettierrc.json", ""),
             (".prettierrc.yaml", ""),
@@ -92,7 +97,7 @@ KNOWN_FORMATTERS: tuple[Formatter, ...] = (
         id="clang-format",
         command=("clang-format", "-i", FILE),
         extensions=(".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm"),
-        signs=((".clang-format", ""),),
+        markers=((".clang-format", ""),),
     ),
     Formatter(id="shfmt", command=("shfmt", "-w", FILE), extensions=(".sh", ".bash")),
     Formatter(id="zig", command=("zig", "fmt", FILE), extensions=(".zig", ".zon")),
@@ -106,30 +111,32 @@ KNOWN_FORMATTERS: tuple[Formatter, ...] = (
         id="rubocop",
         command=("rubocop", "--autocorrect", FILE),
         extensions=(".rb", ".rake"),
-        signs=((".rubocop.yml", ""),),
+        markers=((".rubocop.yml", ""),),
     ),
     Formatter(
         id="ocamlformat",
         command=("ocamlformat", "-i", FILE),
         extensions=(".ml", ".mli"),
-        signs=((".ocamlformat", ""),),
+        markers=((".ocamlformat", ""),),
     ),
     Formatter(
         id="pint",
         command=("pint", FILE),
         extensions=(".php",),
-        signs=(("composer.json", '"laravel/pint"'),),
+        markers=(("composer.json", '"laravel/pint"'),),
     ),
 )
 
 
 def active_formatters(
     setting: bool | Mapping[str, FormatterConfig] | None,
-    which: Callable[[str], str | None] = shutil.which,
+    find_program: Callable[[str], str | None] = shutil.which,
 ) -> tuple[Formatter, ...]:
-    """The formatters in force, with the path of each program. *setting* is the ``formatter``
-    key: not set or false for none, true for all known ones that are found, or changes to them
-    and others of the user's own, by id."""
+    """Return the active formatters, with the path of each program.
+
+    *setting* is the ``formatter`` key: not set or false for none, true for all known ones that are
+    found, or changes to them and further ones of the user's own, by id.
+    """
     if setting is None or setting is False:
         return ()
     named: Mapping[str, FormatterConfig] = {} if setting is True else setting
@@ -142,7 +149,7 @@ def active_formatters(
     ]
     found: list[Formatter] = []
     for one in wanted:
-        program = which(one.command[0])
+        program = find_program(one.command[0])
         if program is not None:
             found.append(replace(one, command=(program, *one.command[1:])))
     return tuple(found)
@@ -158,6 +165,6 @@ def _changed(one: Formatter | None, name: str, given: FormatterConfig) -> Format
         command=given.command or one.command,
         extensions=given.extensions or one.extensions,
         environment=given.environment,
-        signs=() if own else one.signs,
+        markers=() if own else one.markers,
     )
     return changed if changed.command and changed.extensions else None

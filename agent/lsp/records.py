@@ -1,4 +1,4 @@
-"""What is known of language servers, and what they say."""
+"""Records of language servers and of their results."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,28 +13,27 @@ LspState = Literal["starting", "ready", "failed", "ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
-    """A kind of server. *extensions* are the ends of its files' names; *markers* are files by
-    which the root of its project is found, nearest first.
-
-    *runs_project*: it loads code from the project it looks at (a compiler in its
-    ``node_modules``, build scripts), so it is started only where a setting asks for it.
-    """
+    """A known or configured language server."""
 
     id: str
     command: tuple[str, ...]
     extensions: tuple[str, ...]
+    """Ends of the names of its files."""
     markers: tuple[str, ...] = ()
+    """Files that mark the root of a project."""
     runs_project: bool = False
+    """Whether it runs code of the project that it looks at, such as a compiler in ``node_modules``
+    or build scripts. Such a server starts only where a setting asks for it."""
     env: dict[str, str] = field(default_factory=dict[str, str])
     initialization: JsonObject = field(default_factory=dict)
 
-    def takes(self, path: str) -> bool:
+    def handles(self, path: str) -> bool:
         return path.endswith(self.extensions)
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that a server says of a file; *line* and *column* count from 1."""
+    """One diagnostic of a file; *line* and *column* count from 1."""
 
     severity: Severity
     line: int
@@ -46,22 +45,25 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file: *line* and *column* count from 1; *name* is what stands there."""
+    """A position in a file: *line* and *column* count from 1."""
 
     path: str
     line: int
     column: int
     name: str = ""
+    """The symbol at this position, if known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LspStatus:
-    """One server as it is shown. *reason* tells why it failed or ended; *files* counts those
-    that it has open, *errors* what it has found in them."""
+    """The status of one server."""
 
     id: str
     root: str
     state: LspState
     reason: str = ""
+    """Why it failed or ended."""
     files: int = 0
+    """The number of files that it has open."""
     errors: int = 0
+    """The number of errors that it has found in them."""

@@ -1,4 +1,4 @@
-"""Servers' answers as records: every field may be missing or of another kind."""
+"""Parsing of language servers' responses, whose fields can be missing or of a wrong type."""
 
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
@@ -12,7 +12,7 @@ SYMBOL_KINDS = (
     "boolean", "array", "object", "key", "null", "member", "struct", "event", "operator",
     "type parameter",
 )  # fmt: skip
-"""Kinds of symbols by their number, from 1 (LSP 3.17, SymbolKind)."""
+"""Symbol kinds by number, from 1 (LSP 3.17, SymbolKind)."""
 
 
 MAX_DIAGNOSTIC = 1_000
@@ -53,18 +53,21 @@ def _start(value: Json) -> tuple[int, int]:
 
 
 def path_of(uri: str) -> str:
-    """The path of a ``file:`` address; other addresses as they are."""
+    """Return the path of a ``file:`` URI; other URIs are returned unchanged."""
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme == "file" else uri
 
 
 def parse_locations(value: Json) -> tuple[Location, ...]:
-    """Places of a definition or of references: a location, links, or a list of either."""
+    """Return the locations of a definition or of references.
+
+    The response is a location, a link, or a list of either.
+    """
     items = value if isinstance(value, list) else [value]
-    return tuple(place for item in items if (place := _place(item)) is not None)
+    return tuple(place for item in items if (place := _location(item)) is not None)
 
 
-def _place(item: Json) -> Location | None:
+def _location(item: Json) -> Location | None:
     if not isinstance(item, dict):
         return None
     uri = item.get("uri", item.get("targetUri"))
@@ -75,7 +78,7 @@ def _place(item: Json) -> Location | None:
 
 
 def parse_symbols(value: Json, path: str) -> tuple[Location, ...]:
-    """Symbols of a document (*path*) or a workspace; those inside others are named whole."""
+    """Return the symbols of the document *path* or of a workspace, with qualified names."""
     items = value if isinstance(value, list) else []
     return tuple(_symbols(items, path, ""))
 
@@ -86,21 +89,25 @@ def _symbols(items: list[Json], path: str, within: str) -> Iterator[Location]:
             continue
         kind = item.get("kind")
         known = isinstance(kind, int) and 1 <= kind <= len(SYMBOL_KINDS)
-        whole = f"{within}.{name}" if within else name
-        told = f"{SYMBOL_KINDS[kind - 1]} {whole}" if known and isinstance(kind, int) else whole
+        qualified = f"{within}.{name}" if within else name
+        label = (
+            f"{SYMBOL_KINDS[kind - 1]} {qualified}"
+            if known and isinstance(kind, int)
+            else qualified
+        )
         location = item.get("location")
         if isinstance(location, dict):
             uri = location.get("uri")
             where = path_of(uri) if isinstance(uri, str) else path
-            yield Location(where, *_start(location.get("range")), told)
+            yield Location(where, *_start(location.get("range")), label)
         else:
-            yield Location(path, *_start(item.get("selectionRange", item.get("range"))), told)
+            yield Location(path, *_start(item.get("selectionRange", item.get("range"))), label)
         inner = item.get("children")
-        yield from _symbols(inner if isinstance(inner, list) else [], path, whole)
+        yield from _symbols(inner if isinstance(inner, list) else [], path, qualified)
 
 
 def parse_hover(value: Json) -> str:
-    """The text of a hover: markup, a string, or a list of them."""
+    """Return the text of a hover: markup, a string, or a list of them."""
     contents = value.get("contents") if isinstance(value, dict) else None
     pieces = contents if isinstance(contents, list) else [contents]
     return "\n\n".join(text for piece in pieces if (text := _text(piece)))
@@ -113,6 +120,6 @@ def _text(piece: Json) -> str:
 
 
 def supports(capabilities: JsonObject, name: str) -> bool:
-    """Whether a server says that it can do *name*: true, or options for it."""
+    """Whether a server has the capability *name*: true, or options for it."""
     value = capabilities.get(name)
     return value is True or isinstance(value, dict)

@@ -1,4 +1,4 @@
-"""A language server's process: its pipes, its end, what it takes of memory."""
+"""A language server's process: its pipes, its end, its memory."""
 
 import asyncio
 import contextlib
@@ -11,23 +11,23 @@ from agent.process.tree import LINUX, MARKER, ProcessTree, become_subreaper
 from agent.records.ids import new_id
 
 GRACE = 0.25
-"""Seconds between the polite and the hard signal, as for commands (spec 1, L9)."""
+"""Seconds between SIGTERM and SIGKILL, as for shell commands."""
 
 KILL_ROUNDS = 50
-"""Looks for survivors after the hard signal, 10 ms apart."""
+"""Checks for survivors after SIGKILL, 10 ms apart."""
 
 LAST_LINES = 20
-"""Lines of its error stream that are kept to tell why it ended."""
+"""Lines of the error stream that are kept, to tell why the server ended."""
 
 READ_LIMIT = 1024 * 1024
-"""Bytes that the reader of its output holds before it lets the server wait."""
+"""Bytes of output that are buffered before the server has to wait."""
 
 PAGE_SIZE = 4096
-"""Bytes of a page of memory, in which Linux counts."""
+"""Bytes of a memory page, the unit that Linux counts in."""
 
 
 class ServerProcess:
-    """A running server. To be made by ``start``."""
+    """A running server, made by ``start``."""
 
     def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
         assert process.stdin is not None  # pipes were asked for
@@ -43,8 +43,8 @@ class ServerProcess:
     async def start(
         cls, command: tuple[str, ...], root: str, env: Mapping[str, str]
     ) -> "ServerProcess":
-        """Raises ``OSError`` if it cannot be started. Cancelled, it leaves no process."""
-        making = asyncio.create_task(cls._made(command, root, env), name="starting a program")
+        """Start a server. Raises ``OSError`` if that fails. Leaves no process when cancelled."""
+        making = asyncio.create_task(cls._create(command, root, env), name="starting a program")
         try:
             return await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -53,7 +53,7 @@ class ServerProcess:
             raise
 
     @classmethod
-    async def _made(
+    async def _create(
         cls, command: tuple[str, ...], root: str, env: Mapping[str, str]
     ) -> "ServerProcess":
         become_subreaper()
@@ -71,22 +71,24 @@ class ServerProcess:
         return cls(process, mark)
 
     @property
-    def last_words(self) -> str:
-        """The last line of its error stream that says something."""
+    def last_error_line(self) -> str:
+        """The last line of the error stream that is not blank."""
         return next((line for line in reversed(self._last) if line.strip()), "").strip()
 
     @property
     def code(self) -> int | None:
-        """Its exit code (negative: a signal), None while it runs."""
+        """The exit code (negative: a signal), None while it runs."""
         return self._process.returncode
 
     def memory(self) -> int:
-        """Bytes that it and what it started hold; 0 where that cannot be told. Walks the
-        process table: to be called in a thread."""
+        """Return the bytes of memory of the process and its descendants; 0 if unknown.
+
+        Walks the process table, so it has to be called in a thread.
+        """
         return sum(_resident(info.pid) for info in self._tree.scan())
 
     async def end(self) -> None:
-        """End it and everything it started."""
+        """End the server and all its descendants."""
         if LINUX:
             await asyncio.to_thread(self._tree.scan)
         await asyncio.to_thread(self._tree.signal_all, signal.SIGTERM)
@@ -110,7 +112,7 @@ class ServerProcess:
         while stream is not None:
             try:
                 line = await stream.readline()
-            except ValueError:  # a line without an end: what was read of it is gone
+            except ValueError:  # a line without an end, which is dropped
                 continue
             if not line:
                 return

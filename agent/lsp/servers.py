@@ -1,4 +1,4 @@
-"""The language servers that are known, and which of them are used (spec 10, X6).
+"""The known language servers, and the selection of those that are used.
 
 Commands are those of the servers' own documentation. Nothing is ever downloaded.
 """
@@ -125,10 +125,12 @@ Which = Callable[[str], str | None]
 
 
 def active_servers(
-    setting: bool | Mapping[str, LspServerConfig] | None, which: Which = shutil.which
+    setting: bool | Mapping[str, LspServerConfig] | None, find_program: Which = shutil.which
 ) -> tuple[ServerSpec, ...]:
-    """The servers in force, with the path of each program; of several for one kind of file the
-    first that is there. Those of the settings come first.
+    """Return the servers in use, with the path of each program.
+
+    Servers of the settings come first; of several for one kind of file the first that is installed
+    is used.
 
     *setting* is the ``lsp`` key: false for none, true for all that are found, servers by id, or
     None, where those that run nothing of the project are used.
@@ -145,7 +147,7 @@ def active_servers(
         for spec in KNOWN_SERVERS
         if spec.id not in named and (setting is True or not spec.runs_project)
     ]
-    return tuple(_found(wanted, which))
+    return tuple(_found(wanted, find_program))
 
 
 def _changed(spec: ServerSpec | None, name: str, given: LspServerConfig) -> ServerSpec | None:

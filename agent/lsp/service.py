@@ -1,5 +1,8 @@
-"""The language servers of one opened folder (spec 10, X6): started at the first touch of a file
-of theirs, never in the way of a tool, ended when they hang or swell."""
+"""The language servers of one opened folder.
+
+A server starts when a file of its kind is first read or edited, no tool waits long for it, and one
+that hangs or uses too much memory is ended.
+"""
 
 import asyncio
 import contextlib
@@ -16,29 +19,28 @@ from agent.records.events import LspChanged
 from agent.records.json import Json, JsonObject
 
 DIAGNOSTICS_WAIT = 1.5
-"""Seconds that a tool waits for what the servers say of its change (X6)."""
+"""Seconds that a tool waits for diagnostics of its change."""
 
 REQUEST_TIMEOUT = 10.0
-"""Seconds for a question of the model's own."""
+"""Seconds for a request of the model's own."""
 
 MAX_MISSED = 3
-"""Questions in a row without an answer after which a server counts as hung."""
+"""Requests in a row without a response after which a server counts as hung."""
 
 MAX_MEMORY = 3 * 1024**3
 """Bytes of memory above which a server counts as leaking (3 GiB: large projects need 1 to 2)."""
 
 MAX_STARTS = 3
-"""How often a server is started in one root: one that keeps dying stays dead."""
+"""Starts of a server in one root: one that keeps dying stays dead."""
 
 MAX_FILE_SIZE = 2 * 1024 * 1024
-"""Bytes of a file that servers are shown; editors draw the same line about there."""
+"""Bytes of a file that servers are sent; editors have about the same limit."""
 
 Key = tuple[str, str]
 
 
 class LspService:
-    """*find* looks for the servers in force once one may be needed; *project* is the root of
-    the folder. *answer* is how long a question of the model's own may take, in seconds."""
+    """Starts, asks and ends the language servers of an opened folder."""
 
     def __init__(
         self,
@@ -47,15 +49,17 @@ class LspService:
         env: Mapping[str, str],
         bus: Bus,
         *,
-        most_memory: int = MAX_MEMORY,
-        answer: float = REQUEST_TIMEOUT,
+        max_memory: int = MAX_MEMORY,
+        request_timeout: float = REQUEST_TIMEOUT,
     ) -> None:
+        """*find* looks for the servers in use once one may be needed; *project* is the root of the
+        folder; *request_timeout* is in seconds."""
         self._find = find
         self._project = project
         self._env = env
         self._bus = bus
-        self._most_memory = most_memory
-        self._answer = answer
+        self._most_memory = max_memory
+        self._answer = request_timeout
         self._clients: dict[Key, LspClient] = {}
         self._starting: dict[Key, asyncio.Task[None]] = {}
         self._starts: dict[Key, int] = {}
@@ -69,48 +73,53 @@ class LspService:
 
     @cached_property
     def specs(self) -> tuple[ServerSpec, ...]:
-        """The servers that are started for a file of theirs."""
+        """The servers that are started for files of their kind."""
         return tuple(self._find())
 
     def serves(self, path: str) -> bool:
-        return any(spec.takes(path) for spec in self.specs)
+        return any(spec.handles(path) for spec in self.specs)
 
-    def touch(self, paths: Sequence[str]) -> None:
-        """Files were looked at: their servers come up meanwhile."""
+    def warm_up(self, paths: Sequence[str]) -> None:
+        """Start the servers of *paths* in the background."""
         for path in paths:
             for spec in self.specs:
-                if spec.takes(path):
-                    self._begin(spec, self._root(spec, path))
+                if spec.handles(path):
+                    self._start_server(spec, self._root(spec, path))
 
     async def diagnostics(
         self, paths: Sequence[str], wait: float = DIAGNOSTICS_WAIT
     ) -> dict[str, tuple[Diagnostic, ...]]:
-        """What the servers say of *paths* as they are on disk, by path; a server that has not
-        come up or says nothing within *wait* seconds is passed over."""
-        asked = [(path, spec) for path in paths for spec in self.specs if spec.takes(path)]
+        """Return the servers' diagnostics of *paths* as they are on disk, by path.
+
+        A server that has not started or reports nothing within *wait* seconds is skipped.
+        """
+        wanted = [(path, spec) for path in paths for spec in self.specs if spec.handles(path)]
         found: dict[str, tuple[Diagnostic, ...]] = {}
-        answers = (self._diagnose(spec, path, wait) for path, spec in asked)
-        for (path, _), said in zip(asked, await asyncio.gather(*answers), strict=True):
+        answers = (self._diagnose(spec, path, wait) for path, spec in wanted)
+        for (path, _), said in zip(wanted, await asyncio.gather(*answers), strict=True):
             if said is not None:
                 found[path] = (*found.get(path, ()), *said)
         return found
 
-    async def ask(self, path: str, method: str, params: JsonObject) -> Json:
-        """The answer of the server of *path*, which is shown to it first; it is waited for even
-        while it comes up. Raises ``ServerGone``, ``RequestRefused`` and ``TimeoutError``."""
-        spec = next((spec for spec in self.specs if spec.takes(path)), None)
+    async def request(self, path: str, method: str, params: JsonObject) -> Json:
+        """Send a request to the server of *path*, after the file's current text.
+
+        Waits for a server that is starting. Raises ``ServerGone``, ``RequestRefused`` and
+        ``TimeoutError``.
+        """
+        spec = next((spec for spec in self.specs if spec.handles(path)), None)
         if spec is None:
             raise ServerGone("there is no language server for this kind of file")
         key = (spec.id, self._root(spec, path))
         async with asyncio.timeout(self._answer):
-            client = await self._ready(spec, key)
+            client = await self._ready_client(spec, key)
             if client is None:
                 raise ServerGone("it is not running")
-            await self._show(client, path)
-        return await self._answered(key, client.ask(method, params, self._answer))
+            await self._sync_file(client, path)
+        return await self._count_missed(key, client.request(method, params, self._answer))
 
     async def restart(self) -> None:
-        """End every server; each comes up again with the next touch of a file of its."""
+        """End every server; each starts again when a file of its kind is next used."""
         clients = list(self._clients.values())
         self._clients.clear()
         self._starts.clear()
@@ -122,7 +131,7 @@ class LspService:
         starting = list(self._starting.values())
         for task in starting:
             task.cancel()
-        # Those that end a server are waited for: they are short, and half of one leaves it.
+        # Tasks that end a server are short, and one that is cut off would leave its process.
         await asyncio.gather(*starting, *self._tasks, return_exceptions=True)
         await asyncio.gather(*(client.end() for client in self._clients.values()))
 
@@ -133,30 +142,30 @@ class LspService:
         deadline = asyncio.get_running_loop().time() + wait
         try:
             async with asyncio.timeout(wait):
-                client = await self._ready(spec, key)
-                if client is None or not await self._show(client, path):
+                client = await self._ready_client(spec, key)
+                if client is None or not await self._sync_file(client, path):
                     return None
         except (TimeoutError, ServerGone):
             return None
         left = max(0.0, deadline - asyncio.get_running_loop().time())
         with contextlib.suppress(ServerGone):
             said = await client.diagnose(path, left)
-            # Silence is no sign of trouble: many servers say nothing where nothing changed.
-            self._spawn(self._contain(key))
+            # A server without diagnostics is not hung: many send nothing where nothing changed.
+            self._spawn(self._end_if_unhealthy(key))
             return said
         return None
 
-    async def _ready(self, spec: ServerSpec, key: Key) -> LspClient | None:
-        """The server, once it is up; None where it is not to be had."""
-        self._begin(spec, key[1])
+    async def _ready_client(self, spec: ServerSpec, key: Key) -> LspClient | None:
+        """Return the server once it has started, None if it does not run."""
+        self._start_server(spec, key[1])
         starting = self._starting.get(key)
         if starting is not None:
             await asyncio.shield(starting)
         client = self._clients.get(key)
         return client if client is not None and client.state == "ready" else None
 
-    def _begin(self, spec: ServerSpec, root: str) -> None:
-        """Start the server unless it is there, or has died too often."""
+    def _start_server(self, spec: ServerSpec, root: str) -> None:
+        """Start the server unless it runs, or has died too often."""
         key = (spec.id, root)
         client = self._clients.get(key)
         alive = client is not None and client.state in {"starting", "ready"}
@@ -164,7 +173,7 @@ class LspService:
             return
         self._starts[key] = self._starts.get(key, 0) + 1
         self._missed[key] = 0
-        changed = self._told(spec.id)
+        changed = self._change_notifier(spec.id)
         self._clients[key] = begun = LspClient(spec, root, self._env, changed)
         if client is not None:
             self._spawn(client.end("failed", client.status.reason))
@@ -172,23 +181,23 @@ class LspService:
         self._starting[key] = task
         task.add_done_callback(lambda _: self._starting.pop(key, None))
 
-    def _told(self, server: str) -> Callable[[], None]:
+    def _change_notifier(self, server: str) -> Callable[[], None]:
         return lambda: self._bus.publish(LspChanged(server))
 
-    async def _show(self, client: LspClient, path: str) -> bool:
-        """Show a file as it is on disk; false if it cannot be read as text."""
+    async def _sync_file(self, client: LspClient, path: str) -> bool:
+        """Send a file's text as it is on disk; false if it cannot be read as text."""
         text = await asyncio.to_thread(_text, path)
         if text is None:
             return False
-        await client.show(path, text)
+        await client.sync_file(path, text)
         return True
 
-    async def _answered(self, key: Key, asking: Coroutine[None, None, Json]) -> Json:
+    async def _count_missed(self, key: Key, asking: Coroutine[None, None, Json]) -> Json:
         try:
             answer = await asking
         except TimeoutError:
             self._missed[key] = self._missed.get(key, 0) + 1
-            self._spawn(self._contain(key))
+            self._spawn(self._end_if_unhealthy(key))
             raise
         except RequestRefused:
             self._missed[key] = 0
@@ -196,8 +205,8 @@ class LspService:
         self._missed[key] = 0
         return answer
 
-    async def _contain(self, key: Key) -> None:
-        """End a server that hangs or holds too much."""
+    async def _end_if_unhealthy(self, key: Key) -> None:
+        """End a server that hangs or uses too much memory."""
         client = self._clients.get(key)
         if client is None or client.state != "ready":
             return
@@ -213,7 +222,8 @@ class LspService:
         task.add_done_callback(self._tasks.discard)
 
     def _root(self, spec: ServerSpec, path: str) -> str:
-        """The nearest folder above *path*, inside the project, that holds one of the markers."""
+        """Return the nearest folder above *path*, inside the project, that has one of the
+        markers."""
         folder = Path(path).parent
         if folder.is_relative_to(self._project):
             for above in (folder, *folder.parents):

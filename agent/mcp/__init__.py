@@ -1,5 +1,5 @@
-"""MCP servers: their tools, resources and prompts (spec 10.4).
+"""MCP servers: their tools, resources and prompts.
 
-Nothing in here but ``link`` and ``login`` imports the SDK, which is loaded in a thread when the
-first server is started.
+Only ``client``, ``transports``, ``oauth`` and ``login`` import the SDK. It is loaded in a thread
+when the first server is started.
 """

@@ -1,9 +1,9 @@
-"""Which definitions of tools the user goes by (security reference, 9.2).
+"""The approved definitions of servers' tools.
 
 A server can describe a tool in one way when it is approved and in another later. The first
-definition that is seen of a tool is kept; while the server tells another one, the model goes on
-with what was kept, and calling it asks, whatever the rules allow. The same holds for what the
-server says of its tools as a whole, which the user takes or leaves.
+definition seen of a tool is stored. While the server sends another one, the model keeps seeing the
+stored one, and a call asks the user whatever the rules allow. The same is true of the server's
+instructions, which the user accepts or not.
 """
 
 from collections.abc import Iterable
@@ -16,66 +16,71 @@ from agent.records.json import JsonObject
 
 
 @dataclass(slots=True)
-class _Kept:
-    """What holds of a server: its tools by their names, and its words, None before any came."""
+class _Approved:
+    """The stored definitions of a server."""
 
     tools: dict[str, ToolDefinition]
-    words: str | None
+    """Tools by name."""
+    instructions: str | None
+    """The server's instructions, None before any came."""
 
 
 class ApprovedDefinitions:
-    """The definitions that hold, in ``mcp-tools.json`` of the *data* folder (mode 0600)."""
+    """The approved definitions, in ``mcp-tools.json`` of the *data* folder (mode 0600)."""
 
     def __init__(self, data: Path) -> None:
         self._file = PrivateFile(data / "mcp-tools.json", "What the tools of MCP servers are")
 
-    def check(
-        self, server: Server, told: tuple[ToolDefinition, ...], words: str = ""
+    def resolve(
+        self, server: Server, current: tuple[ToolDefinition, ...], instructions: str = ""
     ) -> tuple[dict[str, ToolDefinition], str]:
-        """The definition that holds of each tool that *server* tells of, by its name, and its
-        words that hold. What was never seen is kept as it is. Raises ``StoreUnavailable``."""
-        kept = _kept(self._file.read(), server)
-        if kept.words is None or any(one.name not in kept.tools for one in told):
-            with self._file.changing() as whole:
-                kept = _kept(whole, server)
-                kept.tools = {one.name: one for one in told} | kept.tools
-                kept.words = words if kept.words is None else kept.words
-                _keep(whole, server, kept)
-        return {one.name: kept.tools[one.name] for one in told}, kept.words
+        """Return the approved definitions of the *current* tools by name, and the approved
+        instructions.
+
+        What was never seen before is stored as it is. Raises ``StoreUnavailable``.
+        """
+        kept = _load(self._file.read(), server)
+        if kept.instructions is None or any(one.name not in kept.tools for one in current):
+            with self._file.edit() as whole:
+                kept = _load(whole, server)
+                kept.tools = {one.name: one for one in current} | kept.tools
+                kept.instructions = instructions if kept.instructions is None else kept.instructions
+                _store(whole, server, kept)
+        return {one.name: kept.tools[one.name] for one in current}, kept.instructions
 
     def approve(
-        self, server: Server, definitions: Iterable[ToolDefinition], words: str | None = None
+        self, server: Server, definitions: Iterable[ToolDefinition], instructions: str | None = None
     ) -> None:
-        """Go by *definitions*, and by *words* if they are given, from now on. Raises
+        """Approve *definitions*, and *instructions* if they are given. Raises
         ``StoreUnavailable``."""
-        with self._file.changing() as whole:
-            kept = _kept(whole, server)
+        with self._file.edit() as whole:
+            kept = _load(whole, server)
             kept.tools |= {one.name: one for one in definitions}
-            kept.words = kept.words if words is None else words
-            _keep(whole, server, kept)
+            kept.instructions = kept.instructions if instructions is None else instructions
+            _store(whole, server, kept)
 
 
-def _kept(whole: JsonObject, server: Server) -> _Kept:
-    # Where it can't be read, what the server tells next is what is kept.
+def _load(whole: JsonObject, server: Server) -> _Approved:
+    # What cannot be read is replaced by what the server sends next.
     tools = objects_in(objects_in(whole, "servers"), server.identity)
-    words = whole.get("words")
-    said = words.get(server.identity) if isinstance(words, dict) else None
-    return _Kept(
+    by_server = whole.get("words")
+    stored = by_server.get(server.identity) if isinstance(by_server, dict) else None
+    return _Approved(
         {name: _definition(name, one) for name, one in tools.items()},
-        said if isinstance(said, str) else None,
+        stored if isinstance(stored, str) else None,
     )
 
 
-def _keep(whole: JsonObject, server: Server, kept: _Kept) -> None:
+def _store(whole: JsonObject, server: Server, kept: _Approved) -> None:
     tools: JsonObject = {
         name: {"title": one.title, "description": one.description, "schema": one.schema}
         for name, one in kept.tools.items()
     }
     whole["servers"] = {**objects_in(whole, "servers"), server.identity: tools}
-    words = whole.get("words")
-    others = words if isinstance(words, dict) else {}
-    if kept.words is not None:
-        whole["words"] = {**others, server.identity: kept.words}
+    by_server = whole.get("words")
+    others = by_server if isinstance(by_server, dict) else {}
+    if kept.instructions is not None:
+        whole["words"] = {**others, server.identity: kept.instructions}
 
 
 def _definition(name: str, kept: JsonObject) -> ToolDefinition:

@@ -1,7 +1,7 @@
-"""One connection to a server, over the official SDK (spec 10, X1).
+"""A client of one MCP server, over the official SDK.
 
-The SDK's types stay in here: what comes out are the records of this room. A link is opened and
-closed by one task; calls may come from any.
+The SDK's types stay in this module: it returns the records of this package. A client is opened
+and closed by one task; any task can call it.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from mcp.client import Client, ClientRequestContext
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import FileUrl, ValidationError
 
 from agent.mcp.records import (
     Blob,
@@ -28,108 +28,115 @@ from agent.mcp.records import (
     PromptArgument,
     Resource,
     ResourceLink,
-    Server,
     ServerResponse,
     Text,
     ToolDefinition,
     Transport,
 )
 from agent.mcp.sampling import SampleMessage, SampleRequest, SamplingRefused
-from agent.mcp.transports import Hooks, TransportState, open_transport
+from agent.mcp.transports import ConnectionHost, TransportState, open_transport
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.tools.core.clean_text import without_invisible
 
-REFUSED = -1
-"""The code for what the user does not want to be asked of a model."""
+SAMPLING_REFUSED = -1
+"""The error code for a prompt that the user does not let a model answer."""
 
-MOST_PAGES = 100
+MAX_PAGES = 100
 """Pages of a list that are read."""
 
-MOST_ENTRIES = 2_000
-"""Tools, resources or prompts of a server that are taken."""
+MAX_ENTRIES = 2_000
+"""Tools, resources or prompts of a server that are used."""
 
-AGAIN = 1.0
-"""Seconds before a lost stream of changes is asked for again."""
+MAX_INSTRUCTIONS = 4_000
+"""Characters of a server's instructions that are passed on to models."""
+
+RESUBSCRIBE_DELAY = 1.0
+"""Seconds before a lost stream of changes is requested again."""
 
 _EXPIRED = "Session terminated"
 _REFUSED = "Server returned an error response"
-"""What the SDK says where HTTP alone says that something failed."""
+"""The SDK's message where only HTTP says what failed."""
 
-Page = TypeVar("Page", types.ListToolsResult, types.ListResourcesResult, types.ListPromptsResult)
-Entry = TypeVar("Entry")
-Listed_co = TypeVar("Listed_co", covariant=True)
+PageT = TypeVar("PageT", types.ListToolsResult, types.ListResourcesResult, types.ListPromptsResult)
+EntryT = TypeVar("EntryT")
+PageT_co = TypeVar("PageT_co", covariant=True)
 
 
-class Fetch(Protocol[Listed_co]):
-    """Asks for a page of a list."""
+class FetchPage(Protocol[PageT_co]):
+    """Requests a page of a list."""
 
     def __call__(
         self, *, cursor: str | None, cache_mode: Literal["refresh"]
-    ) -> Awaitable[Listed_co]: ...
+    ) -> Awaitable[PageT_co]: ...
 
 
 class McpClient:
-    """A connection that is up. *wire* is how the server is reached."""
+    """An open connection to a server over *transport*."""
 
-    def __init__(self, client: Client, wired: TransportState, wire: Transport) -> None:
+    def __init__(self, client: Client, state: TransportState, transport: Transport) -> None:
         self._client = client
-        self._wired = wired
+        self._state = state
         self._calls: set[asyncio.Task[types.CallToolResult]] = set()
-        self._limits: dict[asyncio.Timeout, float] = {}
-        self.wire: Transport = wire
+        self._timeouts: dict[asyncio.Timeout, float] = {}
+        self.transport: Transport = transport
 
     @property
-    def about(self) -> str:
+    def server_info(self) -> str:
         """The server's own name and version."""
         info = self._client.server_info
         return f"{info.name} {info.version}".strip() if info is not None else ""
 
-    async def offer(self) -> Listing:
-        """All that the server offers now. Raises ``LinkLost`` or ``ToolError``."""
+    async def list_all(self) -> Listing:
+        """Return everything that the server offers. Raises ``ConnectionLost`` or ``ToolError``."""
         able, client = self._client.server_capabilities, self._client
-        self._wired.problems.clear()
+        self._state.problems.clear()
         problems: list[str] = []
         tools: list[types.Tool] = []
         if able.tools is not None:
             tools = await self._pages(client.list_tools, lambda page: page.tools, problems)
         resources: list[types.Resource] = []
         if able.resources is not None:
-            resources = await self._optional(
+            resources = await self._optional_pages(
                 client.list_resources, lambda page: page.resources, problems
             )
         prompts: list[types.Prompt] = []
         if able.prompts is not None:
-            prompts = await self._optional(client.list_prompts, lambda page: page.prompts, problems)
+            prompts = await self._optional_pages(
+                client.list_prompts, lambda page: page.prompts, problems
+            )
         return Listing(
             tools=tuple({tool.name: definition_of(tool) for tool in tools}.values()),
             resources=tuple(resource_of(one) for one in resources),
             prompts=tuple(prompt_of(one) for one in prompts),
-            words=instructions_of(client.instructions),
-            problems=(*self._wired.problems, *problems),
+            instructions=instructions_of(client.instructions),
+            problems=(*self._state.problems, *problems),
         )
 
     async def call(
         self,
         tool: str,
         arguments: JsonObject,
-        silence: float,
-        tell: Callable[[str], None],
+        idle_timeout: float,
+        on_progress: Callable[[str], None],
     ) -> ServerResponse:
-        """Call *tool*. *silence* is in seconds. Raises ``LinkLost`` or ``ToolError``."""
+        """Call *tool*; give up after *idle_timeout* seconds without a progress message.
+
+        Raises ``ConnectionLost`` or ``ToolError``.
+        """
         loop = asyncio.get_running_loop()
 
-        async def told(progress: float, total: float | None, message: str | None) -> None:
-            limit.reschedule(loop.time() + silence)
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            limit.reschedule(loop.time() + idle_timeout)
             share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-            tell(f"{message}  {share}" if message else share)
+            on_progress(f"{message}  {share}" if message else share)
 
-        # A task of its own: whoever cancels need not wait until the server has been told.
+        # A task of its own: who cancels need not wait until the server has been notified.
         task = asyncio.create_task(
-            self._client.call_tool(tool, dict(arguments), progress_callback=told)
+            self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
         )
-        limit = asyncio.timeout(silence)
-        self._limits[limit] = silence
+        limit = asyncio.timeout(idle_timeout)
+        self._timeouts[limit] = idle_timeout
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
         try:
@@ -137,38 +144,38 @@ class McpClient:
                 await asyncio.wait({task})
         except TimeoutError:
             raise ToolError(
-                f"The server gave no sign of life for {silence:g} seconds, so the call was given "
-                "up. It may have been done all the same."
+                f"The server gave no sign of life for {idle_timeout:g} seconds, so the call was "
+                "given up. It may have been done all the same."
             ) from None
         finally:
-            self._limits.pop(limit, None)
+            self._timeouts.pop(limit, None)
             task.cancel()
-        result = await self._answered(task)
-        return ServerResponse(tuple(result_content(result)), failed=bool(result.is_error))
+        result = await self._translate_errors(task)
+        return ServerResponse(tuple(result_content(result)), is_error=bool(result.is_error))
 
     @contextlib.contextmanager
-    def asking(self) -> Generator[None]:
-        """While the user is asked something, the time of calls stands still."""
-        for limit in self._limits:
+    def pause_timeouts(self) -> Generator[None]:
+        """Stop the clocks of running calls while the user or a model is asked something."""
+        for limit in self._timeouts:
             limit.reschedule(None)
         try:
             yield
         finally:
-            for limit, silence in self._limits.items():
-                limit.reschedule(asyncio.get_running_loop().time() + silence)
+            for limit, seconds in self._timeouts.items():
+                limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
     async def read(self, uri: str) -> ServerResponse:
-        """The content of a resource. Raises ``LinkLost`` or ``ToolError``."""
-        found = await self._answered(self._client.read_resource(uri, cache_mode="bypass"))
+        """Return the content of a resource. Raises ``ConnectionLost`` or ``ToolError``."""
+        found = await self._translate_errors(self._client.read_resource(uri, cache_mode="bypass"))
         return ServerResponse(tuple(resource_content(one) for one in found.contents))
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> ServerResponse:
-        """A prompt, filled in. Raises ``LinkLost`` or ``ToolError``."""
-        found = await self._answered(self._client.get_prompt(name, arguments))
+        """Return a prompt, filled in. Raises ``ConnectionLost`` or ``ToolError``."""
+        found = await self._translate_errors(self._client.get_prompt(name, arguments))
         return ServerResponse(tuple(content_of(message.content) for message in found.messages))
 
-    async def follow(self, changed: Callable[[], None]) -> None:
-        """Call *changed* for each change that newer servers tell only to who listens."""
+    async def watch_changes(self, changed: Callable[[], None]) -> None:
+        """Call *changed* for the changes that newer servers send to subscribers only."""
         if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
         while True:
@@ -181,94 +188,95 @@ class McpClient:
             except (MCPError, ListenNotSupportedError, TimeoutError):
                 return
             except SubscriptionLost:
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(RESUBSCRIBE_DELAY)
                 changed()
 
-    async def _optional(
+    async def _optional_pages(
         self,
-        fetch: Fetch[Page],
-        pick: Callable[[Page], list[Entry]],
+        fetch: FetchPage[PageT],
+        entries_of: Callable[[PageT], list[EntryT]],
         problems: list[str],
-    ) -> list[Entry]:
-        """A list without which the server is still of use."""
+    ) -> list[EntryT]:
+        """Read a list without which the server is still of use."""
         try:
-            return await self._pages(fetch, pick, problems)
+            return await self._pages(fetch, entries_of, problems)
         except ToolError as error:
             problems.append(f"A list could not be read: {error}")
             return []
 
     async def _pages(
         self,
-        fetch: Fetch[Page],
-        pick: Callable[[Page], list[Entry]],
+        fetch: FetchPage[PageT],
+        entries_of: Callable[[PageT], list[EntryT]],
         problems: list[str],
-    ) -> list[Entry]:
-        found: list[Entry] = []
+    ) -> list[EntryT]:
+        found: list[EntryT] = []
         cursor: str | None = None
         seen: set[str] = set()
-        for _ in range(MOST_PAGES):
-            page = await self._answered(fetch(cursor=cursor, cache_mode="refresh"))
-            found += pick(page)
+        for _ in range(MAX_PAGES):
+            page = await self._translate_errors(fetch(cursor=cursor, cache_mode="refresh"))
+            found += entries_of(page)
             cursor = page.next_cursor
-            if cursor is None or len(found) > MOST_ENTRIES:
+            if cursor is None or len(found) > MAX_ENTRIES:
                 break
             if cursor in seen:
                 problems.append("A list goes round in circles; what was read of it is used.")
                 break
             seen.add(cursor)
         else:
-            problems.append(f"A list has more than {MOST_PAGES} pages; the rest is left out.")
-        if len(found) > MOST_ENTRIES:
-            problems.append(f"A list has more than {MOST_ENTRIES:,} entries; the rest is left out.")
-        return found[:MOST_ENTRIES]
+            problems.append(f"A list has more than {MAX_PAGES} pages; the rest is left out.")
+        if len(found) > MAX_ENTRIES:
+            problems.append(f"A list has more than {MAX_ENTRIES:,} entries; the rest is left out.")
+        return found[:MAX_ENTRIES]
 
-    async def _answered(self, request: Awaitable[Entry]) -> Entry:
-        """The answer to *request*, its failures in the words of this room."""
+    async def _translate_errors(self, request: Awaitable[EntryT]) -> EntryT:
+        """Return the result of *request*; raise the SDK's errors as those of this package."""
         try:
             return await request
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED or error.message == _EXPIRED:
                 raise ConnectionLost(expired=error.message == _EXPIRED) from error
-            told = self._wired.fault if error.message == _REFUSED else ""
+            http_error = self._state.http_error if error.message == _REFUSED else ""
             raise ToolError(
-                told or error.message or f"The server told error {error.code}."
+                http_error or error.message or f"The server told error {error.code}."
             ) from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise ConnectionLost from error
         except ValidationError as error:
             raise ToolError("The server's answer is not as the protocol has it.") from error
-        except RuntimeError as error:  # what the SDK says of an answer that it can't use
+        except RuntimeError as error:  # the SDK's error for a response that it cannot use
             raise ToolError(f"The server's answer cannot be used: {error}") from error
 
 
 @contextlib.asynccontextmanager
-async def connect(server: Server, wire: Transport, hooks: Hooks) -> AsyncGenerator[McpClient, None]:
-    """A link to *server* over *wire*, after the handshake."""
+async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
+    """Open a client for the connection *host*, after the handshake."""
 
-    async def heard(message: object) -> None:
+    async def notified(message: object) -> None:
         if isinstance(
             message,
             types.ToolListChangedNotification
             | types.ResourceListChangedNotification
             | types.PromptListChangedNotification,
         ):
-            hooks.changed()
+            host.lists_changed()
 
     async def roots(context: ClientRequestContext) -> types.ListRootsResult:
         _ = context
-        root = types.Root(uri=hooks.root.as_uri(), name=hooks.root.name)  # pyright: ignore[reportArgumentType] - pydantic takes text for an address
+        folder = host.settings.root
+        root = types.Root(uri=FileUrl(folder.as_uri()), name=folder.name)
         return types.ListRootsResult(roots=[root])
 
     async def elicit(
         context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult:
         _ = context
-        form = isinstance(params, types.ElicitRequestFormParams)
-        with link.asking():
-            wanted = cast("JsonObject", params.requested_schema) if form else params.url
-            given = await hooks.elicit(params.message, wanted)
+        is_form = isinstance(params, types.ElicitRequestFormParams)
+        with client.pause_timeouts():
+            request = cast("JsonObject", params.requested_schema) if is_form else params.url
+            given = await host.owner.elicit(params.message, request)
         content = cast("dict[str, str | int | float | bool | list[str] | None]", given.content)
-        accepted = form and given.action == "accept"
+        accepted = is_form and given.action == "accept"
         return types.ElicitResult(action=given.action, content=content if accepted else None)
 
     async def sample(
@@ -278,10 +286,10 @@ async def connect(server: Server, wire: Transport, hooks: Hooks) -> AsyncGenerat
         if params.tools:
             return types.ErrorData(code=types.INVALID_PARAMS, message="Tools are not given here.")
         try:
-            with link.asking():
-                given = await hooks.sample(sample_of(params))
+            with client.pause_timeouts():
+                given = await host.owner.sample(sample_request(params))
         except SamplingRefused as error:
-            return types.ErrorData(code=REFUSED, message=str(error))
+            return types.ErrorData(code=SAMPLING_REFUSED, message=str(error))
         return types.CreateMessageResult(
             role="assistant",
             content=types.TextContent(text=given.text),
@@ -289,18 +297,18 @@ async def connect(server: Server, wire: Transport, hooks: Hooks) -> AsyncGenerat
             stop_reason="endTurn",
         )
 
-    wired = TransportState(hooks.gone)
-    client = Client(
-        open_transport(server, wire, hooks, wired),
+    state = TransportState(host.gone)
+    sdk_client = Client(
+        open_transport(host, state),
         client_info=types.Implementation(name="opencode-py", version=_version()),
         list_roots_callback=roots,
         elicitation_callback=elicit,
         sampling_callback=sample,
-        message_handler=heard,
+        message_handler=notified,
     )
-    link = McpClient(client, wired, wire)
-    async with client:
-        yield link
+    client = McpClient(sdk_client, state, host.transport)
+    async with sdk_client:
+        yield client
 
 
 def _version() -> str:
@@ -310,14 +318,12 @@ def _version() -> str:
         return "0"
 
 
-LONGEST_WORDS = 4_000
-"""Characters of what a server says of its tools that models are told."""
-
-
-def instructions_of(said: str | None) -> str:
-    """What a server says of its tools, as models may be told it."""
-    text = without_invisible(said or "").strip()
-    return text if len(text) <= LONGEST_WORDS else text[:LONGEST_WORDS].rstrip() + "…"
+def instructions_of(text: str | None) -> str:
+    """Return a server's instructions as models may read them: cleaned and cut."""
+    clean = without_invisible(text or "").strip()
+    if len(clean) <= MAX_INSTRUCTIONS:
+        return clean
+    return clean[:MAX_INSTRUCTIONS].rstrip() + "…"
 
 
 def definition_of(tool: types.Tool) -> ToolDefinition:
@@ -331,46 +337,46 @@ def definition_of(tool: types.Tool) -> ToolDefinition:
     )
 
 
-def resource_of(one: types.Resource) -> Resource:
+def resource_of(resource: types.Resource) -> Resource:
     return Resource(
-        uri=str(one.uri),
-        name=one.title or one.name,
-        description=one.description or "",
-        mime=one.mime_type or "",
+        uri=str(resource.uri),
+        name=resource.title or resource.name,
+        description=resource.description or "",
+        mime=resource.mime_type or "",
     )
 
 
-def prompt_of(one: types.Prompt) -> Prompt:
+def prompt_of(prompt: types.Prompt) -> Prompt:
     return Prompt(
-        name=one.name,
-        description=one.description or one.title or "",
+        name=prompt.name,
+        description=prompt.description or prompt.title or "",
         arguments=tuple(
             PromptArgument(
                 name=each.name, description=each.description or "", required=bool(each.required)
             )
-            for each in one.arguments or ()
+            for each in prompt.arguments or ()
         ),
     )
 
 
 def result_content(result: types.CallToolResult) -> list[Content]:
-    found = [content_of(one) for one in result.content]
+    found = [content_of(block) for block in result.content]
     if not found and result.structured_content is not None:
         return [Text(json.dumps(result.structured_content, ensure_ascii=False, indent=1))]
     return found
 
 
-def content_of(content: types.ContentBlock) -> Content:
-    match content:
+def content_of(block: types.ContentBlock) -> Content:
+    match block:
         case types.TextContent():
-            return Text(content.text)
+            return Text(block.text)
         case types.ImageContent() | types.AudioContent():
-            return Blob(content.mime_type, content.data)
+            return Blob(block.mime_type, block.data)
         case types.ResourceLink():
-            name = content.title or content.name
-            return ResourceLink(str(content.uri), name, content.description or "")
+            name = block.title or block.name
+            return ResourceLink(str(block.uri), name, block.description or "")
         case types.EmbeddedResource():
-            return resource_content(content.resource)
+            return resource_content(block.resource)
 
 
 def resource_content(one: types.TextResourceContents | types.BlobResourceContents) -> Content:
@@ -379,24 +385,24 @@ def resource_content(one: types.TextResourceContents | types.BlobResourceContent
     return Blob(one.mime_type or "", one.blob, str(one.uri))
 
 
-def sample_of(params: types.CreateMessageRequestParams) -> SampleRequest:
-    said = [
-        SampleMessage(message.role, tuple(_sampled(one) for one in message.content_as_list))
+def sample_request(params: types.CreateMessageRequestParams) -> SampleRequest:
+    messages = [
+        SampleMessage(message.role, tuple(_sample_content(one) for one in message.content_as_list))
         for message in params.messages
     ]
     hints = params.model_preferences.hints if params.model_preferences else None
     return SampleRequest(
         system=params.system_prompt or "",
-        said=tuple(said),
-        most=params.max_tokens,
+        messages=tuple(messages),
+        max_tokens=params.max_tokens,
         temperature=params.temperature,
         hints=tuple(hint.name for hint in hints or () if hint.name),
     )
 
 
-def _sampled(content: types.SamplingMessageContentBlock) -> Content:
-    match content:
+def _sample_content(block: types.SamplingMessageContentBlock) -> Content:
+    match block:
         case types.TextContent() | types.ImageContent() | types.AudioContent():
-            return content_of(content)
+            return content_of(block)
         case _:
             raise SamplingRefused("Calls of tools are not replayed here.")

@@ -1,7 +1,7 @@
-"""One connection to a server, from the attempt to its end.
+"""One connection to a server, from the attempt to connect until it ends.
 
-The task that opens it closes it; another watches, so that whatever goes wrong in it comes out
-as a value (trial N03).
+The task that opens a connection also closes it. Another task waits for it, so that a failure of
+any kind becomes a value instead of an exception in somebody else's task.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agent.mcp.elicitation import ElicitationResult
+from agent.mcp.elicitation import Ask, ElicitationResult
 from agent.mcp.records import ConnectionLost, Listing, Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
 from agent.process.tree import LINUX, MARKER, ProcessTree
@@ -20,168 +20,210 @@ from agent.records.errors import ToolError
 from agent.records.ids import new_id
 from agent.records.json import JsonObject
 
-if TYPE_CHECKING:  # brings the SDK, which is loaded in a thread before the first attempt
+if TYPE_CHECKING:  # loads the SDK
     import httpx2
 
     from agent.mcp.client import McpClient
-    from agent.mcp.transports import ErrorLog, Hooks
-
-
-def end_program(mark: str) -> None:
-    """End what was started with *mark* in its environment, and all that came of it. Blocks for
-    a look at the process table. Elsewhere than on Linux the SDK's own end has to do."""
-    if LINUX:
-        tree = ProcessTree(mark, session=-1)
-        tree.shell_reaped = True  # there is no group to signal, only processes with the mark
-        tree.signal_all(signal.SIGKILL)
-
+    from agent.mcp.login import Logins
+    from agent.mcp.transports import ErrorLog
 
 GRACE = 0.5
 """Seconds that a program gets to end by itself when its connection is closed."""
 
-ENDING = 5.0
-"""Seconds after which a connection that does not close is left behind."""
+CLOSE_TIMEOUT = 5.0
+"""Seconds after which a connection that does not close is abandoned."""
+
+FIRST_PAUSE = 1.0
+"""Seconds before the second attempt to connect; doubled each time."""
 
 
-class AuthSource(Protocol):
-    """Where what signs requests comes from: see ``agent.mcp.login``."""
+class LazyLogins:
+    """The logins of all servers; the module behind them is imported on first use."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
 
     async def auth(self, server: Server) -> "httpx2.Auth | None":
-        """What signs the requests to *server*, None without a login."""
-        ...
+        """Return what signs the requests to *server*, None without a login."""
+        return await self._load().auth(server)
+
+    async def log_in(self, server: Server, show: Callable[[str], Awaitable[None]]) -> None:
+        """Log in at *server*; *show* gets the address to open. Raises ``ToolError``."""
+        await self._load().log_in(server, show)
+
+    def forget(self, server: Server) -> bool:
+        """Forget a login and return whether there was one. Raises ``StoreUnavailable``."""
+        return self._load().forget(server)
+
+    def _load(self) -> "Logins":
+        from agent.mcp.login import Logins  # loads the SDK
+
+        return Logins(self._data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptDeps:
-    """*root* is the folder that servers may know of, *environment* that of programs. *up* gets
-    a connection that can be used, and what the server offers; *offered* what it offers later;
-    *unread* a sentence when that could not be read. *elicit* asks the user something,
-    *sample* a model."""
+class ConnectionSettings:
+    """Settings that all connections of an opened folder share."""
 
     root: Path
+    """The opened folder, the only one that servers are told of."""
     environment: Mapping[str, str]
-    up: Callable[["McpClient", Listing], None]
-    offered: Callable[["McpClient", Listing], None]
-    unread: Callable[[str], None]
-    elicit: Callable[[str, JsonObject | str], Awaitable[ElicitationResult]]
-    sample: Callable[[SampleRequest], Awaitable[SampleResult]]
-    login: AuthSource | None = None
+    """The environment that server programs are started with."""
+    logins: LazyLogins
+    ask: Ask | None = None
+    """Asks the user a question of a server; None where there is no user."""
+    first_pause: float = FIRST_PAUSE
+    """Seconds before the second attempt to connect."""
+
+
+class ConnectionOwner(Protocol):
+    """Receives the events and requests of a connection."""
+
+    def connected(self, client: "McpClient", listing: Listing) -> None:
+        """The connection is ready for use."""
+        ...
+
+    def listed(self, client: "McpClient", listing: Listing) -> None:
+        """The lists of the server changed."""
+        ...
+
+    def listing_failed(self, problem: str) -> None:
+        """The changed lists could not be read; *problem* is a sentence."""
+        ...
+
+    async def elicit(self, message: str, request: JsonObject | str) -> ElicitationResult:
+        """Ask the user for what the server wants to know: a form's schema, or a URL to open."""
+        ...
+
+    async def sample(self, request: SampleRequest) -> SampleResult:
+        """Have a model answer a prompt of the server. Raises ``SamplingRefused``."""
+        ...
 
 
 class Connection:
-    """A connection over *wire*. *refused*: why the server wants a login or another one, empty
-    if it does not; *was_up*: it worked."""
+    """A connection to *server* over *transport*, on behalf of *owner*."""
 
-    def __init__(self, server: Server, wire: Transport, deps: AttemptDeps) -> None:
-        self.wire: Transport = wire
-        self.refused = ""
-        self.was_up = False
-        self.began = asyncio.get_running_loop().time()
-        self._server = server
-        self._deps = deps
+    def __init__(
+        self,
+        server: Server,
+        transport: Transport,
+        settings: ConnectionSettings,
+        owner: ConnectionOwner,
+    ) -> None:
+        self.server = server
+        self.transport: Transport = transport
+        self.settings = settings
+        self.owner = owner
+        self.auth_problem = ""  # why the server wants a login or another one
+        self.was_connected = False
+        self.gone = asyncio.Event()
+        self.log: ErrorLog | None = None
+        self.auth: httpx2.Auth | None = None
+        self._started = asyncio.get_running_loop().time()
         self._mark = new_id("cal")
-        self._gone = asyncio.Event()
         self._relist = asyncio.Event()
-        self._log: ErrorLog | None = None
 
     @property
-    def log(self) -> str:
-        """The end of what the program printed on its error stream."""
-        return self._log.text if self._log is not None else ""
+    def log_text(self) -> str:
+        """The end of the program's output on its error stream."""
+        return self.log.text if self.log is not None else ""
 
     @property
-    def lasted(self) -> float:
-        """Seconds since it began."""
-        return asyncio.get_running_loop().time() - self.began
+    def age(self) -> float:
+        """Seconds since the attempt to connect began."""
+        return asyncio.get_running_loop().time() - self._started
 
-    def end(self) -> None:
-        """It is known to be of no use any more."""
-        self._gone.set()
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of the server's program, marked so that its processes can be found."""
+        return {**self.settings.environment, MARKER: self._mark}
 
-    async def held(self) -> BaseException | None:
-        """Hold it to its end; what ended it, None for an end without a fault."""
-        task = asyncio.create_task(self._hold(), name=f"mcp {self._server.name} connection")
+    def lists_changed(self) -> None:
+        """Read the server's lists again."""
+        self._relist.set()
+
+    def refused(self, status: int, reason: str) -> None:
+        """Note that the server refused a request with HTTP *status* for want of a login."""
+        # A connection without a login, or with too few rights, still serves other calls.
+        if not self.was_connected or (status == 401 and self.auth is not None):
+            self.auth_problem = reason
+            self.gone.set()
+
+    def close(self) -> None:
+        """End the connection."""
+        self.gone.set()
+
+    async def run(self) -> BaseException | None:
+        """Connect and stay connected; return the error that ended it, None without one."""
+        task = asyncio.create_task(self._run(), name=f"mcp {self.server.name} connection")
         try:
             await asyncio.wait({task})
         finally:
             if not task.done():
                 task.cancel()
-                await self._closed(task)
+                await self._wait_closed(task)
         return None if task.cancelled() else task.exception()
 
-    async def _closed(self, task: asyncio.Task[None]) -> None:
-        """Wait for a connection that closes; a program that does not end is ended."""
+    async def _wait_closed(self, task: asyncio.Task[None]) -> None:
+        """Wait until the connection is closed; kill a program that does not end."""
         done, _ = await asyncio.wait({task}, timeout=GRACE)
         if not done:
-            await asyncio.to_thread(end_program, self._mark)
-            await asyncio.wait({task}, timeout=ENDING)
+            await asyncio.to_thread(kill_program, self._mark)
+            await asyncio.wait({task}, timeout=CLOSE_TIMEOUT)
 
-    async def _hold(self) -> None:
+    async def _run(self) -> None:
         from agent.mcp.client import connect  # the SDK, loaded in a thread by then
         from agent.mcp.transports import ErrorLog  # as above
 
-        server = self._server
-        if self.wire == "stdio":
-            self._log = ErrorLog()
+        if self.transport == "stdio":
+            self.log = ErrorLog()
         try:
             async with contextlib.AsyncExitStack() as stack:
-                async with asyncio.timeout(server.connecting):
-                    hooks = await self._hooks()
-                    link = await stack.enter_async_context(connect(server, self.wire, hooks))
-                    offer = await link.offer()
-                await self._use(link, offer)
+                async with asyncio.timeout(self.server.connect_timeout):
+                    self.auth = await self.settings.logins.auth(self.server)
+                    client = await stack.enter_async_context(connect(self))
+                    listing = await client.list_all()
+                await self._serve(client, listing)
         finally:
-            if self._log is not None:
-                self._log.close()
+            if self.log is not None:
+                self.log.close()
 
-    async def _use(self, link: "McpClient", offer: Listing) -> None:
-        """The connection is up, until it is gone."""
-        self.was_up = True
-        self._deps.up(link, offer)
-        beside = [
-            asyncio.create_task(link.follow(self._relist.set)),
-            asyncio.create_task(self._listen(link)),
+    async def _serve(self, client: "McpClient", listing: Listing) -> None:
+        """Serve calls until the connection is gone."""
+        self.was_connected = True
+        self.owner.connected(client, listing)
+        tasks = [
+            asyncio.create_task(client.watch_changes(self.lists_changed)),
+            asyncio.create_task(self._refresh_lists(client)),
         ]
         try:
-            await self._gone.wait()
+            await self.gone.wait()
         finally:
-            for task in beside:
+            for task in tasks:
                 task.cancel()
-            await asyncio.wait(beside)
+            await asyncio.wait(tasks)
 
-    async def _listen(self, link: "McpClient") -> None:
+    async def _refresh_lists(self, client: "McpClient") -> None:
         """Read the lists again whenever the server says that they changed."""
         while True:
             await self._relist.wait()
             self._relist.clear()
             try:
-                self._deps.offered(link, await link.offer())
+                self.owner.listed(client, await client.list_all())
             except ToolError as error:
-                self._deps.unread(f"Its lists cannot be read: {error}")
+                self.owner.listing_failed(f"Its lists cannot be read: {error}")
             except ConnectionLost:
-                self._gone.set()
+                self.gone.set()
                 return
 
-    async def _hooks(self) -> "Hooks":
-        from agent.mcp.transports import Hooks  # the SDK, as above
 
-        login = self._deps.login
-        auth = await login.auth(self._server) if login is not None else None
+def kill_program(mark: str) -> None:
+    """Kill the processes that have *mark* in their environment, and their descendants.
 
-        def refused(status: int, why: str) -> None:
-            # Who is in, without a login or with too few rights, may still do what needs no more.
-            if not self.was_up or (status == 401 and auth is not None):
-                self.refused = why
-                self._gone.set()
-
-        return Hooks(
-            root=self._deps.root,
-            environment={**self._deps.environment, MARKER: self._mark},
-            gone=self._gone,
-            changed=self._relist.set,
-            refused=refused,
-            elicit=self._deps.elicit,
-            sample=self._deps.sample,
-            log=self._log,
-            auth=auth,
-        )
+    Blocks while it reads the process table. On other systems than Linux the SDK's own way of
+    ending a program has to do.
+    """
+    if LINUX:
+        tree = ProcessTree(mark, session=-1)
+        tree.shell_reaped = True  # there is no group to signal, only processes with the mark
+        tree.signal_all(signal.SIGKILL)

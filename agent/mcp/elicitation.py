@@ -1,6 +1,6 @@
-"""What a server asks the user in the middle of a call: each time, as questions (spec 10, X4).
+"""Elicitation: a server asks the user during a call, each time through questions.
 
-A form becomes one question for each of its fields. Whoever closes one gives nothing at all.
+A form becomes one question per field. A user who dismisses one sends nothing at all.
 """
 
 import re
@@ -18,11 +18,11 @@ from agent.tools.core.clean_text import without_invisible
 
 MAX_FIELDS = 30
 MAX_TRIES = 3
-"""How often a field is asked for whose answer does not fit."""
+"""How often a field is asked for when the answer does not fit."""
 
 ACCEPT, REFUSE = "Go on", "Refuse"
 
-_FORMS = {
+_FORMATS = {
     "email": re.compile(r"[^@\s]+@[^@\s]+"),
     "uri": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+"),
     "date": re.compile(r"\d{4}-\d{2}-\d{2}"),
@@ -34,10 +34,11 @@ Ask = Callable[[Question, Callable[[str | None], None]], Awaitable[QuestionReply
 
 @dataclass(frozen=True, slots=True)
 class ElicitationResult:
-    """*content* holds the fields, for an accepted form alone."""
+    """The user's answer to a server."""
 
     action: Literal["accept", "decline", "cancel"]
     content: JsonObject
+    """The fields of an accepted form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,16 @@ class Elicitation:
     ask: Ask
 
     async def form(self, message: str, schema: JsonObject) -> ElicitationResult:
-        """The answers to a form, or the word that there are none."""
+        """Ask for each field of a form."""
         try:
             return await self._form(message, schema)
-        except ToolError:  # nobody is there
+        except ToolError:  # no user is there
             return ElicitationResult("decline", {})
         except PermissionRejected:
             return ElicitationResult("cancel", {})
 
-    async def address(self, message: str, url: str) -> ElicitationResult:
-        """Whether the user has gone to *url*, which is shown whole and opened by nobody else."""
+    async def open_url(self, message: str, url: str) -> ElicitationResult:
+        """Ask the user to open *url*, which is shown in full and opened by nobody else."""
         return await self.form(f"{message}\nIt wants you to open: {url}", {})
 
     async def _form(self, message: str, schema: JsonObject) -> ElicitationResult:
@@ -67,7 +68,7 @@ class Elicitation:
         required = schema.get("required")
         needed = required if isinstance(required, list) else []
         if not fields:
-            return await self._agreed(message)
+            return await self._confirmation(message)
         if len(fields) > MAX_FIELDS:
             return ElicitationResult("decline", {})
         content: JsonObject = {}
@@ -83,11 +84,14 @@ class Elicitation:
     async def _field(
         self, message: str, name: str, spec: JsonObject, place: tuple[int, int], *, needed: bool
     ) -> JsonObject | None:
-        """The field as an object with it, an empty one where it may be left out; None to stop."""
-        told = " · ".join(str(t) for t in (spec.get("title") or name, spec.get("description")) if t)
-        default = f", then it is {_spoken(spec['default'])}" if "default" in spec else ""
+        """Ask for one field; return an object with it, or an empty one if it was left out. None to
+        cancel."""
+        label = " · ".join(
+            str(t) for t in (spec.get("title") or name, spec.get("description")) if t
+        )
+        default = f", then it is {_default_text(spec['default'])}" if "default" in spec else ""
         left = f" (may be left empty{default})" if default or not needed else ""
-        text, wrong = f"{message}\n{told}{left}", ""
+        text, wrong = f"{message}\n{label}{left}", ""
         for _ in range(MAX_TRIES):
             reply = await self._question(text + wrong, spec, place)
             if reply.dismissed:
@@ -105,8 +109,8 @@ class Elicitation:
                 return {name: value}
         return None
 
-    async def _agreed(self, message: str) -> ElicitationResult:
-        """The answer to what asks for no more than a yes."""
+    async def _confirmation(self, message: str) -> ElicitationResult:
+        """Ask for a yes or no."""
         reply = await self._question(message, {"enum": [ACCEPT, REFUSE]}, (1, 1))
         if reply.dismissed:
             return ElicitationResult("cancel", {})
@@ -129,7 +133,7 @@ class Elicitation:
 
 
 def choices_of(spec: JsonObject) -> dict[str, Json]:
-    """What may be chosen for a field: the value by what is shown of it."""
+    """Return the choices of a field, values by label."""
     if spec.get("type") == "boolean":
         return {"Yes": True, "No": False}
     if spec.get("type") == "array":
@@ -151,7 +155,7 @@ def choices_of(spec: JsonObject) -> dict[str, Json]:
 
 
 def parse_reply(reply: QuestionReply, spec: JsonObject) -> Json:
-    """The answer as the kind that the field wants, as it was typed where it is none."""
+    """Return the user's answer as the type of the field, or as typed if it does not fit."""
     choices, typed = (
         {without_invisible(k): v for k, v in choices_of(spec).items()},
         reply.text.strip(),
@@ -159,40 +163,40 @@ def parse_reply(reply: QuestionReply, spec: JsonObject) -> Json:
     if spec.get("type") == "array":
         words = [word.strip() for word in typed.split(",") if word.strip()]
         return [choices.get(word, word) for word in (*reply.labels, *words)]
-    said = reply.labels[0] if reply.labels else typed
-    if said in choices:
-        return choices[said]
+    answer = reply.labels[0] if reply.labels else typed
+    if answer in choices:
+        return choices[answer]
     try:
         if spec.get("type") == "integer":
-            return int(said)
+            return int(answer)
         if spec.get("type") == "number":
-            return float(said)
+            return float(answer)
     except ValueError:
         pass
-    return said
+    return answer
 
 
 def problem_with(value: Json, spec: JsonObject) -> str:
-    """What is wrong with *value*, "" if it fits the field."""
+    """Return what is wrong with *value*, "" if it fits the field."""
     try:
-        check_arguments({"it": value}, {"type": "object", "properties": {"it": _plain(spec)}})
+        check_arguments({"it": value}, {"type": "object", "properties": {"it": _flattened(spec)}})
     except InvalidArguments as error:
         return re.sub(r"^it(\[\d+\])?: ", "", str(error).partition("Errors: ")[2])
-    pattern = _FORMS.get(str(spec.get("format")))
+    pattern = _FORMATS.get(str(spec.get("format")))
     if pattern and isinstance(value, str) and not pattern.fullmatch(value):
         return f"it has to be of the form {spec['format']}"
     return ""
 
 
-def _plain(spec: JsonObject) -> JsonObject:
-    """*spec* with its choices as values alone, of which one is taken."""
+def _flattened(spec: JsonObject) -> JsonObject:
+    """Return *spec* with its choices as plain values, of which one is accepted."""
     items = spec.get("items")
     if spec.get("type") == "array" and isinstance(items, dict):
-        return {**spec, "items": _plain(items)}
+        return {**spec, "items": _flattened(items)}
     choices = choices_of(spec)
     kept = {key: value for key, value in spec.items() if key not in {"oneOf", "anyOf", "enum"}}
     return {**kept, "enum": list(choices.values())} if choices else kept
 
 
-def _spoken(value: Json) -> str:
+def _default_text(value: Json) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,7 +1,7 @@
-"""Logins at remote servers: OAuth 2.1 with PKCE, by the official SDK (spec 10, X1; 9.2).
+"""Logins at remote servers: OAuth 2.1 with PKCE, by the official SDK.
 
-A server that was logged in at is asked with its token, which is renewed when it has expired.
-Nothing opens a browser but ``log_in``, which the user asks for.
+Requests to a server with a login carry its token, which is renewed when it has expired. Only
+``Logins.log_in``, which the user starts, opens a browser.
 """
 
 import asyncio
@@ -40,22 +40,24 @@ FAILED = "The login was not given. You can close this page."
 
 @dataclass(frozen=True, slots=True)
 class LoginCallback:
-    """What the browser brought back. *error* is empty unless the login was refused."""
+    """The parameters that the browser came back with."""
 
     code: str = ""
     state: str | None = None
     issuer: str | None = None
     error: str = ""
+    """The reason why the login was refused, or empty."""
 
 
 @dataclass(slots=True)
 class CallbackServer:
-    """*uri* is the exact address to come back to."""
+    """The local address that the browser returns to after a login."""
 
     uri: str
+    """The exact redirect URI."""
     _returned: asyncio.Future[LoginCallback]
 
-    async def returned(self) -> LoginCallback:
+    async def wait(self) -> LoginCallback:
         """Wait for the browser."""
         return await asyncio.shield(self._returned)
 
@@ -70,7 +72,7 @@ async def callback_server(port: int | None) -> AsyncGenerator[CallbackServer, No
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT):
                 head = await reader.readuntil(b"\r\n\r\n")
-            found = _read(head, own)
+            found = _parse_request(head, own)
             if found is None:
                 writer.write(_reply("404 Not Found", "There is nothing here."))
             else:
@@ -79,7 +81,7 @@ async def callback_server(port: int | None) -> AsyncGenerator[CallbackServer, No
                     returned.set_result(found)
             await writer.drain()
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError, TimeoutError):
-            pass  # whoever that was, it is not the browser with an answer
+            pass  # not the browser with a result
         finally:
             writer.close()
 
@@ -92,8 +94,8 @@ async def callback_server(port: int | None) -> AsyncGenerator[CallbackServer, No
         returned.cancel()
 
 
-def _read(head: bytes, own: str) -> LoginCallback | None:
-    """What a request brings, None for one that is not the browser's return."""
+def _parse_request(head: bytes, own: str) -> LoginCallback | None:
+    """Return the parameters of a request, None if it is not the browser's return."""
     lines = head.decode("latin-1").split("\r\n")
     words = lines[0].split(" ")
     hosts = [line[5:].strip() for line in lines[1:] if line.lower().startswith("host:")]
@@ -125,11 +127,11 @@ def _reply(status: str, text: str) -> bytes:
 
 
 ShowAddress = Callable[[str], Awaitable[None]]
-"""Shows the user the address of the login, and opens it where it can."""
+"""Shows the user the address of the login, and opens it where possible."""
 
 _VERSION = "2025-06-18"
-_LIST: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-_HELLO: JsonObject = {
+_LIST_TOOLS: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+_INITIALIZE: JsonObject = {
     "jsonrpc": "2.0",
     "id": 0,
     "method": "initialize",
@@ -142,27 +144,27 @@ _HELLO: JsonObject = {
 
 
 class Logins:
-    """The logins of all servers, in the *data* folder."""
+    """The logins at all servers, stored in the *data* folder."""
 
     def __init__(self, data: Path) -> None:
         self._file = TokenStore(data)
 
     async def auth(self, server: Server) -> httpx2.Auth | None:
-        """What signs the requests to *server*, None where one is not logged in."""
-        if not server.logs_in or not self._file.entry(server.url).get("tokens"):
+        """Return what signs the requests to *server*, None without a login."""
+        if not server.uses_login or not self._file.entry(server.url).get("tokens"):
             return None
         return TokenAuth(server, ServerTokens(self._file, server))
 
     def forget(self, server: Server) -> bool:
-        """Forget a login; whether there was one. Raises ``StoreUnavailable``."""
+        """Forget a login and return whether there was one. Raises ``StoreUnavailable``."""
         return self._file.remove(server.url)
 
     async def log_in(self, server: Server, show: ShowAddress) -> None:
         """Log in at *server*; *show* gets the address that the user has to open.
 
-        Raises ``ToolError`` with the reason when that does not come to its end. May be cancelled.
+        Raises ``ToolError`` with the reason when the login does not succeed. Can be cancelled.
         """
-        if not server.logs_in:
+        if not server.uses_login:
             raise ToolError(f"The MCP server {server.name} has no login: see its settings.")
         given = server.oauth
         try:
@@ -180,50 +182,55 @@ class Logins:
             await show(address)
 
         async def returned() -> AuthorizationCodeResult:
-            found = await loopback.returned()
+            found = await loopback.wait()
             if found.error:
                 raise OAuthFlowError(found.error)
             return AuthorizationCodeResult(code=found.code, state=found.state, iss=found.issuer)
 
         kept = ServerTokens(self._file, server)
         provider = LoginProvider(server, kept, loopback.uri, checked, returned)
-        status = await _ask(server, provider)
+        status = await _probe(server, provider)
         if provider.context.current_tokens is None and status < 400:
-            await _insist(server, provider)
+            await _force_login(server, provider)
         if provider.context.current_tokens is None:
             why = f"It answered with HTTP {status} and asked for no login."
             raise ToolError(f"There is nothing to log in for at {server.name}. {why}")
-        provider.keep()
+        provider.save_issuer()
         self._file.drop(server.url, "wanted")
 
 
-async def _ask(server: Server, provider: LoginProvider) -> int:
-    """Ask something that wants a login; the status of the last answer."""
+async def _probe(server: Server, provider: LoginProvider) -> int:
+    """Send requests that want a login; return the status of the last response."""
     accept = {"Accept": "application/json, text/event-stream"}
     async with httpx2.AsyncClient(
         headers={**server.headers, **accept},
         timeout=httpx2.Timeout(HTTP_TIMEOUT),
         auth=provider,
     ) as client:
-        async with client.stream("POST", server.url, json=_HELLO) as answer:
+        async with client.stream("POST", server.url, json=_INITIALIZE) as answer:
             status, session = answer.status_code, answer.headers.get("mcp-session-id")
         if provider.context.current_tokens is None:
-            # It greets everybody, or nobody in these words, and asks who wants more.
+            # Some servers answer the handshake without a login: ask for the tools too.
             headers = {"mcp-protocol-version": _VERSION}
             headers |= {"mcp-session-id": session} if session else {}
-            async with client.stream("POST", server.url, json=_LIST, headers=headers) as answer:
+            async with client.stream(
+                "POST", server.url, json=_LIST_TOOLS, headers=headers
+            ) as answer:
                 status = answer.status_code
         if session:
             await client.delete(server.url, headers={"mcp-session-id": session})
-        if status in {404, 405}:  # an older server: only its stream of events is there
+        if status in {404, 405}:  # an older server, which has only the stream of events
             async with client.stream("GET", server.url) as answer:
                 status = answer.status_code
     return status
 
 
-async def _insist(server: Server, provider: LoginProvider) -> None:
-    """Log in at a server that lets everybody in, and wants to know who it is for some calls: as
-    if it had refused. Where it tells of no login there is none."""
+async def _force_login(server: Server, provider: LoginProvider) -> None:
+    """Log in at a server that lets everybody in, but wants a login for some calls.
+
+    The flow starts as if the server had refused a request. A server without OAuth metadata has no
+    login.
+    """
     async with httpx2.AsyncClient(timeout=httpx2.Timeout(HTTP_TIMEOUT)) as client:
         request = client.build_request("POST", server.url)
         flow = provider.async_auth_flow(request)

@@ -1,4 +1,4 @@
-"""What signs the requests to one server: the SDK's OAuth, with the file of logins behind it."""
+"""The SDK's OAuth client, with the stored tokens of one server."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Literal, TypeVar, cast
@@ -26,11 +26,11 @@ Kind = TypeVar("Kind", bound=BaseModel)
 Method = Literal["client_secret_basic", "client_secret_post", "none"]
 
 UNUSED_REDIRECT = "http://127.0.0.1/mcp/oauth/callback"
-"""The address to come back to where no browser is opened; it is never used."""
+"""The redirect URI where no browser is opened; it is never used."""
 
 
 class ServerTokens(TokenStorage):
-    """The tokens of one server, in the file."""
+    """The tokens of one server, in the file of logins."""
 
     def __init__(self, file: TokenStore, server: Server) -> None:
         self._file = file
@@ -63,19 +63,19 @@ class ServerTokens(TokenStorage):
         return at if isinstance(at, int | float) else None
 
     @property
-    def wanted(self) -> tuple[str, ...]:
-        """The rights that the server wanted for a call, and that the tokens do not give."""
+    def missing_scopes(self) -> tuple[str, ...]:
+        """The scopes that the server wanted for a call, and that the tokens do not grant."""
         said = self._file.entry(self._server.url).get("wanted")
         scope = said.get("scope") if isinstance(said, dict) else None
         return tuple(scope.split()) if isinstance(scope, str) else ()
 
-    def want(self, scope: str) -> None:
-        """Ask for *scope* too when the user logs in next. Raises ``StoreUnavailable``."""
-        every = dict.fromkeys((*self.wanted, *scope.split()))
+    def add_missing_scope(self, scope: str) -> None:
+        """Request *scope* too when the user logs in next. Raises ``StoreUnavailable``."""
+        every = dict.fromkeys((*self.missing_scopes, *scope.split()))
         self._file.put(self._server.url, "wanted", {"scope": " ".join(every)})
 
     def load(self, key: str, kind: type[Kind]) -> Kind | None:
-        """What is kept under *key*, None for nothing that can be read."""
+        """Return the value stored under *key*, None if nothing readable is there."""
         found = self._file.entry(self._server.url).get(key)
         try:
             return kind.model_validate(found) if found else None
@@ -87,23 +87,28 @@ class ServerTokens(TokenStorage):
         self._file.put(self._server.url, key, kept)
 
 
-class _Wishes(OAuthClientMetadata):
-    """What is told of this program. The SDK writes into ``scope`` what the server names; the
-    user's own choice takes its place, and what an earlier call lacked is added."""
+class _ClientMetadata(OAuthClientMetadata):
+    """The metadata of this client.
+
+    The SDK sets ``scope`` to what the server names. The user's own choice takes its place, and the
+    scopes that an earlier call lacked are added.
+    """
 
     chosen: str | None = None
-    lacked: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def __setattr__(self, name: str, value: object) -> None:
         if name == "scope":
-            words = (self.chosen or cast("str | None", value) or "").split()
-            value = " ".join(dict.fromkeys((*words, *self.lacked))) or None
+            scopes = (self.chosen or cast("str | None", value) or "").split()
+            value = " ".join(dict.fromkeys((*scopes, *self.missing))) or None
         super().__setattr__(name, value)
 
 
 class LoginProvider(OAuthClientProvider):
-    """Logs in, with *show* for the address to open and *returned* for what came of it. It comes
-    back to *uri*, which is another address at each login, and so it is registered anew."""
+    """Logs in: *show* gets the address to open, *returned* gives the result of the redirect.
+
+    The redirect *uri* differs at each login, so the client is registered anew each time.
+    """
 
     def __init__(
         self,
@@ -115,11 +120,11 @@ class LoginProvider(OAuthClientProvider):
     ) -> None:
         given = server.oauth
         client = given.client_id if given else None
-        wishes = _Wishes(
+        wishes = _ClientMetadata(
             redirect_uris=[AnyUrl(uri)],
             client_name="opencode-py",
             chosen=given.scope if given else None,
-            lacked=kept.wanted,
+            missing=kept.missing_scopes,
         )
         super().__init__(
             server.url,
@@ -144,8 +149,8 @@ class LoginProvider(OAuthClientProvider):
         set_client_auth(self.context.client_info, self.context.oauth_metadata)
         return await super()._exchange_token_authorization_code(auth_code, code_verifier)
 
-    def keep(self) -> None:
-        """Keep who gave the tokens."""
+    def save_issuer(self) -> None:
+        """Store the server that issued the tokens."""
         for key, value in (
             ("server", self.context.oauth_metadata),
             ("resource", self.context.protected_resource_metadata),
@@ -155,8 +160,10 @@ class LoginProvider(OAuthClientProvider):
 
 
 class TokenAuth(OAuthClientProvider):
-    """Signs requests with the tokens of a login, and renews them. It never begins a login: a
-    server that refuses them is left to tell so."""
+    """Signs requests with the tokens of a login, and renews them.
+
+    It never starts a login: when a server refuses the tokens, its response is passed on.
+    """
 
     def __init__(self, server: Server, kept: ServerTokens) -> None:
         wishes = OAuthClientMetadata(redirect_uris=[AnyUrl(UNUSED_REDIRECT)])
@@ -172,7 +179,7 @@ class TokenAuth(OAuthClientProvider):
         set_client_auth(context.client_info, context.oauth_metadata)
         tokens = context.current_tokens
         if tokens is not None and context.oauth_metadata is None:
-            # Who renews it is not known, and it must go to nobody else.
+            # Without metadata it is not known who renews it, and it must go to nobody else.
             context.current_tokens = tokens.model_copy(update={"refresh_token": None})
 
     async def _auth_flow(
@@ -190,20 +197,22 @@ class TokenAuth(OAuthClientProvider):
             return
         finally:
             await flow.aclose()
-        self._note(missing_scope(answer))
+        self._note_missing_scope(missing_scope(answer))
         async with self.context.lock:
             if answer.status_code == 401 and self._stale(request):
                 renewed = yield await self._refresh_token()
                 await self._handle_refresh_response(renewed)
         if self._header() != request.headers.get("Authorization"):
-            # Also where it was not renewed: the last answer is the one that counts.
+            # Also where it was not renewed: the last response is the one that counts.
             request.headers.pop("Authorization", None)
             self._add_auth_header(request)
             yield request
 
     def _stale(self, request: httpx2.Request) -> bool:
-        """Whether the token of *request*, which was refused before its time, is to be renewed:
-        not where another request has seen to that meanwhile."""
+        """Whether to renew the token of a *request* that was refused before the token expired.
+
+        Not if another request has renewed it meanwhile.
+        """
         known = request.headers.get("Authorization") == self._header()
         return known and self.context.can_refresh_token()
 
@@ -211,18 +220,21 @@ class TokenAuth(OAuthClientProvider):
         tokens = self.context.current_tokens
         return f"Bearer {tokens.access_token}" if tokens is not None else None
 
-    def _note(self, scope: str | None) -> None:
-        """Have the next login ask for what a call lacked: *scope*, or all that there is."""
+    def _note_missing_scope(self, scope: str | None) -> None:
+        """Request the scope that a call lacked at the next login: *scope*, or all that there
+        are."""
         resource = self.context.protected_resource_metadata
         if scope == "" and resource is not None:
             scope = " ".join(resource.scopes_supported or ())
         if scope:
-            self._kept.want(scope)
+            self._kept.add_missing_scope(scope)
 
 
 def missing_scope(answer: httpx2.Response) -> str | None:
-    """The rights that a refused request lacked, with blanks between, empty where they are not
-    named; None where it was not refused for that."""
+    """Return the scopes, separated by spaces, that a refused request lacked.
+
+    Empty if they are not named; None if the request was not refused for its scopes.
+    """
     if answer.status_code != 403:
         return None
     if extract_field_from_www_auth(answer, "error") != "insufficient_scope":
@@ -233,7 +245,7 @@ def missing_scope(answer: httpx2.Response) -> str | None:
 def set_client_auth(
     client: OAuthClientInformationFull | None, server: OAuthMetadata | None
 ) -> None:
-    """Let *client* prove who it is as *server* takes it, where the settings gave it a secret."""
+    """Set how *client* authenticates to *server*, where the settings gave it a secret."""
     if client is None or client.redirect_uris or not client.client_secret:
         return
     takes = (server.token_endpoint_auth_methods_supported if server else None) or ()
@@ -243,5 +255,5 @@ def set_client_auth(
 
 
 def is_web_address(address: str) -> bool:
-    """Whether *address* is one that a browser may be sent to."""
+    """Whether a browser may be sent to *address*."""
     return urlsplit(address).scheme in {"https", "http"}

@@ -1,4 +1,4 @@
-"""What is known of a server and of what it offers. Plain records, without the SDK."""
+"""Records of servers and of what they offer, without the SDK."""
 
 import base64
 import hashlib
@@ -12,10 +12,10 @@ from agent.config.model import McpConfig, McpOAuthConfig
 from agent.records.json import JsonObject
 
 CONNECT_TIMEOUT = 30.0
-"""Seconds that a server may take to be ready for use."""
+"""Seconds for a server to become ready for use."""
 
 IDLE_TIMEOUT = 120.0
-"""Seconds that a call may go without a sign of life."""
+"""Seconds that a call can go without a progress message."""
 
 ServerState = Literal["disabled", "connecting", "connected", "needs auth", "failed"]
 Transport = Literal["stdio", "http", "sse"]
@@ -23,24 +23,27 @@ Transport = Literal["stdio", "http", "sse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server as the settings say. *folder* is where its program starts, absolute; *problem* is
-    why it can never work, empty if it can. Times are seconds."""
+    """A server as configured."""
 
     name: str
     command: tuple[str, ...] = ()
     folder: Path = Path()
+    """The folder where its program starts, absolute."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     oauth: Literal[False] | McpOAuthConfig | None = None
     enabled: bool = True
-    connecting: float = CONNECT_TIMEOUT
-    silence: float = IDLE_TIMEOUT
+    connect_timeout: float = CONNECT_TIMEOUT
+    """Seconds for the server to become ready for use."""
+    idle_timeout: float = IDLE_TIMEOUT
+    """Seconds that a call can go without a progress message."""
     problem: str = ""
+    """Why the server can never work, as a sentence; empty if it can."""
 
     @classmethod
-    def of(cls, name: str, given: McpConfig, directory: Path) -> "Server":
-        """The server *name* of the settings, for the opened *directory*."""
+    def from_config(cls, name: str, given: McpConfig, directory: Path) -> "Server":
+        """Return the server *name* of the settings, for the opened *directory*."""
         remote = given.type == "remote" or (given.type is None and bool(given.url))
         problem = ""
         if remote and not (given.url or "").startswith(("http://", "https://")):
@@ -57,8 +60,8 @@ class Server:
             headers=given.headers,
             oauth=given.oauth,
             enabled=given.enabled,
-            connecting=seconds or CONNECT_TIMEOUT,
-            silence=seconds or IDLE_TIMEOUT,
+            connect_timeout=seconds or CONNECT_TIMEOUT,
+            idle_timeout=seconds or IDLE_TIMEOUT,
             problem=problem,
         )
 
@@ -67,44 +70,45 @@ class Server:
         return bool(self.url)
 
     @property
-    def logs_in(self) -> bool:
-        """Whether logins are for it: not where the settings sign the requests themselves."""
+    def uses_login(self) -> bool:
+        """Whether logins apply: not where the settings sign the requests themselves."""
         signed = any(name.lower() == "authorization" for name in self.headers)
         return self.remote and self.oauth is not False and not signed
 
     @property
     def identity(self) -> str:
-        """What it is that runs or answers: another program or address is another server."""
+        """A hash of the program or address: another one is another server."""
         said = json.dumps([self.name, self.command, self.url])
         return hashlib.sha256(said.encode()).hexdigest()[:32]
 
     @property
-    def shown(self) -> str:
-        """The command or the address, as it stands in the settings."""
+    def endpoint(self) -> str:
+        """The command or the URL, as in the settings."""
         return self.url or " ".join(self.command)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """A tool as its server describes it. *schema* is that of its arguments. What the server
-    says of the tool's effects (*read_only*) never allows anything."""
+    """A tool as its server describes it."""
 
     name: str
     title: str = ""
     description: str = ""
     schema: JsonObject = field(default_factory=dict[str, object])  # pyright: ignore[reportAssignmentType] - an empty object
+    """The JSON schema of the arguments."""
     read_only: bool = False
+    """What the server says of the tool's effects; it never allows anything."""
 
     @property
-    def mark(self) -> str:
-        """A hash of all that the model and the user go by."""
+    def digest(self) -> str:
+        """A hash of everything that the model and the user see of the tool."""
         said = json.dumps([self.name, self.title, self.description, self.schema], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """Something that a server can be asked to read."""
+    """A resource that a server can be asked to read."""
 
     uri: str
     name: str
@@ -121,7 +125,7 @@ class PromptArgument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt that a server has ready."""
+    """A prompt template of a server."""
 
     name: str
     description: str = ""
@@ -130,28 +134,30 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A piece of text, of the resource *uri* if it is one's."""
+    """A piece of text."""
 
     text: str
     uri: str = ""
+    """The resource that it is the content of, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A piece that is no text. *data* is base64, as it came."""
+    """Binary content."""
 
     mime: str
     data: str = field(repr=False)
+    """Base64, as received."""
     uri: str = ""
 
     def decoded(self) -> bytes:
-        """The bytes. Raises ``ValueError``."""
+        """Return the bytes. Raises ``ValueError``."""
         return base64.b64decode(self.data, validate=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceLink:
-    """A resource that is named but not given."""
+    """A link to a resource, without its content."""
 
     uri: str
     name: str = ""
@@ -163,50 +169,56 @@ Content: TypeAlias = Text | Blob | ResourceLink
 
 @dataclass(frozen=True, slots=True)
 class ServerResponse:
-    """What a server gave. *failed*: it says itself that it could not do it."""
+    """The result of a call, a resource or a prompt."""
 
-    pieces: tuple[Content, ...]
-    failed: bool = False
+    content: tuple[Content, ...]
+    is_error: bool = False
+    """Whether the server itself says that the call failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """All that a server offers at the moment. *words* are what it says of the use of its tools;
-    *problems* are sentences on what was left out."""
+    """Everything that a server offers at the moment."""
 
     tools: tuple[ToolDefinition, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
-    words: str = ""
+    instructions: str = ""
+    """The server's instructions for the use of its tools."""
     problems: tuple[str, ...] = ()
+    """Sentences on what is not used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerStatus:
-    """How a server stands. *reason* is a sentence where that is not well; *tools* are the names
-    by which the model knows its tools, *changed* those whose definition is another than the one
-    that was approved. *words* are what models are told of it as a whole, *new_words* what it says
-    instead since that was approved, None for the same. *log* is the end of what its program
-    printed on the error stream."""
+    """The status of a server."""
 
     server: Server
     state: ServerState
     reason: str = ""
-    wire: Transport | None = None
-    about: str = ""
+    """A sentence on what is wrong, if anything is."""
+    transport: Transport | None = None
+    server_info: str = ""
+    """The server's own name and version."""
     tools: tuple[tuple[str, ToolDefinition], ...] = ()
-    changed: tuple[str, ...] = ()
+    """The tools, each with the name that models know it by."""
+    changed_tools: tuple[str, ...] = ()
+    """Names of tools whose definition differs from the approved one."""
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
-    words: str = ""
-    new_words: str | None = None
+    instructions: str = ""
+    """The approved instructions, which models are given."""
+    new_instructions: str | None = None
+    """The server's instructions where they differ from the approved ones."""
     problems: tuple[str, ...] = ()
     log: str = ""
+    """The end of the program's output on its error stream."""
 
 
 class ConnectionLost(Exception):
-    """The connection broke. *expired*: the server had forgotten the session and did nothing."""
+    """The connection broke."""
 
     def __init__(self, *, expired: bool = False) -> None:
+        """*expired*: the server had forgotten the session and did nothing."""
         super().__init__("the connection broke")
         self.expired = expired

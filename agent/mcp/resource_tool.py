@@ -1,4 +1,4 @@
-"""``read_mcp_resource``: reads what servers have ready to be read (spec 10, X4)."""
+"""The ``read_mcp_resource`` tool: reads resources of connected servers."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -29,7 +29,7 @@ class ResourceArgs(ToolArgs):
 
 
 class ResourceTool:
-    """Reads one of *resources*, or another that a server takes; *read* does it."""
+    """Reads one of *resources*, or another that a server accepts, through *read*."""
 
     spec = ToolSpec(name=NAME, verb="ReadResource")
     args = ResourceArgs
@@ -59,13 +59,13 @@ class ResourceTool:
     ) -> Result:
         _ = reply
         answer = await self._read(plan.payload.server, plan.payload.uri)
-        if not answer.pieces:
+        if not answer.content:
             raise ToolError(f"{plan.payload.uri} is empty, or there is no such resource.")
         return result_of(answer, ctx)
 
 
 def describe_resources(resources: Sequence[tuple[str, Resource]]) -> str:
-    """What the model is told: which resources there are."""
+    """Return the tool's description, which lists the resources."""
     lines = [
         f"- {server} {without_invisible(one.uri)}: {without_invisible(one.name)}"
         for server, one in resources[:MAX_LISTED]

@@ -1,7 +1,7 @@
-"""What a server answered, as a tool's result: text for the model, blocks for the user.
+"""Servers' responses as tool results: text for the model, blocks for the user.
 
-All of it is a stranger's: invisible marks are taken out, images are checked before they enter a
-history, and what is long is cut and spilled by the pipeline like any tool's output.
+All of it is untrusted: invisible characters are removed, images are checked before they enter the
+history, and the pipeline cuts and spills long text like any tool's output.
 """
 
 from collections.abc import Iterable
@@ -20,28 +20,28 @@ MAX_SHOWN = 20_000
 """Characters of a text that the transcript keeps; the model's own limit is the pipeline's."""
 
 MAX_FILES = 8
-"""Images and documents of one answer that the model is given."""
+"""Images and documents of one response that the model is given."""
 
 _PER_BYTE = 4 / 3
-"""Characters of base64 for a byte."""
+"""Characters of base64 per byte."""
 
 
 @dataclass(slots=True)
-class _Made:
+class _ResultParts:
     texts: list[str] = field(default_factory=list[str])
     blocks: list[Block] = field(default_factory=list[Block])
     files: list[FilePart] = field(default_factory=list[FilePart])
 
 
 def result_of(answer: ServerResponse, ctx: ToolContext) -> Result:
-    """The result of a call. Raises ``ToolError`` with the server's words if it failed."""
-    made = _Made()
-    for piece in answer.pieces:
-        _take(piece, made, ctx)
+    """Return the result of a call. Raises ``ToolError`` with the server's message if it failed."""
+    made = _ResultParts()
+    for piece in answer.content:
+        _add_content(piece, made, ctx)
     text = "\n\n".join(made.texts)
-    if answer.failed:
+    if answer.is_error:
         raise ToolError(text or "The server says that this failed, and nothing more.")
-    shown = _shown(made.texts)
+    shown = _excerpt(made.texts)
     blocks = (*((TextBlock(shown),) if shown else ()), *made.blocks)
     return Result(
         text or "(the server answered with nothing)",
@@ -52,7 +52,7 @@ def result_of(answer: ServerResponse, ctx: ToolContext) -> Result:
 
 
 def text_of(pieces: Iterable[Content]) -> str:
-    """The text alone of *pieces*, with a word on what is no text."""
+    """Return the text of *pieces*, with a placeholder for what is not text."""
     texts: list[str] = []
     for piece in pieces:
         match piece:
@@ -65,7 +65,7 @@ def text_of(pieces: Iterable[Content]) -> str:
     return "\n\n".join(texts)
 
 
-def _take(piece: Content, made: _Made, ctx: ToolContext) -> None:
+def _add_content(piece: Content, made: _ResultParts, ctx: ToolContext) -> None:
     match piece:
         case Text():
             text = without_invisible(piece.text)
@@ -74,16 +74,16 @@ def _take(piece: Content, made: _Made, ctx: ToolContext) -> None:
             if text.strip():
                 made.texts.append(text)
         case Blob():
-            _take_blob(piece, made, ctx)
+            _add_blob(piece, made, ctx)
         case ResourceLink():
             made.texts.append(_pointer(piece))
 
 
-def _take_blob(piece: Blob, made: _Made, ctx: ToolContext) -> None:
+def _add_blob(piece: Blob, made: _ResultParts, ctx: ToolContext) -> None:
     name = without_invisible(piece.uri) or piece.mime or "data"
     size = round(len(piece.data) / _PER_BYTE)
     try:
-        check_supported(name, _kind(piece, size, len(made.files)), size, ctx)
+        check_supported(name, _checked_type(piece, size, len(made.files)), size, ctx)
         given = attach(name, check_media(name, piece.decoded()), ctx)
     except ToolError as error:
         made.texts.append(f"[{name} is left out: {str(error).rstrip('.')}.]")
@@ -94,8 +94,9 @@ def _take_blob(piece: Blob, made: _Made, ctx: ToolContext) -> None:
         made.blocks += [block for block in given.blocks or () if isinstance(block, ImageBlock)]
 
 
-def _kind(piece: Blob, size: int, given: int) -> tuple[str, str]:
-    """What a blob is by its first bytes. Raises ``ToolError`` for what is not given on."""
+def _checked_type(piece: Blob, size: int, given: int) -> tuple[str, str]:
+    """Return the media type of a blob by its first bytes. Raises ``ToolError`` for unusable
+    data."""
     found = media_type(Blob(piece.mime, piece.data[:64]).decoded())
     if found is None:
         raise ToolError(f"{size:,} bytes of {piece.mime or 'data'}, which no model is given")
@@ -109,7 +110,7 @@ def _pointer(piece: ResourceLink) -> str:
     return "Resource: " + " · ".join(words)
 
 
-def _shown(texts: list[str]) -> str:
+def _excerpt(texts: list[str]) -> str:
     text = "\n\n".join(texts).strip()
     if len(text) <= MAX_SHOWN:
         return text
@@ -118,7 +119,7 @@ def _shown(texts: list[str]) -> str:
 
 def _facts(text: str, files: int) -> tuple[str, ...]:
     lines = text.count("\n") + 1 if text else 0
-    told = [f"{lines:,} {'line' if lines == 1 else 'lines'}"] if lines else []
+    facts = [f"{lines:,} {'line' if lines == 1 else 'lines'}"] if lines else []
     if files:
-        told.append(f"{files} {'file' if files == 1 else 'files'}")
-    return tuple(told)
+        facts.append(f"{files} {'file' if files == 1 else 'files'}")
+    return tuple(facts)

@@ -1,5 +1,7 @@
-"""What a server asks the model in the middle of a call: with the user's consent, by a model of
-the session's, paid by the session (spec 10, X4)."""
+"""Sampling: a server has a model answer a prompt during a call.
+
+The user has to allow it. A model of the session's answers, and the session pays.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,55 +16,57 @@ from agent.tools.core.base import Completer, CompletionRequest, ToolContext
 from agent.tools.core.clean_text import without_invisible
 
 PERMISSION = "mcp_sampling"
-"""The permission by which rules speak of it; the pattern is the server's name."""
+"""The permission that rules name; the pattern is the server's name."""
 
 MAX_REQUESTS = 20
-"""Requests of one call: each costs, and nobody wants to be asked more often."""
+"""Requests of one call: each costs money, and the user must not be asked for ever."""
 
 MAX_PROMPT = 200_000
 """Characters of a prompt."""
 
 
 class SamplingRefused(Exception):
-    """No answer is given; ``str`` says why, for the server."""
+    """A prompt is not answered; ``str`` is the reason, for the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleMessage:
-    """A message of the prompt that is to be answered."""
+    """A message of the prompt."""
 
     role: Literal["user", "assistant"]
-    pieces: tuple[Content, ...]
+    content: tuple[Content, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleResult:
-    """The answer, and who gave it (``provider/model``)."""
+    """A model's answer."""
 
     text: str
     model: str
+    """The model that answered, as ``provider/model``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRequest:
-    """A prompt that a server wants answered. *most* is in tokens; *hints* are pieces of models'
-    names, the one that the server wants most first."""
+    """A prompt that a server wants answered."""
 
     system: str
-    said: tuple[SampleMessage, ...]
-    most: int
+    messages: tuple[SampleMessage, ...]
+    max_tokens: int
+    """The longest answer, in tokens."""
     temperature: float | None = None
     hints: tuple[str, ...] = ()
+    """Parts of models' names, the preferred one first."""
 
 
 async def complete_sample(server: str, sample: SampleRequest, context: ToolContext) -> SampleResult:
-    """Have *sample* answered on behalf of the call *context*. Raises ``Refused``."""
+    """Have *sample* answered on behalf of the call *context*. Raises ``SamplingRefused``."""
     completer = context.completer
     if completer is None:
         raise SamplingRefused("There is no model to ask here.")
     completer = completer.with_model_hints(sample.hints)
-    wanted = _wanted(sample, completer)
-    shown = _shown(sample, completer)
+    wanted = _completion(sample, completer)
+    shown = _prompt_text(sample, completer)
     if len(shown) > MAX_PROMPT:
         raise SamplingRefused(f"The prompt is longer than {MAX_PROMPT:,} characters.")
     need = Need(
@@ -82,11 +86,11 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
         raise SamplingRefused(f"The model gave no answer: {error.message}") from error
 
 
-def _wanted(sample: SampleRequest, completer: Completer) -> CompletionRequest:
+def _completion(sample: SampleRequest, completer: Completer) -> CompletionRequest:
     turns: list[UserTurn | AssistantTurn] = []
-    for said in sample.said:
-        content = [_content(piece, completer) for piece in said.pieces]
-        if said.role == "user":
+    for message in sample.messages:
+        content = [_content(piece, completer) for piece in message.content]
+        if message.role == "user":
             turns.append(UserTurn(tuple(content)))
             continue
         texts = [one for one in content if isinstance(one, TextContent)]
@@ -98,7 +102,7 @@ def _wanted(sample: SampleRequest, completer: Completer) -> CompletionRequest:
     return CompletionRequest(
         system=sample.system,
         turns=tuple(turns),
-        max_output=max(1, sample.most),
+        max_output=max(1, sample.max_tokens),
         temperature=sample.temperature,
     )
 
@@ -111,17 +115,17 @@ def _content(piece: Content, completer: Completer) -> TextContent | MediaContent
     raise SamplingRefused(f"The model {completer.model} takes nothing but text.")
 
 
-def _shown(sample: SampleRequest, completer: Completer) -> str:
-    """The whole prompt, as the user reads it."""
-    lines = [f"To {completer.model}, for {sample.most:,} tokens at most."]
+def _prompt_text(sample: SampleRequest, completer: Completer) -> str:
+    """Return the whole prompt, as the user reads it."""
+    lines = [f"To {completer.model}, for {sample.max_tokens:,} tokens at most."]
     if sample.system:
         lines.append(f"system: {without_invisible(sample.system)}")
-    lines += [f"{said.role}: {_told(said.pieces)}" for said in sample.said]
+    lines += [f"{message.role}: {_message_text(message.content)}" for message in sample.messages]
     return "\n\n".join(lines)
 
 
-def _told(pieces: Sequence[Content]) -> str:
-    words = (
+def _message_text(pieces: Sequence[Content]) -> str:
+    texts = (
         without_invisible(one.text) if isinstance(one, Text) else "[an image]" for one in pieces
     )
-    return "\n".join(words)
+    return "\n".join(texts)

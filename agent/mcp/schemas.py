@@ -1,7 +1,7 @@
-"""The schemas of servers' tools, mended where that is harmless (trial MCP-SCHEMA).
+"""JSON schemas of servers' tools: repair, and checks of arguments.
 
-One schema that a provider refuses makes every request fail, whatever tool it is about. What
-each provider takes of a sound schema is the business of the provider's own quirks.
+One schema that a provider refuses makes every request fail, whichever tool it belongs to.
+Differences between providers in what they accept of a sound schema belong to their quirks.
 """
 
 import json
@@ -12,35 +12,35 @@ from agent.records.errors import InvalidArguments
 from agent.records.json import Json, JsonObject
 
 MAX_DEPTH = 24
-"""Levels of a schema; providers take far fewer."""
+"""Levels of a schema; providers accept far fewer."""
 
 MAX_SIZE = 100_000
 """Characters of a schema as JSON."""
 
-_TYPES = {
+_TYPE_ALIASES = {
     "int": "integer", "float": "number", "double": "number", "str": "string", "text": "string",
     "bool": "boolean", "dict": "object", "map": "object", "list": "array", "none": "null",
     "date": "string", "datetime": "string", "uuid": "string", "uri": "string", "file": "string",
 }  # fmt: skip
-"""Types that JSON schema does not know, as what their authors meant."""
+"""Type names unknown to JSON schema, with the intended ones."""
 
-_FOR_FORMS = frozenset(
+_IGNORED_KEYWORDS = frozenset(
     {"$schema", "$id", "$comment", "$anchor", "examples", "deprecated", "readOnly", "writeOnly"}
 )
 """Keywords that tell a model nothing, and that some providers refuse."""
 
-_KNOWN = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+_TYPE_NAMES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 _SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _INNER = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 class BadSchema(ValueError):
-    """A schema that can't be used; ``str`` says why, for a sentence."""
+    """An unusable schema; ``str`` is the reason, as a part of a sentence."""
 
 
 def repaired(schema: object) -> JsonObject:
-    """*schema* as that of an object. Raises ``BadSchema``."""
+    """Return *schema* as the schema of an object. Raises ``BadSchema``."""
     if schema is None or schema == {}:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, dict):
@@ -72,18 +72,18 @@ def _walk(schema: JsonObject, depth: int) -> JsonObject:
         elif key in _LISTS and isinstance(value, list):
             made[key] = [_schema(one, depth) for one in value]
         elif key == "required":
-            if isinstance(value, list):  # a draft before the third had it as a switch
-                made[key] = _names(value, schema.get("properties"))
+            if isinstance(value, list):  # before draft 4 it was a boolean
+                made[key] = _known_names(value, schema.get("properties"))
         else:
             made[key] = value
     return made
 
 
 def for_models(schema: JsonObject) -> JsonObject:
-    """A mended *schema* without what tells a model nothing."""
+    """Return a repaired *schema* without what tells a model nothing."""
     made: JsonObject = {}
     for key, value in schema.items():
-        if key in _FOR_FORMS or (key == "title" and isinstance(value, str)):
+        if key in _IGNORED_KEYWORDS or (key == "title" and isinstance(value, str)):
             continue
         if key in _SCHEMAS and isinstance(value, dict):
             made[key] = {name: _for_models(one) for name, one in value.items()}
@@ -100,8 +100,8 @@ def _for_models(value: Json) -> Json:
     return for_models(value) if isinstance(value, dict) else value
 
 
-def _names(required: list[Json], properties: Json) -> list[Json]:
-    """Those of *required* that there are at all, each once."""
+def _known_names(required: list[Json], properties: Json) -> list[Json]:
+    """Return the names in *required* that are properties, each once."""
     known = properties if isinstance(properties, dict) else None
     names = dict.fromkeys(name for name in required if isinstance(name, str))
     return [name for name in names if known is None or name in known]
@@ -119,7 +119,7 @@ def _type(value: Json) -> Json:
     if not isinstance(value, str):
         raise BadSchema("a type in it is no word")
     low = value.strip().lower()
-    known = low if low in _KNOWN else _TYPES.get(low)
+    known = low if low in _TYPE_NAMES else _TYPE_ALIASES.get(low)
     if known is None:
         raise BadSchema(f"there is no type {value[:40]!r}")
     return known
@@ -143,9 +143,9 @@ class _Validator(Protocol):
 
 
 def check_arguments(given: JsonObject, schema: JsonObject) -> None:
-    """Raise ``InvalidArguments`` with words that teach if *given* does not fit *schema*.
+    """Raise ``InvalidArguments`` with a helpful message if *given* does not match *schema*.
 
-    A schema that is at fault checks nothing: its server says itself what it does not like.
+    A faulty schema checks nothing: the server itself refuses what it does not accept.
     """
     import jsonschema  # only calls of servers' tools need it
     import referencing  # as above
@@ -153,7 +153,7 @@ def check_arguments(given: JsonObject, schema: JsonObject) -> None:
     from referencing.exceptions import Unresolvable  # as above
 
     sound = _without_patterns(schema)
-    # The empty registry: a schema may refer to itself, never to an address.
+    # The registry is empty: a schema can refer to itself, never to a URL.
     made = jsonschema.Draft202012Validator(sound, registry=referencing.Registry())
     try:
         errors = list(cast("_Validator", made).iter_errors(given))
@@ -170,8 +170,10 @@ def check_arguments(given: JsonObject, schema: JsonObject) -> None:
 
 
 def coerced(given: JsonObject, schema: JsonObject) -> JsonObject:
-    """*given*, with the slips of models mended that our own tools forgive as well: null for
-    what may be left out, a number or a whole object as text, a number where text is wanted."""
+    """Return *given* with the usual mistakes of models corrected, as for built-in tools.
+
+    These are null for an optional argument, a number or an object as text, and a number for text.
+    """
     fields, required = schema.get("properties"), schema.get("required")
     if not isinstance(fields, dict):
         return given
@@ -183,14 +185,14 @@ def coerced(given: JsonObject, schema: JsonObject) -> JsonObject:
         if not isinstance(kind, str):
             made[name] = value
         elif value is not None or kind == "null":
-            made[name] = _as(value, kind)
+            made[name] = _coerced(value, kind)
         elif name in needed:
             made[name] = value
     return made
 
 
-def _as(value: Json, kind: str) -> Json:
-    """*value* as what *kind* names, itself where that is not plain."""
+def _coerced(value: Json, kind: str) -> Json:
+    """Return *value* converted to the type *kind*, or unchanged where that is not obvious."""
     if kind == "string":
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return str(value) if number else value
@@ -218,12 +220,12 @@ def _issue(error: _Error) -> str:
 
 
 def _without_patterns(schema: JsonObject) -> JsonObject:
-    """*schema* without its regular expressions: a stranger's can take for ever to match."""
+    """Return *schema* without regular expressions: a stranger's can take for ever to match."""
     loose = "patternProperties" in schema
     made: JsonObject = {}
     for key, value in schema.items():
         keyword = key in _PATTERNS or (loose and key == "additionalProperties")
-        # The name of a property may be the same word; then a schema stands behind it.
+        # A property can have the same name; then its value is a schema.
         if keyword and not (isinstance(value, dict) and key == "pattern"):
             continue
         made[key] = _inner(value)

@@ -1,14 +1,13 @@
-"""Keeps one server connected: in the background, again after it broke, never in the way (X2)."""
+"""Keeps one server connected in the background and reconnects it after a failure."""
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from agent.mcp.connection import AttemptDeps, AuthSource, Connection
-from agent.mcp.elicitation import Ask, ElicitationResult
+from agent.mcp.connection import Connection, ConnectionSettings
+from agent.mcp.elicitation import Ask, Elicitation, ElicitationResult
 from agent.mcp.records import (
     ConnectionLost,
     Listing,
@@ -18,65 +17,94 @@ from agent.mcp.records import (
     ServerStatus,
     Transport,
 )
-from agent.mcp.sampling import SampleRequest, SampleResult, SamplingRefused
+from agent.mcp.sampling import (
+    MAX_REQUESTS,
+    SampleRequest,
+    SampleResult,
+    SamplingRefused,
+    complete_sample,
+)
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.tools.core.base import ToolContext
 from agent.tools.core.clean_text import without_invisible
 
-if TYPE_CHECKING:  # brings the SDK
+if TYPE_CHECKING:  # loads the SDK
     from agent.mcp.client import McpClient
-from collections.abc import Coroutine, Iterator
-from typing import Any
 
-from agent.mcp.elicitation import Elicitation
-from agent.mcp.sampling import MAX_REQUESTS, complete_sample
+MAX_FAILURES = 5
+"""Failed connections in a row after which the server is given up until the user asks again."""
 
-ResultT = TypeVar("ResultT", ElicitationResult, SampleResult)
+STABLE_AFTER = 60.0
+"""Seconds after which a connection counts as successful."""
+
+RECONNECT_WAIT = 10.0
+"""Seconds that a call waits for a server that is being reconnected."""
+
+MAX_REASON = 300
+"""Characters of a failure's reason."""
+
+_UNREACHABLE = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
+
+ReplyT = TypeVar("ReplyT", ElicitationResult, SampleResult)
+ResponseT = TypeVar("ResponseT")
+
+
+class ServerObserver(Protocol):
+    """Is notified of what happens to a server."""
+
+    def status_changed(self, server: Server) -> None: ...
+
+    def listing_changed(self, server: Server, listing: Listing | None) -> None:
+        """The server offers something else now; None when it offers nothing any more."""
+        ...
 
 
 class ActiveCall:
-    """The call *context* of a tool of *server*. What was asked for it ends with it: a server that
-    is told of a cancelled call may go on all the same."""
+    """A running tool call, on whose behalf the server can ask the user or a model.
+
+    Such requests end with the call: a server that is told of a cancelled call may go on.
+    """
 
     def __init__(self, server: str, context: ToolContext, ask: Ask | None) -> None:
         self._server = server
         self._context = context
         self._ask = ask
-        self._asked: set[asyncio.Task[Any]] = set()
+        self._requests: set[asyncio.Task[Any]] = set()
         self._samples = 0
 
     def end(self) -> None:
-        """The call is over."""
-        for task in self._asked:
+        """Cancel the requests of a call that is over."""
+        for task in self._requests:
             task.cancel()
 
-    async def elicit(self, message: str, wanted: JsonObject | str) -> ElicitationResult:
-        """What the user answers."""
+    async def elicit(self, message: str, request: JsonObject | str) -> ElicitationResult:
+        """Ask the user to fill in a form, or to open a URL."""
         if self._ask is None:
             return ElicitationResult("decline", {})
-        asking = Elicitation(self._server, self._context, self._ask)
-        if isinstance(wanted, str):
-            given = await self._within(asking.address(message, wanted))
+        elicitation = Elicitation(self._server, self._context, self._ask)
+        if isinstance(request, str):
+            given = await self._until_call_ends(elicitation.open_url(message, request))
         else:
-            given = await self._within(asking.form(message, wanted))
+            given = await self._until_call_ends(elicitation.form(message, request))
         return given or ElicitationResult("cancel", {})
 
-    async def sample(self, sample: SampleRequest) -> SampleResult:
-        """What a model answers. Raises ``Refused``."""
+    async def sample(self, request: SampleRequest) -> SampleResult:
+        """Have a model answer *request*. Raises ``SamplingRefused``."""
         self._samples += 1
         if self._samples > MAX_REQUESTS:
             raise SamplingRefused(f"One call may ask a model {MAX_REQUESTS} times.")
-        given = await self._within(complete_sample(self._server, sample, self._context))
+        sample = complete_sample(self._server, request, self._context)
+        given = await self._until_call_ends(sample)
         if given is None:
             raise SamplingRefused("The call was cancelled.")
         return given
 
-    async def _within(self, asked: Coroutine[Any, Any, ResultT]) -> ResultT | None:
-        """What comes of *asked*, None if the call ended meanwhile."""
-        task = asyncio.create_task(asked)
-        self._asked.add(task)
-        task.add_done_callback(self._asked.discard)
+    async def _until_call_ends(self, request: Coroutine[Any, Any, ReplyT]) -> ReplyT | None:
+        """Return the result of *request*, None if the call ended meanwhile."""
+        task = asyncio.create_task(request)
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
         try:
             await asyncio.wait({task})
         finally:
@@ -84,12 +112,208 @@ class ActiveCall:
         return None if task.cancelled() else task.result()
 
 
-MAX_REASON = 300
-"""Characters of a reason."""
+class ServerSupervisor:
+    """Keeps *server* connected and reports its status to *observer*."""
+
+    def __init__(
+        self, server: Server, settings: ConnectionSettings, observer: ServerObserver
+    ) -> None:
+        self._server = server
+        self._settings = settings
+        self._observer = observer
+        self._task: asyncio.Task[None] | None = None
+        self._client: McpClient | None = None
+        self._calls: list[ActiveCall] = []
+        self._connection: Connection | None = None
+        self._transport: Transport = _first_transport(server)
+        self._settled = asyncio.Event()
+        self._tried = asyncio.Event()
+        self._retry_now = asyncio.Event()
+        state: ServerState = "connecting" if server.enabled else "disabled"
+        self.status = ServerStatus(server=server, state=state)
+
+    def start(self) -> None:
+        """Connect, and stay connected. During a pause between attempts, try at once."""
+        if self._server.problem:
+            self._give_up("failed", self._server.problem, "")
+        elif self._task is None or self._task.done():
+            self._settled.clear()
+            self._tried.clear()
+            self._transport = _first_transport(self._server)
+            self._set_status("connecting")
+            self._task = asyncio.create_task(self._supervise(), name=f"mcp {self._server.name}")
+        else:
+            self._retry_now.set()
+
+    async def stop(self) -> None:
+        """End the connection and the server's program."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+            self._task = None
+        self._client = None
+        self._observer.listing_changed(self._server, None)
+        self._give_up("disabled", "", "")
+
+    async def wait_until_tried(self) -> None:
+        """Wait until the server is connected, or the first attempt has failed."""
+        await self._tried.wait()
+
+    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> ServerResponse:
+        """Call a tool. Raises ``ToolError``."""
+        timeout = self._server.idle_timeout
+        call = ActiveCall(self._server.name, ctx, self._settings.ask)
+        self._calls.append(call)
+        try:
+            return await self._request(
+                lambda client: client.call(
+                    tool, arguments, timeout, lambda text: ctx.progress(without_invisible(text))
+                )
+            )
+        finally:
+            self._calls.remove(call)
+            call.end()
+
+    async def read(self, uri: str) -> ServerResponse:
+        """Return the content of a resource. Raises ``ToolError``."""
+        return await self._request(lambda client: client.read(uri))
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> ServerResponse:
+        """Return a prompt, filled in. Raises ``ToolError``."""
+        return await self._request(lambda client: client.prompt(name, arguments))
+
+    async def elicit(self, message: str, request: JsonObject | str) -> ElicitationResult:
+        """Ask the user of the newest call. A server without a running call may not ask."""
+        if not self._calls:
+            return ElicitationResult("decline", {})
+        return await self._calls[-1].elicit(message, request)
+
+    async def sample(self, request: SampleRequest) -> SampleResult:
+        """Have a model answer for the newest call. Raises ``SamplingRefused``."""
+        if not self._calls:
+            raise SamplingRefused("A model is asked in the middle of a call alone.")
+        return await self._calls[-1].sample(request)
+
+    def connected(self, client: "McpClient", listing: Listing) -> None:
+        self._client = client
+        self.listed(client, listing)
+        self._settled.set()
+        self._tried.set()
+
+    def listed(self, client: "McpClient", listing: Listing) -> None:
+        self.status = replace(
+            self.status,
+            transport=client.transport,
+            server_info=client.server_info,
+            resources=listing.resources,
+            prompts=listing.prompts,
+        )
+        self._observer.listing_changed(self._server, listing)
+        self._set_status("connected", problems=listing.problems)
+
+    def listing_failed(self, problem: str) -> None:
+        self._set_status("connected", problems=(problem,))
+
+    async def _request(self, send: "Callable[[McpClient], Awaitable[ResponseT]]") -> ResponseT:
+        """Send a request, once more if the server had lost the session. Raises ``ToolError``."""
+        for _ in range(2):
+            client = await self._ready_client()
+            try:
+                return await send(client)
+            except ConnectionLost as lost:
+                refused = self._connection is not None and self._connection.auth_problem
+                self._connection_lost(client)
+                if refused:
+                    raise ToolError(
+                        f"The MCP server {self._server.name} wants a login for this. The user can "
+                        "log in, with ctrl+l in /mcp."
+                    ) from None
+                # Where the server had forgotten the session, nothing was done: try once more.
+                if not lost.expired:
+                    raise ToolError(
+                        f"The connection to the MCP server {self._server.name} broke during the "
+                        "call, which may have been done all the same. It is being connected again."
+                    ) from None
+        raise ToolError(f"The MCP server {self._server.name} broke off twice.")
+
+    async def _ready_client(self) -> "McpClient":
+        """Return the client, waiting for a connection in progress. Raises ``ToolError``."""
+        if self._client is None and self.status.state in {"connecting", "failed"}:
+            self.start()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(RECONNECT_WAIT, self._server.connect_timeout)):
+                    await self._settled.wait()
+        if self._client is None:
+            name, status = self._server.name, self.status
+            why = status.reason or f"it is {status.state}."
+            if status.state == "needs auth":
+                why = "it needs a login: the user can log in with /mcp."
+            raise ToolError(f"The MCP server {name} is not connected: {why}")
+        return self._client
+
+    def _connection_lost(self, client: "McpClient") -> None:
+        if self._client is client and self._connection is not None:
+            self._client = None
+            self._settled.clear()
+            self._set_status("connecting", reason="The connection broke.")
+            self._connection.close()
+
+    async def _supervise(self) -> None:
+        """Connect again and again until the server is given up."""
+        failures = 0
+        while True:
+            self._retry_now.clear()
+            connection = Connection(self._server, self._transport, self._settings, self)
+            self._connection = connection
+            try:
+                error = await connection.run()
+            finally:
+                self._client = None
+            self._settled.clear()
+            if self._falls_back_to_sse(connection, error):
+                continue
+            stable = connection.was_connected and connection.age >= STABLE_AFTER
+            failures = 1 if stable else failures + 1
+            late = not connection.was_connected and connection.age >= self._server.connect_timeout
+            log = connection.log_text
+            reason = failure_reason(error, self._server, log, late=late)
+            if connection.auth_problem:
+                self._observer.listing_changed(self._server, None)
+                self._give_up("needs auth", connection.auth_problem, log)
+                return
+            if failures >= MAX_FAILURES or cannot_start(error):
+                self._give_up("failed", reason, log)
+                return
+            self._tried.set()
+            pause = self._settings.first_pause * 2 ** (failures - 1)
+            self._set_status("connecting", reason=f"{reason} Trying again in {pause:g} s.", log=log)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._retry_now.wait()
+
+    def _falls_back_to_sse(self, connection: Connection, error: BaseException | None) -> bool:
+        """Whether to try SSE next: older servers do not know streamable HTTP."""
+        if connection.transport != "http" or connection.was_connected or connection.auth_problem:
+            return False
+        if error is None or "Connect" in type(error).__name__:
+            return False
+        self._transport = "sse"
+        return True
+
+    def _give_up(self, state: ServerState, reason: str, log: str) -> None:
+        self._set_status(state, reason=reason, log=log)
+        self._settled.set()
+        self._tried.set()
+
+    def _set_status(
+        self, state: ServerState, *, reason: str = "", log: str = "", problems: tuple[str, ...] = ()
+    ) -> None:
+        self.status = replace(self.status, state=state, reason=reason, log=log, problems=problems)
+        self._observer.status_changed(self._server)
 
 
 def leaf_errors(error: BaseException) -> Iterator[BaseException]:
-    """*error*, or what it holds if it is a group of several."""
+    """Yield *error*, or the errors in it if it is an exception group."""
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any kind
             yield from leaf_errors(one)  # pyright: ignore[reportUnknownArgumentType] - as above
@@ -98,15 +322,18 @@ def leaf_errors(error: BaseException) -> Iterator[BaseException]:
 
 
 def cannot_start(error: BaseException | None) -> bool:
-    """Whether trying again is of no use: the program is not there, or may not be run."""
+    """Whether trying again is useless: the program is missing, or must not be run."""
     kinds = FileNotFoundError | PermissionError | NotADirectoryError
     return error is not None and any(isinstance(one, kinds) for one in leaf_errors(error))
 
 
 def failure_reason(error: BaseException | None, server: Server, log: str, *, late: bool) -> str:
-    """What went wrong. *late*: its time was over; *log* is the end of its error stream."""
+    """Return a sentence on why a connection failed.
+
+    *late* is set when the time to connect was over; *log* is the end of the error stream.
+    """
     if late:
-        return _with_log(f"It was not ready within {server.connecting:g} seconds.", log)
+        return _with_log(f"It was not ready within {server.connect_timeout:g} seconds.", log)
     if error is None:
         return _with_log("It ended the connection.", log)
     found = list(leaf_errors(error))
@@ -119,254 +346,17 @@ def failure_reason(error: BaseException | None, server: Server, log: str, *, lat
         return f"{server.command[0]} may not be run (permission denied)."
     if isinstance(first, ConnectionLost):
         return _with_log("It ended the connection.", log)
-    said = " ".join(str(first).split()) or type(first).__name__
-    if server.remote and type(first).__name__ in _UNREACHED:
-        return f"Nothing answers at {server.url}: {said}"[:MAX_REASON]
-    return _with_log(said[:MAX_REASON].rstrip(".") + ".", log)
-
-
-_UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
+    message = " ".join(str(first).split()) or type(first).__name__
+    if server.remote and type(first).__name__ in _UNREACHABLE:
+        return f"Nothing answers at {server.url}: {message}"[:MAX_REASON]
+    return _with_log(message[:MAX_REASON].rstrip(".") + ".", log)
 
 
 def _with_log(sentence: str, log: str) -> str:
-    """*sentence*, and the last line that the program printed on its error stream."""
+    """Append the last line of the program's error stream to *sentence*."""
     last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
     return f"{sentence} It said: {last[:MAX_REASON]}" if last else sentence
 
 
-MAX_FAILURES = 5
-"""Connections in a row that may fail before it is given up on until somebody asks again."""
-
-FIRST_PAUSE = 1.0
-"""Seconds before the second attempt; doubled each time."""
-
-STABLE_AFTER = 60.0
-"""Seconds after which a connection counts as one that worked."""
-
-RECONNECT_WAIT = 10.0
-"""Seconds that a call waits for a server that is being connected again."""
-
-Got = TypeVar("Got")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeeperDeps:
-    """*root* is the folder that servers may know of, *environment* that of programs; *told* is
-    called when the standing changed, *offered* with what the server offers, None when that is
-    nothing any more. *ask* asks the user a question; *first_pause* is in seconds."""
-
-    root: Path
-    environment: Mapping[str, str]
-    told: Callable[[], None]
-    offered: Callable[[Listing | None], None]
-    ask: Ask | None = None
-    login: AuthSource | None = None
-    first_pause: float = FIRST_PAUSE
-
-
-class ServerSupervisor:
-    """One server. ``standing`` tells how it stands."""
-
-    def __init__(self, server: Server, deps: KeeperDeps) -> None:
-        self._server = server
-        self._deps = deps
-        self._task: asyncio.Task[None] | None = None
-        self._link: McpClient | None = None
-        self._callers: list[ActiveCall] = []
-        self._now: Connection | None = None
-        self._wire: Transport = _first_wire(server)
-        self._settled = asyncio.Event()
-        self._tried = asyncio.Event()
-        self._hurry = asyncio.Event()
-        state: ServerState = "connecting" if server.enabled else "disabled"
-        self.standing = ServerStatus(server=server, state=state)
-
-    def start(self) -> None:
-        """Connect from now on, and stay connected. While it pauses, it tries at once."""
-        if self._server.problem:
-            self._give_up("failed", self._server.problem, "")
-        elif self._task is None or self._task.done():
-            self._settled.clear()
-            self._tried.clear()
-            self._wire = _first_wire(self._server)
-            self._tell("connecting")
-            self._task = asyncio.create_task(self._keep(), name=f"mcp {self._server.name}")
-        else:
-            self._hurry.set()
-
-    async def stop(self) -> None:
-        """End the connection and what was started for it."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
-            self._task = None
-        self._link = None
-        self._deps.offered(None)
-        self._give_up("disabled", "", "")
-
-    async def tried(self) -> None:
-        """Wait until it is connected, or the first attempt has failed."""
-        await self._tried.wait()
-
-    async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> ServerResponse:
-        """Call a tool. Raises ``ToolError``."""
-        silence = self._server.silence
-        caller = ActiveCall(self._server.name, ctx, self._deps.ask)
-        self._callers.append(caller)
-        try:
-            return await self._ask(
-                lambda link: link.call(
-                    tool, arguments, silence, lambda text: ctx.progress(without_invisible(text))
-                )
-            )
-        finally:
-            self._callers.remove(caller)
-            caller.end()
-
-    async def _elicit(self, message: str, wanted: JsonObject | str) -> ElicitationResult:
-        """Ask the user of the newest call. A server without one has nothing to ask."""
-        if not self._callers:
-            return ElicitationResult("decline", {})
-        return await self._callers[-1].elicit(message, wanted)
-
-    async def _sample(self, sample: SampleRequest) -> SampleResult:
-        """Have a model answer for the newest call. Raises ``Refused``."""
-        if not self._callers:
-            raise SamplingRefused("A model is asked in the middle of a call alone.")
-        return await self._callers[-1].sample(sample)
-
-    async def read(self, uri: str) -> ServerResponse:
-        """The content of a resource. Raises ``ToolError``."""
-        return await self._ask(lambda link: link.read(uri))
-
-    async def prompt(self, name: str, arguments: dict[str, str]) -> ServerResponse:
-        """A prompt, filled in. Raises ``ToolError``."""
-        return await self._ask(lambda link: link.prompt(name, arguments))
-
-    async def _ask(self, request: "Callable[[McpClient], Awaitable[Got]]") -> Got:
-        for _ in range(2):
-            link = await self._ready()
-            try:
-                return await request(link)
-            except ConnectionLost as lost:
-                refused = self._now is not None and self._now.refused
-                self._broken(link)
-                if refused:
-                    raise ToolError(
-                        f"The MCP server {self._server.name} wants a login for this. The user can "
-                        "log in, with ctrl+l in /mcp."
-                    ) from None
-                # Where the server had forgotten the session, nothing was done: once more.
-                if not lost.expired:
-                    raise ToolError(
-                        f"The connection to the MCP server {self._server.name} broke during the "
-                        "call, which may have been done all the same. It is being connected again."
-                    ) from None
-        raise ToolError(f"The MCP server {self._server.name} broke off twice.")
-
-    async def _ready(self) -> "McpClient":
-        """The connection, waited for if there is hope. Raises ``ToolError``."""
-        if self._link is None and self.standing.state in {"connecting", "failed"}:
-            self.start()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(RECONNECT_WAIT, self._server.connecting)):
-                    await self._settled.wait()
-        if self._link is None:
-            name, standing = self._server.name, self.standing
-            why = standing.reason or f"it is {standing.state}."
-            if standing.state == "needs auth":
-                why = "it needs a login: the user can log in with /mcp."
-            raise ToolError(f"The MCP server {name} is not connected: {why}")
-        return self._link
-
-    def _broken(self, link: "McpClient") -> None:
-        if self._link is link and self._now is not None:
-            self._link = None
-            self._settled.clear()
-            self._tell("connecting", reason="The connection broke.")
-            self._now.end()
-
-    async def _keep(self) -> None:
-        """Connect, again and again, until it is of no use."""
-        failures = 0
-        while True:
-            self._hurry.clear()
-            now = self._now = Connection(self._server, self._wire, self._attempt_deps())
-            try:
-                error = await now.held()
-            finally:
-                self._link = None
-            self._settled.clear()
-            if self._falls_back(now, error):
-                continue
-            failures = 1 if now.was_up and now.lasted >= STABLE_AFTER else failures + 1
-            late = not now.was_up and now.lasted >= self._server.connecting
-            reason = failure_reason(error, self._server, now.log, late=late)
-            if now.refused:
-                self._deps.offered(None)
-                self._give_up("needs auth", now.refused, now.log)
-                return
-            if failures >= MAX_FAILURES or cannot_start(error):
-                self._give_up("failed", reason, now.log)
-                return
-            self._tried.set()
-            pause = self._deps.first_pause * 2 ** (failures - 1)
-            self._tell("connecting", reason=f"{reason} Trying again in {pause:g} s.", log=now.log)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._hurry.wait()
-
-    def _falls_back(self, now: Connection, error: BaseException | None) -> bool:
-        """Whether SSE is to be tried next: an older server knows nothing of streamable HTTP."""
-        if now.wire != "http" or now.was_up or now.refused:
-            return False
-        if error is None or "Connect" in type(error).__name__:
-            return False
-        self._wire = "sse"
-        return True
-
-    def _give_up(self, state: ServerState, reason: str, log: str) -> None:
-        self._tell(state, reason=reason, log=log)
-        self._settled.set()
-        self._tried.set()
-
-    def _attempt_deps(self) -> AttemptDeps:
-        return AttemptDeps(
-            root=self._deps.root,
-            environment=self._deps.environment,
-            up=self._up,
-            offered=self._offered,
-            unread=lambda problem: self._tell("connected", problems=(problem,)),
-            elicit=self._elicit,
-            sample=self._sample,
-            login=self._deps.login,
-        )
-
-    def _up(self, link: "McpClient", offer: Listing) -> None:
-        self._link = link
-        self._offered(link, offer)
-        self._settled.set()
-        self._tried.set()
-
-    def _offered(self, link: "McpClient", offer: Listing) -> None:
-        self.standing = replace(
-            self.standing,
-            wire=link.wire,
-            about=link.about,
-            resources=offer.resources,
-            prompts=offer.prompts,
-        )
-        self._deps.offered(offer)
-        self._tell("connected", problems=offer.problems)
-
-    def _tell(
-        self, state: ServerState, *, reason: str = "", log: str = "", problems: tuple[str, ...] = ()
-    ) -> None:
-        self.standing = replace(
-            self.standing, state=state, reason=reason, log=log, problems=problems
-        )
-        self._deps.told()
-
-
-def _first_wire(server: Server) -> Transport:
+def _first_transport(server: Server) -> Transport:
     return "http" if server.remote else "stdio"

@@ -1,4 +1,4 @@
-"""What a login gave, kept for the next start (spec 10, X1)."""
+"""The file of logins: tokens and what is needed to renew them."""
 
 import time
 from pathlib import Path
@@ -10,48 +10,48 @@ FILE_NAME = "mcp-auth.json"
 
 
 class TokenStore:
-    """The logins in the *data* folder, by the address of their server (mode 0600).
+    """The logins in the *data* folder, by the URL of their server (mode 0600).
 
-    An entry holds ``tokens`` (with ``expires_at``, seconds since the epoch), ``client``,
-    ``server`` and ``resource``: what the SDK knows of the tokens, of us and of who gives them.
-    ``wanted`` has the ``scope`` that a call lacked.
+    An entry has ``tokens`` (with ``expires_at``, seconds since the epoch), ``client``, ``server``
+    and ``resource``: the SDK's records of the tokens, the client and the issuer. ``wanted`` has the
+    ``scope`` that a call lacked.
     """
 
     def __init__(self, data: Path) -> None:
         self._file = PrivateFile(data / FILE_NAME, "The login")
 
     def entry(self, url: str) -> JsonObject:
-        """What is kept for *url*, empty for nothing."""
+        """Return the entry of *url*, empty if there is none."""
         return self._servers().get(url, {})
 
     def put(self, url: str, key: str, value: JsonObject) -> None:
-        """Keep *value* under *key* of the entry. Raises ``StoreUnavailable``."""
-        with self._file.changing() as whole:
+        """Store *value* under *key* of the entry. Raises ``StoreUnavailable``."""
+        with self._file.edit() as whole:
             servers = objects_in(whole, "servers")
             servers[url] = {**servers.get(url, {}), key: value}
             whole["servers"] = {**servers}
 
     def drop(self, url: str, key: str) -> None:
-        """Keep nothing under *key* any more. Raises ``StoreUnavailable``."""
+        """Remove *key* from the entry. Raises ``StoreUnavailable``."""
         if self.entry(url).get(key) is None:
             return
-        with self._file.changing() as whole:
+        with self._file.edit() as whole:
             servers = objects_in(whole, "servers")
             servers.get(url, {}).pop(key, None)
             whole["servers"] = {**servers}
 
     def remove(self, url: str) -> bool:
-        """Forget a login; whether there was one. Raises ``StoreUnavailable``."""
+        """Remove an entry and return whether there was one. Raises ``StoreUnavailable``."""
         if url not in self._servers():
             return False
-        with self._file.changing() as whole:
+        with self._file.edit() as whole:
             servers = objects_in(whole, "servers")
             gone = servers.pop(url, None) is not None
             whole["servers"] = {**servers}
         return gone
 
     def urls(self) -> tuple[str, ...]:
-        """The servers that one is logged in at."""
+        """Return the servers with a login."""
         return tuple(url for url, entry in self._servers().items() if entry.get("tokens"))
 
     def _servers(self) -> dict[str, JsonObject]:
@@ -59,7 +59,7 @@ class TokenStore:
 
 
 def expiry(tokens: JsonObject, now: float | None = None) -> float | None:
-    """When tokens that were just given expire, None where nothing says so."""
+    """Return when tokens that were just issued expire, None if they do not say so."""
     seconds = tokens.get("expires_in")
     if not isinstance(seconds, int | float):
         return None

@@ -1,4 +1,4 @@
-"""A server's tool as one of the registry's: it goes through the same pipeline as any other."""
+"""A server's tool in the registry: its calls go through the same pipeline as any other."""
 
 import difflib
 import json
@@ -21,26 +21,28 @@ MAX_DESCRIPTION = 4_000
 """Characters of a description that the model is given."""
 
 MAX_LABEL = 60
-"""Characters of the arguments on a call's row."""
+"""Characters of the arguments on a call's line."""
 
 CHANGED = "its definition has changed since it was approved"
 
 
 class McpArgs(ToolArgs):
-    """Whatever the model sent; ``McpTool.prepare`` checks it against the server's own schema."""
+    """The arguments as the model sent them; ``McpTool.prepare`` checks them against the server's
+    schema."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
     @property
-    def given(self) -> JsonObject:
+    def values(self) -> JsonObject:
         return dict(self.__pydantic_extra__ or {})
 
 
 class ToolCaller(Protocol):
-    """How a tool reaches its server."""
+    """Sends a tool call to a server."""
 
     async def call(self, tool: str, arguments: JsonObject, ctx: ToolContext) -> ServerResponse:
-        """Raises ``ToolError`` for a server that is not there, breaks off or does not answer."""
+        """Call *tool*. Raises ``ToolError`` for a server that is not connected, breaks off or does
+        not respond."""
         ...
 
 
@@ -50,10 +52,11 @@ class McpPayload:
 
 
 class McpTool:
-    """The tool *holds* of the server *server*, which the model knows as *name*.
+    """A tool of *server*, which models know as *name*.
 
-    *told* is its definition as the server tells it now. Where that is another one, the model
-    goes on with *holds*, and a call asks: *approve* is called once it was allowed.
+    *current* is the definition that the server gives now. Where it differs from the *approved* one,
+    the model keeps seeing the approved one and each call asks the user; *approve* is called once a
+    call was allowed.
     """
 
     args = McpArgs
@@ -63,20 +66,20 @@ class McpTool:
         *,
         name: str,
         server: str,
-        holds: ToolDefinition,
-        told: ToolDefinition,
+        approved: ToolDefinition,
+        current: ToolDefinition,
         caller: ToolCaller,
         approve: Callable[[ToolDefinition], None],
     ) -> None:
         self.spec = ToolSpec(
             name=name, verb=server, changes_indirectly=True, on_demand=True, server=server
         )
-        self.description = describe(server, holds)
-        self.parameters = for_models(holds.schema)
-        self.definition = told
-        self.changed = holds.mark != told.mark
+        self.description = describe(server, approved)
+        self.parameters = for_models(approved.schema)
+        self.definition = current
+        self.changed = approved.digest != current.digest
         self._server = server
-        self._holds = holds
+        self._approved = approved
         self._caller = caller
         self._approve = approve
 
@@ -87,7 +90,7 @@ class McpTool:
     async def prepare(self, args: McpArgs, ctx: ToolContext) -> Plan[McpPayload]:
         _ = ctx
         schema = self.definition.schema if not self.changed else {}
-        given = coerced(args.given, schema)
+        given = coerced(args.values, schema)
         check_arguments(given, schema)
         name = self.spec.name
         shown = json.dumps(given, ensure_ascii=False)
@@ -101,11 +104,11 @@ class McpTool:
         )
         blocks: list[Block] = [TextBlock(arguments_text(given))] if given else []
         if self.changed:
-            blocks.append(TextBlock(definition_diff(self._holds, self.definition)))
+            blocks.append(TextBlock(definition_diff(self._approved, self.definition)))
         tool = self.definition.title or self.definition.name
         heading = f"Call {tool} of {self._server}, which has changed?"
         return Plan(
-            label=ToolLabel(self._server, self.definition.name, _brief(given)),
+            label=ToolLabel(self._server, self.definition.name, _one_line(given)),
             payload=McpPayload(given),
             needs=(need,),
             blocks=tuple(blocks),
@@ -130,7 +133,7 @@ class McpTool:
 
 
 def describe(server: str, definition: ToolDefinition) -> str:
-    """What the model is told of a tool."""
+    """Return a tool's description for models."""
     text = without_invisible(definition.description or definition.title or definition.name).strip()
     if len(text) > MAX_DESCRIPTION:
         text = text[:MAX_DESCRIPTION] + "…"
@@ -138,7 +141,7 @@ def describe(server: str, definition: ToolDefinition) -> str:
 
 
 def arguments_text(given: JsonObject) -> str:
-    """All arguments, one below the other, for the dialog and the transcript."""
+    """Return all arguments, one below the other, for the dialog and the transcript."""
     return "\n".join(f"{name}: {_value(value)}" for name, value in given.items())
 
 
@@ -148,15 +151,15 @@ def _value(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1 if isinstance(value, dict) else None)
 
 
-def _brief(given: JsonObject) -> str:
-    """The first arguments on one line."""
-    words = [f"{n}={' '.join(_value(v).split())}" for n, v in given.items()]
-    text = " ".join(words)
+def _one_line(given: JsonObject) -> str:
+    """Return the first arguments on one line."""
+    texts = [f"{n}={' '.join(_value(v).split())}" for n, v in given.items()]
+    text = " ".join(texts)
     return text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
 
 
 def definition_diff(old: ToolDefinition, new: ToolDefinition) -> str:
-    """How the definition changed, line by line."""
+    """Return the changes of a definition, line by line."""
     lines = [
         line for line in difflib.ndiff(_lines(old), _lines(new)) if line.startswith(("+ ", "- "))
     ]
@@ -165,5 +168,5 @@ def definition_diff(old: ToolDefinition, new: ToolDefinition) -> str:
 
 def _lines(definition: ToolDefinition) -> list[str]:
     schema = json.dumps(definition.schema, indent=1, sort_keys=True, ensure_ascii=False)
-    described = without_invisible(definition.description).splitlines()
-    return [definition.title, *described, *without_invisible(schema).splitlines()]
+    description = without_invisible(definition.description).splitlines()
+    return [definition.title, *description, *without_invisible(schema).splitlines()]

@@ -1,4 +1,4 @@
-"""The tools of all servers, named and in the registry, by the definitions that hold (X3)."""
+"""The tools of all servers in the registry, with unique names and approved definitions."""
 
 import re
 from collections import Counter
@@ -18,18 +18,18 @@ _OTHER = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def safe_name(name: str) -> str:
-    """*name* in the alphabet that every provider takes."""
+    """Return *name* in the characters that every provider accepts."""
     return _OTHER.sub("_", name) or "_"
 
 
 def tool_names(
     tools: Iterable[tuple[str, str]], builtin: Callable[[str], bool]
 ) -> Mapping[tuple[str, str], str]:
-    """The name of each ``(server, tool)``: ``server_tool``.
+    """Return the name of each ``(server, tool)``: ``server_tool``.
 
-    What would mean a tool that is *builtin* gets ``mcp_`` in front. Where two would have one
-    name, neither gets it, whoever was there first: a rule on it was made for one of them. They
-    are told apart by two underscores, and by a number if that is not enough.
+    A name of a *builtin* tool gets ``mcp_`` in front. Where two tools would share a name, neither
+    gets it, whichever came first, since a rule on it was made for one of them: two underscores tell
+    them apart, or a number if that is not enough.
     """
     wanted = {key: f"{safe_name(key[0])}_{safe_name(key[1])}" for key in sorted(set(tools))}
     wanted = {key: f"mcp_{name}" if builtin(name) else name for key, name in wanted.items()}
@@ -50,7 +50,7 @@ def tool_names(
 
 
 MAX_INSTRUCTIONS = 20_000
-"""Characters of what all servers together say that models are told."""
+"""Characters of all servers' instructions together that models are given."""
 
 OWNER = "mcp"
 """The owner of all servers' tools in the registry."""
@@ -58,18 +58,20 @@ OWNER = "mcp"
 
 @dataclass(slots=True)
 class _ServerTools:
-    """What one server offers: its tools by their own names, and its *words*, each as told and
-    as approved."""
+    """What one server offers."""
 
     server: Server
-    told: dict[str, ToolDefinition]
-    holds: dict[str, ToolDefinition]
-    words: tuple[str, str]
+    current: dict[str, ToolDefinition]
+    """The tools as the server describes them now, by its own names."""
+    approved: dict[str, ToolDefinition]
+    """The tools as approved, by the same names."""
+    instructions: tuple[str, str]
+    """The instructions, as the server gives them now and as approved."""
     resources: tuple[Resource, ...]
 
 
 class Toolbox:
-    """*caller* gives what reaches a server, by its name; *read* reads a resource of one."""
+    """Keeps the registry in step with what servers offer."""
 
     def __init__(
         self,
@@ -79,57 +81,61 @@ class Toolbox:
         caller: Callable[[str], ToolCaller],
         read: ReadResource,
     ) -> None:
+        """*caller* returns what sends calls to a server, by its name; *read* reads a resource."""
         self._registry = registry
-        self._pins = pins
+        self._approved = pins
         self._bus = bus
         self._caller = caller
         self._read = read
-        self._held: dict[str, _ServerTools] = {}
+        self._servers: dict[str, _ServerTools] = {}
         self._names: dict[str, tuple[tuple[str, ToolDefinition], ...]] = {}
         self._changed: dict[str, tuple[str, ...]] = {}
 
     def names(self, server: str) -> tuple[tuple[str, ToolDefinition], ...]:
-        """The tools of *server*, each with the name by which models know it."""
+        """Return the tools of *server*, each with the name by which models know it."""
         return self._names.get(server, ())
 
-    def changed(self, server: str) -> tuple[str, ...]:
-        """The tools of *server* that it describes in another way than the one that holds."""
+    def changed_tools(self, server: str) -> tuple[str, ...]:
+        """Return the tools of *server* whose current definition is not the approved one."""
         return self._changed.get(server, ())
 
-    def words(self, server: str) -> tuple[str, str | None]:
-        """What models are told of *server* as a whole, and what it says instead now, None for
-        the same."""
-        held = self._held.get(server)
-        if held is None:
+    def instructions(self, server: str) -> tuple[str, str | None]:
+        """Return the approved instructions of *server*, and the new ones (None for the same)."""
+        entry = self._servers.get(server)
+        if entry is None:
             return "", None
-        told, holds = held.words
-        return holds, None if told == holds else told
+        current, approved = entry.instructions
+        return approved, None if current == approved else current
 
-    def take(self, server: Server, offer: Listing | None) -> None:
-        """Put a server's tools in the registry as they are now; None for none any more."""
-        if offer is None:
-            if self._held.pop(server.name, None) is not None:
+    def update(self, server: Server, listing: Listing | None) -> None:
+        """Put a server's current tools in the registry; None removes them."""
+        if listing is None:
+            if self._servers.pop(server.name, None) is not None:
                 self._register()
             return
-        before, heard = self.changed(server.name), self.words(server.name)[1]
-        told = {one.name: one for one in offer.tools}
+        changed_before = self.changed_tools(server.name)
+        instructions_before = self.instructions(server.name)[1]
+        current = {one.name: one for one in listing.tools}
         try:
-            holds, words = self._pins.check(server, offer.tools, offer.words)
+            approved, instructions = self._approved.resolve(
+                server, listing.tools, listing.instructions
+            )
         except StoreUnavailable as error:
             self._bus.publish(Notice(error.message))
-            holds, words = dict(told), offer.words
-        said = (offer.words, words)
-        self._held[server.name] = _ServerTools(server, told, holds, said, offer.resources)
+            approved, instructions = dict(current), listing.instructions
+        self._servers[server.name] = _ServerTools(
+            server, current, approved, (listing.instructions, instructions), listing.resources
+        )
         self._register()
-        if self.words(server.name)[1] not in {None, heard}:
+        if self.instructions(server.name)[1] not in {None, instructions_before}:
             self._bus.publish(
                 Notice(
                     f"The MCP server {server.name} gives other instructions than before. The old "
                     "ones hold until you accept the new ones, in /mcp."
                 )
             )
-        changed = self.changed(server.name)
-        if changed and changed != before:
+        changed = self.changed_tools(server.name)
+        if changed and changed != changed_before:
             self._bus.publish(
                 Notice(
                     f"The MCP server {server.name} describes {', '.join(changed)} in another way "
@@ -138,57 +144,61 @@ class Toolbox:
             )
 
     def approve(self, server: str, definition: ToolDefinition) -> None:
-        """Go by what *server* says of a tool now. Raises ``StoreUnavailable``."""
-        held = self._held.get(server)
-        if held is not None:
-            self._pins.approve(held.server, (definition,))
-            held.holds[definition.name] = definition
+        """Approve the current definition of a tool. Raises ``StoreUnavailable``."""
+        entry = self._servers.get(server)
+        if entry is not None:
+            self._approved.approve(entry.server, (definition,))
+            entry.approved[definition.name] = definition
             self._register()
             self._bus.publish(McpChanged(server))
 
     def accept(self, server: str) -> None:
-        """Go by all that *server* says now. Raises ``StoreUnavailable``."""
-        held = self._held.get(server)
-        if held is not None:
-            told = held.words[0]
-            self._pins.approve(held.server, held.told.values(), told)
-            held.holds, held.words = dict(held.told), (told, told)
+        """Approve everything that *server* offers now. Raises ``StoreUnavailable``."""
+        entry = self._servers.get(server)
+        if entry is not None:
+            current = entry.instructions[0]
+            self._approved.approve(entry.server, entry.current.values(), current)
+            entry.approved, entry.instructions = dict(entry.current), (current, current)
             self._register()
             self._bus.publish(McpChanged(server))
 
     def _register(self) -> None:
-        keys = [(server, tool) for server, held in self._held.items() for tool in held.told]
+        keys = [(server, tool) for server, entry in self._servers.items() for tool in entry.current]
         names = tool_names(keys, lambda name: name == NAME or self._registry.is_builtin_name(name))
         tools = {key: self._tool(key, name) for key, name in names.items()}
-        resources = [(name, one) for name, held in self._held.items() for one in held.resources]
-        reading = [ResourceTool(resources, self._read)] if resources else []
-        self._registry.replace_tools(OWNER, [*tools.values(), *reading], self._spoken())
+        resources = [
+            (name, one) for name, entry in self._servers.items() for one in entry.resources
+        ]
+        resource_tools = [ResourceTool(resources, self._read)] if resources else []
+        self._registry.replace_tools(
+            OWNER, [*tools.values(), *resource_tools], self._all_instructions()
+        )
         self._names = {
-            server: tuple((names[server, tool], one) for tool, one in held.told.items())
-            for server, held in self._held.items()
+            server: tuple((names[server, tool], one) for tool, one in entry.current.items())
+            for server, entry in self._servers.items()
         }
         self._changed = {
-            server: tuple(tool for tool in held.told if tools[server, tool].changed)
-            for server, held in self._held.items()
+            server: tuple(tool for tool in entry.current if tools[server, tool].changed)
+            for server, entry in self._servers.items()
         }
 
-    def _spoken(self) -> dict[str, str]:
-        """What the servers say, as far as there is room for it."""
-        spoken: dict[str, str] = {}
-        for name, held in sorted(self._held.items()):
-            text = held.words[1]
-            if text and sum(map(len, spoken.values())) + len(text) <= MAX_INSTRUCTIONS:
-                spoken[name] = text
-        return spoken
+    def _all_instructions(self) -> dict[str, str]:
+        """Return the servers' instructions, as many as the limit allows."""
+        found: dict[str, str] = {}
+        for name, entry in sorted(self._servers.items()):
+            text = entry.instructions[1]
+            if text and sum(map(len, found.values())) + len(text) <= MAX_INSTRUCTIONS:
+                found[name] = text
+        return found
 
     def _tool(self, key: tuple[str, str], name: str) -> McpTool:
         server, tool = key
-        held = self._held[server]
+        entry = self._servers[server]
         return McpTool(
             name=name,
             server=server,
-            holds=held.holds[tool],
-            told=held.told[tool],
+            approved=entry.approved[tool],
+            current=entry.current[tool],
             caller=self._caller(server),
             approve=lambda definition: self.approve(server, definition),
         )

@@ -1,4 +1,4 @@
-"""What a plugin is handed: the only thing that it needs to know of this program (spec 3, P2)."""
+"""The object that a plugin is given: all that it needs to know of this program."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,13 +16,15 @@ HookT = TypeVar("HookT", bound=HookFunction)
 
 @dataclass(slots=True)
 class Plugin:
-    """Collects what one plugin adds. *name* is its file's or entry point's, *source* where it is.
+    """Collects what one plugin adds.
 
-    Every method raises ``ValueError`` for what cannot be used, which ends its loading.
+    Every method raises ``ValueError`` for what cannot be used, which ends the plugin's loading.
     """
 
     name: str
+    """The name of its file or entry point."""
     source: str
+    """The path or package that it comes from."""
     tools: list[AnyTool] = field(default_factory=list[AnyTool])
     hooks: list[Hook] = field(default_factory=list[Hook])
     providers: dict[str, Mapping[str, Json]] = field(default_factory=dict[str, Mapping[str, Json]])
@@ -38,8 +40,10 @@ class Plugin:
     def tool(
         self, function: FunctionT | None = None, *, name: str = "", description: str = ""
     ) -> FunctionT | Callable[[FunctionT], FunctionT]:
-        """Make a function a tool, as a decorator: with its name and its docstring, or others. What
-        it returns is for the model, as text or JSON; it asks unless a rule of its name allows it.
+        """Make a function a tool, as a decorator, with its own name and docstring or others.
+
+        What it returns is for the model, as text or JSON. A call asks the user unless a rule of
+        its name allows it.
         """
 
         def added(function: FunctionT) -> FunctionT:
@@ -50,14 +54,16 @@ class Plugin:
         return added if function is None else added(function)
 
     def add_tool(self, tool: AnyTool) -> None:
-        """Add a tool that follows the whole protocol (``agent.tools.core.base``)."""
+        """Add a tool that implements the whole protocol (``agent.tools.core.base``)."""
         self.tools.append(tool)
 
     def hook(
         self, event: HookEvent, *, matcher: str = "", timeout: float = TIMEOUT
     ) -> Callable[[HookT], HookT]:
-        """Have a function told of an event, as a decorator. It gets a ``HookCall`` and may give
-        an ``answer``. *timeout* is in seconds."""
+        """Register a function for an event, as a decorator.
+
+        It gets a ``HookCall`` and can return an ``answer``. *timeout* is in seconds.
+        """
         if event not in EVENTS:
             raise ValueError(f"there is no event {event}; known are {', '.join(EVENTS)}")
 
@@ -76,16 +82,21 @@ class Plugin:
         return added
 
     answer = HookAnswer
-    """What a hook gives back: ``plugin.answer(decision="deny", reason="…")``."""
+    """The result of a hook: ``plugin.answer(decision="deny", reason="…")``."""
 
     def provider(self, provider_id: str, settings: Mapping[str, Json]) -> None:
-        """Add a provider, with settings as under ``provider.<id>`` of a config file. What the
-        user's own files say of it goes before."""
+        """Add a provider, with settings as under ``provider.<id>`` of a config file.
+
+        The user's own files take precedence.
+        """
         self.providers[provider_id] = settings
 
     def theme(self, name: str, colours: Mapping[str, str]) -> None:
-        """Add a theme: *colours* by role (``primary``, ``background``, ``foreground``, ``accent``,
-        ``warning``, ``error``, ``success``, ``secondary``) as hex values; ``primary`` at least."""
+        """Add a theme: *colours* by role as hex values, ``primary`` at least.
+
+        Roles are ``primary``, ``background``, ``foreground``, ``accent``, ``warning``, ``error``,
+        ``success`` and ``secondary``.
+        """
         if "primary" not in colours:
             raise ValueError(f"the theme {name} has no primary colour")
         self.themes[name] = colours

@@ -1,4 +1,4 @@
-"""A plain Python function as a tool (spec 3, P1): its signature is the schema of the arguments."""
+"""A Python function as a tool: its signature is the schema of the arguments."""
 
 import asyncio
 import inspect
@@ -16,10 +16,10 @@ from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters
 
 CONTEXT = "context"
-"""A parameter of this name gets the ``ToolContext`` of the call; the model knows nothing of it."""
+"""The name of a parameter that gets the call's ``ToolContext``; models do not see it."""
 
 MAX_LABEL = 60
-"""Characters of the arguments in a row."""
+"""Characters of the arguments on a call's line."""
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 
@@ -27,22 +27,24 @@ Function = Callable[..., Any]
 
 
 class FunctionTool:
-    """Calls *function*: one that is not async in a thread. Raises ``ValueError`` for one that can
-    be no tool, with the reason."""
+    """Calls *function*, in a thread unless it is async.
+
+    Raises ``ValueError`` with the reason for a function that cannot be a tool.
+    """
 
     def __init__(
         self, function: Function, *, plugin: str, name: str = "", description: str = ""
     ) -> None:
         self._function = function
         self._plugin = plugin
-        called = name or getattr(function, "__name__", "")
-        if not _NAME.fullmatch(called):
-            raise ValueError(f"{called!r} is no name for a tool; use letters, digits, - and _")
+        tool_name = name or getattr(function, "__name__", "")
+        if not _NAME.fullmatch(tool_name):
+            raise ValueError(f"{tool_name!r} is no name for a tool; use letters, digits, - and _")
         text = description or inspect.getdoc(function) or ""
         if not text.strip():
-            raise ValueError(f"the tool {called} has no description; give it a docstring")
-        self.args = _args_of(function, called)
-        self.spec = ToolSpec(name=called, verb=called.replace("_", " ").capitalize())
+            raise ValueError(f"the tool {tool_name} has no description; give it a docstring")
+        self.args = _args_of(function, tool_name)
+        self.spec = ToolSpec(name=tool_name, verb=tool_name.replace("_", " ").capitalize())
         self.description = text.strip()
         self.parameters: JsonObject = parameters(self.args)
 
@@ -53,7 +55,7 @@ class FunctionTool:
     async def prepare(self, args: ToolArgs, ctx: ToolContext) -> Plan[ToolArgs]:
         _ = ctx
         given = args.model_dump(mode="json", exclude_unset=True)
-        words = " ".join(f"{key}={value}" for key, value in given.items())
+        arguments = " ".join(f"{key}={value}" for key, value in given.items())
         name = self.spec.name
         need = Need(
             name,
@@ -64,7 +66,7 @@ class FunctionTool:
         )
         spelled = "\n".join(f"{key}: {value}" for key, value in given.items())
         return Plan(
-            label=ToolLabel(self.spec.verb, " ".join(words.split())[:MAX_LABEL]),
+            label=ToolLabel(self.spec.verb, " ".join(arguments.split())[:MAX_LABEL]),
             payload=args,
             needs=(need,),
             blocks=(TextBlock(spelled),) if spelled else (),
@@ -88,7 +90,7 @@ class FunctionTool:
 
 
 def _args_of(function: Function, name: str) -> type[ToolArgs]:
-    """The arguments model of *function*'s parameters."""
+    """Return the arguments model of *function*'s parameters."""
     hints = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():

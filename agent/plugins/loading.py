@@ -1,4 +1,4 @@
-"""Finds and loads plugins. One that fails is shown, and the others go on (spec 3, P1 and P2)."""
+"""Finds and loads plugins. One that fails is reported, and the others work."""
 
 import asyncio
 import contextlib
@@ -37,25 +37,27 @@ GROUP = "opencode_py.plugins"
 KINDS: tuple[DefinitionKind, ...] = ("plugin", "tool")
 
 LOAD_TIMEOUT = 10.0
-"""Seconds that all plugins together may take to load."""
+"""Seconds for all plugins together to load."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedPlugin:
-    """One plugin: what it adds, or *failure*, a sentence, with the *traceback*. *project* ones came
-    with the opened folder."""
+    """One plugin and what it adds."""
 
     plugin: Plugin
     project: bool = False
+    """Whether it came with the opened folder."""
     failure: str = ""
+    """Why it failed, as a sentence; empty if it did not."""
     traceback: str = ""
+    """The traceback of the failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """All plugins of an opened folder, in the order in which they were loaded."""
+    """All plugins of an opened folder, in the order of loading."""
 
     all: tuple[LoadedPlugin, ...] = ()
 
@@ -65,17 +67,17 @@ class Plugins:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """A sentence on each that failed."""
+        """A sentence on each plugin that failed."""
         return tuple(each.failure for each in self.all if each.failure)
 
     @property
     def themes(self) -> dict[str, Mapping[str, str]]:
-        return {n: colours for each in self.working for n, colours in each.plugin.themes.items()}
+        return {n: colors for each in self.working for n, colors in each.plugin.themes.items()}
 
-    def settings(self, loaded: LoadedConfig) -> LoadedConfig:
-        """*loaded* with the providers of plugins that no file speaks of."""
+    def add_providers(self, loaded: LoadedConfig) -> LoadedConfig:
+        """Return *loaded* with the plugins' providers that no file configures."""
         config, notices = loaded.config, list(loaded.notices)
-        theirs: set[str] = set()
+        from_project: set[str] = set()
         for each in self.working:
             for name, given in each.plugin.providers.items():
                 values: JsonObject = {"provider": {name: dict(given)}}
@@ -85,12 +87,12 @@ class Plugins:
                 made = validation.build_config(values).provider.get(name)
                 if made is not None and name not in config.provider:
                     config = replace(config, provider={**config.provider, name: made})
-                    theirs |= {name} if each.project else set()
+                    from_project |= {name} if each.project else set()
         return replace(
             loaded,
             config=config,
             notices=tuple(notices),
-            project_providers=loaded.project_providers | theirs,
+            project_providers=loaded.project_providers | from_project,
         )
 
 
@@ -101,29 +103,31 @@ async def load_plugins(
     env: Mapping[str, str],
     *,
     trusted: bool,
-    limit: float = LOAD_TIMEOUT,
+    timeout: float = LOAD_TIMEOUT,
 ) -> Plugins:
-    """The plugins for the opened *directory*: those of installed packages, the user's own files,
-    and with trust the project's. Their code runs in threads; what has not loaded within *limit*
-    seconds is left out."""
+    """Load the plugins for the opened *directory*: installed packages and the user's files.
+
+    With trust the project's are loaded too. Their code runs in threads; a plugin that has not
+    loaded within the timeout is not used.
+    """
     if environment.is_on(env, "PURE"):
         return Plugins()
-    tops = user_folders(paths, env)
-    files = [file for kind in KINDS for file in find_definitions(kind, tops, env)]
+    own_folders = user_folders(paths, env)
+    files = [file for kind in KINDS for file in find_definitions(kind, own_folders, env)]
     if trusted:
-        theirs = project_folders(directory, project, env)
-        files += [file for kind in KINDS for file in find_definitions(kind, theirs, env, project)]
+        folders = project_folders(directory, project, env)
+        files += [file for kind in KINDS for file in find_definitions(kind, folders, env, project)]
     found = [*_installed(env), *(_from_file(file) for file in files)]
-    return Plugins(tuple(await _all_within(limit, [*found])))
+    return Plugins(tuple(await _all_within(timeout, [*found])))
 
 
 Register = Callable[[Plugin], object]
-_Found = tuple[Plugin, bool, Callable[[], Register]]
+_Candidate = tuple[Plugin, bool, Callable[[], Register]]
 
 
-async def _all_within(limit: float, found: list[_Found]) -> list[LoadedPlugin]:
-    """Load all, each in a thread of its own: one that hangs holds up neither the others nor the
-    end of the program."""
+async def _all_within(limit: float, found: list[_Candidate]) -> list[LoadedPlugin]:
+    """Load all, each in a thread of its own: one that hangs delays neither the others nor the
+    exit."""
     if not found:
         return []
     loop = asyncio.get_running_loop()
@@ -143,8 +147,8 @@ async def _all_within(limit: float, found: list[_Found]) -> list[LoadedPlugin]:
             loaded.append(future.result())
             continue
         future.cancel()
-        stack = _where(thread)
-        _end(thread)
+        stack = _stack_of(thread)
+        _stop_thread(thread)
         loaded.append(_failed(plugin, project, LATE.format(limit=limit), stack))
     return loaded
 
@@ -153,35 +157,37 @@ LATE = "it has not loaded within {limit:g} seconds"
 
 
 def _in_thread(
-    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[LoadedPlugin]", found: _Found
+    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[LoadedPlugin]", found: _Candidate
 ) -> None:
     loaded = _load(*found)
 
-    def tell() -> None:
+    def report() -> None:
         if not future.done():
             future.set_result(loaded)
 
     with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-        loop.call_soon_threadsafe(tell)
+        loop.call_soon_threadsafe(report)
 
 
-def _where(thread: threading.Thread) -> str:
-    """What *thread* is doing."""
+def _stack_of(thread: threading.Thread) -> str:
+    """Return the stack of *thread*."""
     # There is no public way to the stack of another thread.
     frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage] - see above
     frame = frames.get(thread.ident or 0)
     return "".join(traceback.format_stack(frame)) if frame is not None else ""
 
 
-def _end(thread: threading.Thread) -> None:
-    """Have *thread* raise ``SystemExit`` at its next step: a loop would keep a core busy for as
-    long as the program runs. One that sleeps stays, and harms nothing."""
+def _stop_thread(thread: threading.Thread) -> None:
+    """Raise ``SystemExit`` in *thread* at its next step, since a loop would keep a core busy.
+
+    A thread that sleeps stays, and is harmless.
+    """
     if thread.ident is not None:
         ended = ctypes.py_object(SystemExit)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ended)
 
 
-def _installed(env: Mapping[str, str]) -> Iterator[_Found]:
+def _installed(env: Mapping[str, str]) -> Iterator[_Candidate]:
     if env.get("OPENCODE_PY_PURE"):
         return
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
@@ -193,25 +199,27 @@ def _loader(point: EntryPoint) -> Callable[[], Register]:
     return point.load
 
 
-def _from_file(file: DefinitionFile) -> _Found:
+def _from_file(file: DefinitionFile) -> _Candidate:
     return Plugin(file.name, file.source), file.project is not None, lambda: _register_of(file.path)
 
 
-class _Unwritten(SourceFileLoader):
-    """Leaves no bytecode beside the file: the folder is the user's."""
+class _NoBytecodeLoader(SourceFileLoader):
+    """Writes no bytecode beside the file: the folder is the user's."""
 
     def set_data(self, path: str, data: "ReadableBuffer", *, _mode: int = 0o666) -> None:
         """Write nothing."""
 
 
 def _register_of(path: Path) -> Register:
-    """The ``register`` of the module in *path*. Raises whatever the module does."""
+    """Return the ``register`` function of the module in *path*. Raises whatever the module does."""
     name = f"opencode_py_plugin_{path.stem}_{abs(hash(path))}"
-    spec = importlib.util.spec_from_file_location(name, path, loader=_Unwritten(name, str(path)))
+    spec = importlib.util.spec_from_file_location(
+        name, path, loader=_NoBytecodeLoader(name, str(path))
+    )
     if spec is None or spec.loader is None:
         raise ValueError("it is no Python module")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and pydantic look their module up
+    sys.modules[name] = module  # dataclasses and pydantic look up their module
     spec.loader.exec_module(module)
     register = getattr(module, "register", None)
     if not callable(register):
@@ -220,7 +228,7 @@ def _register_of(path: Path) -> Register:
 
 
 def _load(plugin: Plugin, project: bool, find: Callable[[], Register]) -> LoadedPlugin:
-    """Load one plugin. The boundary for any fault of its code."""
+    """Load one plugin. Any error of its code ends here."""
     try:
         find()(plugin)
     except (Exception, SystemExit) as error:

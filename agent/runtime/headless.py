@@ -150,7 +150,7 @@ class HeadlessRun:
 
     async def wait_for_servers(self) -> None:
         """Wait until the MCP servers were tried, for a prompt that is to have their tools."""
-        await self.runtime.mcp.tried(SERVER_TIMEOUT)
+        await self.runtime.mcp.wait_until_tried(SERVER_TIMEOUT)
 
     async def stop(self, session: Session) -> None:
         """Cancel the turn that ``run`` runs, or the one that it is about to begin."""

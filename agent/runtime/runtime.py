@@ -20,7 +20,7 @@ from agent.config.paths import Paths, ensure_folder
 from agent.files import Editor
 from agent.git import project_root
 from agent.hooks.service import Hooks
-from agent.lsp.edit_checks import CodeServices
+from agent.lsp.file_checks import CodeServices
 from agent.mcp.service import McpService, mcp_service
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import AskTrust, Trust
@@ -148,7 +148,7 @@ async def open_runtime(
         directory, project, env, overrides, paths=paths, ask=ask_trust
     )
     plugins = await load_plugins(directory, project, paths, env, trusted=trust.trusted)
-    loaded = plugins.settings(loaded) if plugins.working else loaded
+    loaded = plugins.add_providers(loaded) if plugins.working else loaded
     bus = Bus()
     store = await Store.open(ensure_folder(paths.data) / "sessions.db", bus)
     try:
@@ -219,7 +219,7 @@ def _turn_deps(
         completions=Completions(catalog, clients, folder.update, config.small_model),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
-        aftercare=code.aftercare,
+        file_checks=code.file_checks,
         editor=opened.editor,
         terminals=opened.terminals,
         limits=turn_limits(config),

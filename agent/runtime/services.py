@@ -13,7 +13,7 @@ from agent.config.paths import Paths
 from agent.files import Editor
 from agent.hooks.loading import find_hooks
 from agent.hooks.service import Hooks
-from agent.lsp.edit_checks import CodeServices, open_code_services
+from agent.lsp.file_checks import CodeServices, open_code_services
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Plugins

@@ -146,7 +146,7 @@ class SessionHooks:
             about=about,
             details=details,
         )
-        return await self._hooks.tell(call)
+        return await self._hooks.run(call)
 
 
 def _heard(event: Event) -> bool:

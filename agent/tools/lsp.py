@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from agent.lsp.connection import RequestRefused, ServerGone
-from agent.lsp.edit_checks import diagnostic_line
+from agent.lsp.file_checks import diagnostic_line
 from agent.lsp.records import Location
 from agent.lsp.responses import parse_hover, parse_locations, parse_symbols
 from agent.lsp.service import REQUEST_TIMEOUT, LspService
@@ -137,7 +137,9 @@ class LspTool:
 
     async def _answer(self, plan: LspPlan) -> Json:
         try:
-            return await self._servers.ask(plan.target.real, METHODS[plan.operation], plan.params)
+            return await self._servers.request(
+                plan.target.real, METHODS[plan.operation], plan.params
+            )
         except RequestRefused as error:
             raise ToolError(f"The language server refused: {error}.") from error
         except ServerGone as error:

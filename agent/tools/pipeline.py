@@ -393,7 +393,7 @@ async def _with_diagnostics(call: ResolvedCall, result: Result, context: ToolCon
     if context.file_checks is None or not result.touched:
         return result
     if call.safe:
-        context.file_checks.touch(result.touched)
+        context.file_checks.warm_up(result.touched)
         return result
-    found = await context.file_checks.report(result.touched)
+    found = await context.file_checks.error_report(result.touched)
     return replace(result, output=f"{result.output}\n\n{found}") if found else result

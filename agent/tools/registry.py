@@ -213,7 +213,7 @@ def build_tools(deps: ToolDeps) -> Registry:
         ListTool(spill=spill),
         *((LspTool(deps.lsp),) if deps.lsp is not None and deps.lsp.specs else ()),
         MultiEditTool(),
-        ReadTool(spill=spill, skills=deps.skills.own_folders() if deps.skills else ()),
+        ReadTool(spill=spill, skills=deps.skills.user_skill_folders() if deps.skills else ()),
         *((QuestionTool(deps.questions),) if deps.questions is not None else ()),
         *((SkillTool(deps.skills),) if deps.skills is not None else ()),
         *_subagent_tools(deps.subagents),

@@ -1,1 +1,1 @@
-"""Sessions in and out: exports to read or keep, and imports of ours and of opencode's."""
+"""Export and import of sessions: documents to read, bundles to keep, imports from opencode."""

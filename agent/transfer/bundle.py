@@ -1,4 +1,4 @@
-"""A session with everything that belongs to it, and its form as JSON (spec 7, D6)."""
+"""A session with everything that belongs to it, and its form as JSON."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -22,35 +22,38 @@ FORMAT = "opencode-py/session"
 VERSION = 1
 
 MAX_DEPTH = 8
-"""Sub-agents of sub-agents that are followed; deeper ones are left out."""
+"""Levels of sub-agents that are exported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """One session. *children* are the sessions of its sub-agents."""
+    """One session."""
 
     session: Session
     messages: tuple[MessageWithParts, ...]
     todos: tuple[TodoItem, ...] = ()
     children: tuple["Bundle", ...] = ()
+    """The sessions of its sub-agents."""
 
 
-async def collect_bundle(store: Store, session_id: str, deepest: int = MAX_DEPTH) -> Bundle:
-    """A session as it stands now. Raises ``SessionNotFound``."""
+async def collect_bundle(store: Store, session_id: str, max_depth: int = MAX_DEPTH) -> Bundle:
+    """Return a session as it is now. Raises ``SessionNotFound``."""
     session = await store.session(session_id)
     messages = tuple(await store.messages(session_id))
     shown = session.undone_at
-    children = await store.children(session_id) if deepest else []
+    children = await store.children(session_id) if max_depth else []
     return Bundle(
         session=session,
         messages=tuple(m for m in messages if shown is None or m.message.id < shown),
         todos=await store.todos(session_id),
-        children=tuple([await collect_bundle(store, child.id, deepest - 1) for child in children]),
+        children=tuple(
+            [await collect_bundle(store, child.id, max_depth - 1) for child in children]
+        ),
     )
 
 
 def to_json(bundle: Bundle) -> JsonObject:
-    """*bundle* as JSON values; ``from_json`` reads it back."""
+    """Return *bundle* as JSON values, which ``from_json`` reads."""
     return {"format": FORMAT, "version": VERSION, **_body(bundle)}
 
 
@@ -73,7 +76,7 @@ def _body(bundle: Bundle) -> JsonObject:
 
 
 def from_json(data: Mapping[str, Json]) -> Bundle:
-    """The bundle in *data*. Raises ``ValueError`` or ``KeyError`` for what is none."""
+    """Return the bundle in *data*. Raises ``ValueError`` or ``KeyError`` if it is none."""
     session = decode_session(json.dumps(data["session"]))
     return Bundle(
         session=session,
@@ -105,26 +108,26 @@ def _objects(value: Json) -> Sequence[JsonObject]:
 
 
 def without_secrets(bundle: Bundle, secrets: Sequence[str] = ()) -> Bundle:
-    """*bundle* with *secrets* and what looks like a key replaced in every text of it."""
-    return from_json(_walked(_body(bundle), lambda text: redacted(text, secrets)))
+    """Return *bundle* with *secrets* and what looks like a key replaced in every text."""
+    return from_json(_map_texts(_body(bundle), lambda text: redacted(text, secrets)))
 
 
 def with_ids(bundle: Bundle, ids: Mapping[str, str]) -> Bundle:
-    """*bundle* with every id that *ids* names replaced, wherever it stands."""
-    return from_json(_walked(_body(bundle), lambda text: ids.get(text, text)))
+    """Return *bundle* with the ids in *ids* replaced, wherever they occur."""
+    return from_json(_map_texts(_body(bundle), lambda text: ids.get(text, text)))
 
 
-def _walked(data: JsonObject, change: Callable[[str], str]) -> JsonObject:
-    return {key: _change(value, change) for key, value in data.items()}
+def _map_texts(data: JsonObject, change: Callable[[str], str]) -> JsonObject:
+    return {key: _map_value(value, change) for key, value in data.items()}
 
 
-def _change(value: Json, change: Callable[[str], str]) -> Json:
+def _map_value(value: Json, change: Callable[[str], str]) -> Json:
     match value:
         case str():
             return change(value)
         case list():
-            return [_change(item, change) for item in value]
+            return [_map_value(item, change) for item in value]
         case dict():
-            return _walked(value, change)
+            return _map_texts(value, change)
         case _:
             return value

@@ -1,4 +1,4 @@
-"""What of a turn has a place in a document of any form, in order: one walk for all forms."""
+"""The elements of a turn that exported documents show, in order, and texts that all forms share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,25 +19,26 @@ from agent.session.review.timeline import TurnLine
 
 @dataclass(frozen=True, slots=True)
 class UserEntry:
-    """A message of the user's; *first* of the one that began the turn, the others came while it
-    worked."""
+    """A message of the user's."""
 
-    item: MessageWithParts
+    message: MessageWithParts
     first: bool
+    """Whether it began the turn; others were sent while the turn was running."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedStep:
-    """A step that did not end well: *error* says why, "" where it was interrupted."""
+    """A step that failed or was interrupted."""
 
     error: str
+    """The reason, "" for an interruption."""
 
 
 Entry = UserEntry | TextPart | ReasoningPart | ToolPart | ReportPart | CompactionPart | FailedStep
 
 
 def turn_entries(turn: TurnLine) -> Iterator[Entry]:
-    """The entries of *turn*; texts among them are never blank."""
+    """Yield the entries of *turn*; texts among them are never blank."""
     for item in turn.messages:
         message = item.message
         if message.role == "user":
@@ -61,31 +62,31 @@ def turn_entries(turn: TurnLine) -> Iterator[Entry]:
 
 
 MAX_LINES = 60
-"""Lines of output that are shown of one call."""
+"""Lines of one call's output that are shown."""
 
 
 def shell_text(block: ShellBlock) -> str:
-    """*block* as a terminal has it, with a line for what is not kept of its output."""
+    """Return *block* as a terminal shows it, with a line for output that was not kept."""
     earlier = f"… {block.earlier} earlier lines\n" if block.earlier else ""
     return f"$ {block.command}\n{earlier}{block.output}".strip()
 
 
 def diff_text(block: DiffBlock) -> Iterator[str]:
-    """*block* as lines of a unified diff without file headers, as ``patch`` takes it."""
+    """Yield *block* as lines of a unified diff without file headers, as ``patch`` reads it."""
     sign = {"context": " ", "add": "+", "remove": "-"}
     for hunk in block.hunks:
         old = next((line.old for line in hunk.lines if line.old is not None), 0)
         new = next((line.new for line in hunk.lines if line.new is not None), 0)
-        gone = sum(line.kind != "add" for line in hunk.lines)
-        come = sum(line.kind != "remove" for line in hunk.lines)
-        yield f"@@ -{old},{gone} +{new},{come} @@"
+        removed = sum(line.kind != "add" for line in hunk.lines)
+        added = sum(line.kind != "remove" for line in hunk.lines)
+        yield f"@@ -{old},{removed} +{new},{added} @@"
         yield from (sign[line.kind] + line.text for line in hunk.lines)
     if block.omitted:
         yield f"… {block.omitted} more lines"
 
 
 def shortened(text: str) -> str:
-    """The first and last lines of a long text."""
+    """Return the first and last lines of a long text."""
     lines = text.split("\n")
     if len(lines) <= MAX_LINES:
         return text
@@ -95,5 +96,5 @@ def shortened(text: str) -> str:
 
 
 def date_time(when: float) -> str:
-    """Date and time, of the place where it is written."""
+    """Return the local date and time."""
     return datetime.fromtimestamp(when, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

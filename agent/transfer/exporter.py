@@ -1,4 +1,4 @@
-"""A session as a file: which form for which name, and writing it where nothing is lost."""
+"""Exports a session to a file; the form depends on the file's name."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 
 
 def export_text(bundle: Bundle, form: ExportForm) -> str:
-    """*bundle* as the text of a file."""
+    """Return *bundle* as the text of a file."""
     match form:
         case "json":
             return json.dumps(to_json(bundle), ensure_ascii=False, indent=1) + "\n"
@@ -32,7 +32,7 @@ def export_text(bundle: Bundle, form: ExportForm) -> str:
 
 
 def export_form(name: str) -> ExportForm:
-    """The form that a file name asks for. Raises ``NothingToDo`` for another ending."""
+    """Return the form for a file name. Raises ``NothingToDo`` for another extension."""
     ending = Path(name).suffix.lower().removeprefix(".")
     for form in FORMS:
         if ending in {form, {"md": "markdown", "html": "htm"}.get(form, "")}:
@@ -41,9 +41,9 @@ def export_form(name: str) -> ExportForm:
 
 
 def default_name(session: Session, form: ExportForm) -> str:
-    """A file name made of the title."""
-    words = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-")[:50].strip("-")
-    return f"{words or session.id}.{form}"
+    """Return a file name made of the title."""
+    slug = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-")[:50].strip("-")
+    return f"{slug or session.id}.{form}"
 
 
 async def export(
@@ -55,10 +55,10 @@ async def export(
     secrets: Sequence[str] = (),
     overwrite: bool = False,
 ) -> int:
-    """Write a session to *path*, in the form that its name asks for; returns the bytes.
+    """Write a session to *path*, in the form that its name asks for; return the bytes.
 
-    With *redact* secrets are left out. Raises ``SessionNotFound``, and ``NothingToDo`` when the
-    file is there already (unless *overwrite*) or cannot be written.
+    With *redact*, secrets are replaced. Raises ``SessionNotFound``, and ``NothingToDo`` when the
+    file exists (unless *overwrite*) or cannot be written.
     """
     form = export_form(path.name)
     bundle = await collect_bundle(store, session_id)
@@ -73,15 +73,17 @@ async def export(
 def write_bundle(
     bundle: Bundle, path: Path, form: ExportForm | None = None, *, overwrite: bool = False
 ) -> int:
-    """Write *bundle* to *path*, in *form* or the one that the name asks for; returns the bytes.
-    Raises ``NothingToDo`` as ``export`` does."""
+    """Write *bundle* to *path*, in *form* or the one for its name; return the bytes.
+
+    Raises ``NothingToDo`` as ``export`` does.
+    """
     return write_text(
         export_text(bundle, form or export_form(path.name)), path, overwrite=overwrite
     )
 
 
 def write_text(text: str, path: Path, *, overwrite: bool = False) -> int:
-    """Write *text* to *path*; returns the bytes. Raises ``NothingToDo`` as ``export`` does."""
+    """Write *text* to *path* and return the bytes. Raises ``NothingToDo`` as ``export`` does."""
     data = text.encode("utf-8", "replace")
     try:
         with path.open("wb" if overwrite else "xb") as file:

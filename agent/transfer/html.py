@@ -1,7 +1,7 @@
-"""A session as one HTML file that needs nothing else: no script, no font, no address.
+"""A session as one HTML file without scripts, fonts or links to other files.
 
-All text is escaped; Markdown is rendered with raw HTML off, and a policy in the page forbids
-whatever a browser might load.
+All text is escaped, Markdown is rendered without raw HTML, and a content security policy forbids
+whatever a browser could load.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def as_html(bundle: Bundle) -> str:
-    """The page."""
+    """Return the page."""
     style = files("agent.transfer").joinpath("export.css").read_text(encoding="utf-8")
     title = escape(bundle.session.title or "Untitled")
     body = "\n".join(_session(bundle, 0))
@@ -67,7 +67,7 @@ def _session(bundle: Bundle, depth: int) -> Iterator[str]:
         facts.append(money(session.cost))
     yield f'<p class="facts">{_facts(facts)}</p></header>'
     if depth == 0 and len(turns) > 1:
-        yield from _contents(turns)
+        yield from _table_of_contents(turns)
     for turn in turns:
         yield from _turn(turn)
     for child in bundle.children:
@@ -76,7 +76,7 @@ def _session(bundle: Bundle, depth: int) -> Iterator[str]:
         yield "</section>"
 
 
-def _contents(turns: Sequence[TurnLine]) -> Iterator[str]:
+def _table_of_contents(turns: Sequence[TurnLine]) -> Iterator[str]:
     yield '<nav aria-label="Turns"><ol>'
     for turn in turns:
         first = (turn.text.strip().splitlines() or ["Untitled"])[0][:120]
@@ -98,7 +98,7 @@ def _turn(turn: TurnLine) -> Iterator[str]:
 
 def _entry(entry: Entry) -> Iterator[str]:
     match entry:
-        case UserEntry(item=item):
+        case UserEntry(message=item):
             yield f'<div class="user"><p class="when">{escape(date_time(item.message.created))}</p>'
             yield f"<pre>{escape(words_of(item))}</pre>"
             yield "".join(_attached(part) for part in item.parts)
@@ -114,8 +114,8 @@ def _entry(entry: Entry) -> Iterator[str]:
         case CompactionPart(summary=summary):
             yield _folded(said_by(entry), summary)
         case FailedStep(error=error):
-            said = f'<p class="error">{escape(error)}</p>'
-            yield said if error else '<p class="note">Interrupted</p>'
+            text = f'<p class="error">{escape(error)}</p>'
+            yield text if error else '<p class="note">Interrupted</p>'
 
 
 def _folded(head: str, text: str) -> str:
@@ -129,8 +129,8 @@ def _tool(part: ToolPart) -> Iterator[str]:
     if isinstance(state, Pending):
         yield f'<p class="tool">{escape(label_of(part).verb)} <span>not run</span></p>'
         return
-    wrong = failed(part)
-    look = "bad" if wrong else "off" if isinstance(state, Failed) else "good"
+    is_failed = failed(part)
+    look = "bad" if is_failed else "off" if isinstance(state, Failed) else "good"
     facts = " ".join(state.facts) if isinstance(state, Completed) else ""
     if isinstance(state, Failed):
         facts = state.kind
@@ -142,10 +142,10 @@ def _tool(part: ToolPart) -> Iterator[str]:
     )
     body = "".join(_block(block) for block in state.blocks)
     given = shortened(result_of(part)).strip()
-    if given and (not body or wrong):
+    if given and (not body or is_failed):
         body += f"<pre>{escape(given)}</pre>"
-    said = [f'<p class="note">{escape(explain_decision(one))}</p>' for one in part.decisions]
-    body = "".join(said) + body
+    notes = [f'<p class="note">{escape(explain_decision(one))}</p>' for one in part.decisions]
+    body = "".join(notes) + body
     is_open = any(isinstance(block, DiffBlock) for block in state.blocks)
     yield f'<details class="tool"{" open" if is_open else ""}>{summary}{body}</details>'
 
@@ -197,8 +197,8 @@ def _facts(facts: Sequence[str]) -> str:
 
 
 def render_markdown(text: str) -> str:
-    """Markdown as HTML; pictures of it become links, as the page loads nothing."""
-    from markdown_it import MarkdownIt  # for this form only
+    """Return Markdown as HTML; images become links, as the page loads nothing."""
+    from markdown_it import MarkdownIt  # only this form needs it
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     return str(parser.render(text))

@@ -1,4 +1,4 @@
-"""Importing a session from a file: ours, or one that opencode exported (spec 7, D6)."""
+"""Imports a session from a file: an export of this program's, or one of opencode's."""
 
 import asyncio
 import json
@@ -17,13 +17,13 @@ from agent.transfer.bundle import FORMAT, VERSION, Bundle, from_json, with_ids
 from agent.transfer.opencode import from_opencode, is_opencode
 
 MAX_FILE_SIZE = 512 * 1024 * 1024
-"""Bytes of a file that is read."""
+"""Bytes of a file that can be imported."""
 
 
 async def import_file(store: Store, path: Path, *, directory: str, project: str) -> Session:
-    """Keep the session in *path* as one of the folder *directory*, under ids of its own.
+    """Store the session in *path* under new ids, as one of the folder *directory*.
 
-    Raises ``NothingToDo`` when the file cannot be read or holds no session.
+    Raises ``NothingToDo`` when the file cannot be read or has no session.
     """
     bundle = await asyncio.to_thread(_read, path, directory, project)
     for one in _all(bundle):
@@ -51,30 +51,30 @@ def _read(path: Path, directory: str, project: str) -> Bundle:
         raise NothingToDo(f"{path} cannot be read: {reason}.") from error
     except (ValueError, RecursionError) as error:
         raise NothingToDo(f"{path} is no JSON file. Export a session as .json first.") from error
-    return _placed(parse_export(data, str(path)), directory, project, None)
+    return _moved_to(parse_export(data, str(path)), directory, project, None)
 
 
 def parse_export(data: Json, name: str) -> Bundle:
-    """The session in the JSON value of the file *name*. Raises ``NothingToDo``."""
+    """Return the session in the JSON value of the file *name*. Raises ``NothingToDo``."""
     if isinstance(data, dict) and data.get("format") == FORMAT:
-        return _ours(data, name)
+        return _from_own_export(data, name)
     if isinstance(data, dict) and is_opencode(data):
-        return _renewed(from_opencode(data))
+        return _with_new_ids(from_opencode(data))
     raise NothingToDo(f"{name} holds no session of opencode-py or opencode.")
 
 
-def _ours(data: JsonObject, name: str) -> Bundle:
+def _from_own_export(data: JsonObject, name: str) -> Bundle:
     version = data.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise NothingToDo(f"{name} was written by a newer version of opencode-py.")
     try:
-        return _renewed(from_json(data))
+        return _with_new_ids(from_json(data))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise NothingToDo(f"{name} is damaged: a part of it is missing or not known.") from error
 
 
-def _renewed(bundle: Bundle) -> Bundle:
-    """*bundle* under new ids, in the order of the old ones: a session may be imported twice."""
+def _with_new_ids(bundle: Bundle) -> Bundle:
+    """Return *bundle* under new ids, in the order of the old ones: it can be imported twice."""
     kinds: dict[str, IdPrefix] = {}
     for one in _all(bundle):
         kinds[one.session.id] = "ses"
@@ -87,8 +87,8 @@ def _renewed(bundle: Bundle) -> Bundle:
     return with_ids(bundle, {old: new_id(kind) for old, kind in kinds.items()})
 
 
-def _placed(bundle: Bundle, directory: str, project: str, parent: str | None) -> Bundle:
-    """*bundle* as one of another folder, with nothing in it that still runs or waits."""
+def _moved_to(bundle: Bundle, directory: str, project: str, parent: str | None) -> Bundle:
+    """Return *bundle* as one of another folder, with nothing in it running or pending."""
     session = replace(
         bundle.session,
         directory=directory,
@@ -102,13 +102,15 @@ def _placed(bundle: Bundle, directory: str, project: str, parent: str | None) ->
     )
     return Bundle(
         session=session,
-        messages=tuple(_settled(item) for item in bundle.messages if item.message.turn_id),
+        messages=tuple(_closed(item) for item in bundle.messages if item.message.turn_id),
         todos=bundle.todos,
-        children=tuple(_placed(child, directory, project, session.id) for child in bundle.children),
+        children=tuple(
+            _moved_to(child, directory, project, session.id) for child in bundle.children
+        ),
     )
 
 
-def _settled(item: MessageWithParts) -> MessageWithParts:
+def _closed(item: MessageWithParts) -> MessageWithParts:
     message = item.message
     if message.role == "user":
         return item

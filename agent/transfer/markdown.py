@@ -1,4 +1,4 @@
-"""A session as Markdown: what was said, and what was done in short."""
+"""A session as Markdown: the conversation, and the tool calls in short."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from agent.transfer.document import (
 
 
 def as_markdown(bundle: Bundle) -> str:
-    """The document. Headings are turns; sub-agents' sessions follow at the end."""
+    """Return the document. Headings are turns; sub-agents' sessions follow at the end."""
     return "\n".join(_document(bundle, 1)).strip() + "\n"
 
 
@@ -50,7 +50,7 @@ def _document(bundle: Bundle, level: int) -> Iterator[str]:
 
 
 def turn_as_markdown(turn: TurnLine) -> str:
-    """One turn as a document of its own."""
+    """Return one turn as a document of its own."""
     return "\n".join(_turn(turn, 1)).strip() + "\n"
 
 
@@ -62,7 +62,7 @@ def _turn(turn: TurnLine, level: int) -> Iterator[str]:
 
 def _entry(entry: Entry) -> Iterator[str]:
     match entry:
-        case UserEntry(item=item, first=first):
+        case UserEntry(message=item, first=first):
             label = "" if first else "*(while it worked)* "
             yield "\n".join(f"> {line}" for line in f"{label}{words_of(item)}".split("\n")) + "\n"
         case TextPart(text=text):
@@ -94,10 +94,10 @@ def _tool(part: ToolPart) -> Iterator[str]:
         return
     label = label_of(part)
     failed = f" ({state.kind})" if isinstance(state, Failed) else ""
-    thing = f" {code(label.object)}" if label.object else ""
-    yield f"- **{label.verb}**{thing} {label.note}{failed}".rstrip() + "\n"
-    for consent in part.decisions:
-        yield f"  {explain_decision(consent)}\n"
+    object_code = f" {code(label.object)}" if label.object else ""
+    yield f"- **{label.verb}**{object_code} {label.note}{failed}".rstrip() + "\n"
+    for decision in part.decisions:
+        yield f"  {explain_decision(decision)}\n"
     shown = False
     for block in state.blocks:
         if isinstance(block, DiffBlock):
@@ -111,14 +111,14 @@ def _tool(part: ToolPart) -> Iterator[str]:
 
 
 def fenced(text: str, language: str) -> str:
-    """*text* in a fence that is longer than any in it."""
+    """Return *text* in a fence that is longer than any in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}\n"
 
 
 def code(text: str) -> str:
-    """*text* as code within a line."""
+    """Return *text* as inline code."""
     flat = " ".join(text.split())
     ticks = "`" * (max((len(run) for run in re.findall(r"`+", flat)), default=0) + 1)
     pad = " " if flat.startswith("`") or flat.endswith("`") else ""

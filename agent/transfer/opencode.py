@@ -1,7 +1,7 @@
-"""Sessions that opencode exported: ``{"info": …, "messages": [{"info": …, "parts": […]}]}``.
+"""Import of opencode's exports: ``{"info": …, "messages": [{"info": …, "parts": […]}]}``.
 
-Times there are milliseconds; its input tokens leave cached ones out and its output tokens
-leave reasoning out, ours hold both. Its snapshots are of another program and are left out.
+Times there are milliseconds. Its input tokens exclude cached tokens and its output tokens exclude
+reasoning; ours include both. Its snapshots cannot be used here.
 """
 
 import base64
@@ -41,12 +41,12 @@ _DATA_URL = re.compile(r"data:[^,;]*(?:;[^,;]*)*;base64,(.*)", re.DOTALL)
 
 
 def is_opencode(data: Mapping[str, Json]) -> bool:
-    """Whether *data* has the form of its exports."""
+    """Whether *data* has the form of opencode's exports."""
     return isinstance(data.get("info"), dict) and isinstance(data.get("messages"), list)
 
 
 def from_opencode(data: Mapping[str, Json]) -> Bundle:
-    """The session in *data*, under new ids. What is not known is left out."""
+    """Return the session in *data*, under new ids. Unknown values are ignored."""
     info = _dict(data.get("info"))
     session_id = new_id("ses")
     times = _dict(info.get("time"))
@@ -72,7 +72,7 @@ def from_opencode(data: Mapping[str, Json]) -> Bundle:
 
 
 class _Reader:
-    """Reads the messages of one session, in order. A turn begins with each message of the user."""
+    """Reads the messages of one session in order. Each message of the user begins a turn."""
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
@@ -80,7 +80,7 @@ class _Reader:
         self._ids: dict[str, str] = {}
         self._parent = ""
         self._step = 0
-        self._asked = ("unknown", "build")
+        self._model_and_agent = ("unknown", "build")
         self._marker: JsonObject | None = None
 
     def read(self, items: Sequence[JsonObject]) -> Iterator[MessageWithParts]:
@@ -94,26 +94,26 @@ class _Reader:
     def _user(self, info: JsonObject, parts: Sequence[JsonObject]) -> Iterator[MessageWithParts]:
         self._marker = next((p for p in parts if p.get("type") == "compaction"), None)
         if self._marker is not None:
-            return  # its summary is the next message
+            return  # the next message is its summary
         message = self._prompt(info, synthetic=False)
         made = [part for raw in parts for part in self._parts(raw, message.id)]
         if made:
             yield MessageWithParts(message, tuple(made))
 
     def _prompt(self, info: JsonObject, *, synthetic: bool) -> UserMessage:
-        id_ = self._named(info)
+        id_ = self._new_message_id(info)
         if not synthetic:
             self._turn, self._step = new_id("trn"), 0
         self._parent = id_
         model = _dict(info.get("model")) or info
         if not synthetic:
-            self._asked = (_model(model), _text(info.get("agent")) or "build")
+            self._model_and_agent = (_model(model), _text(info.get("agent")) or "build")
         return UserMessage(
             id=id_,
             session_id=self._session_id,
             created=_seconds(_dict(info.get("time")).get("created")),
-            agent=self._asked[1],
-            model=self._asked[0],
+            agent=self._model_and_agent[1],
+            model=self._model_and_agent[0],
             effort=_text(model.get("variant")) or None,
             turn_id=self._turn,
             synthetic=synthetic,
@@ -132,7 +132,7 @@ class _Reader:
         error = _dict(info.get("error"))
         created = _seconds(times.get("created"))
         message = AssistantMessage(
-            id=self._named(info),
+            id=self._new_message_id(info),
             session_id=self._session_id,
             created=created,
             parent_id=self._parent,
@@ -156,7 +156,7 @@ class _Reader:
         message = self._prompt(info, synthetic=True)
         text = "\n".join(_text(p.get("text")) for p in parts if p.get("type") == "text")
         start = self._ids.get(_text(marker.get("tail_start_id")))
-        own = self._own(message.id)
+        own = self._new_part_ids(message.id)
         part = CompactionPart(
             id=own[0],
             session_id=own[1],
@@ -168,7 +168,7 @@ class _Reader:
         return MessageWithParts(message, (part,))
 
     def _parts(self, raw: JsonObject, message_id: str) -> Iterator[Part]:
-        own, times = self._own(message_id), _dict(raw.get("time"))
+        own, times = self._new_part_ids(message_id), _dict(raw.get("time"))
         started = _seconds(times.get("start"))
         ended = _seconds(times.get("end")) or started
         match raw.get("type"):
@@ -206,11 +206,11 @@ class _Reader:
             case _:
                 return
 
-    def _own(self, message_id: str) -> tuple[str, str, str]:
-        """The ids of a new part: its own, the session's, the message's."""
+    def _new_part_ids(self, message_id: str) -> tuple[str, str, str]:
+        """Return the ids of a new part: its own, the session's, the message's."""
         return new_id("prt"), self._session_id, message_id
 
-    def _named(self, info: JsonObject) -> str:
+    def _new_message_id(self, info: JsonObject) -> str:
         made = new_id("msg")
         self._ids[_text(info.get("id"))] = made
         return made

@@ -258,7 +258,7 @@ async def _prompt_input(
     if name and name in {each.name for each in await runtime.commands.all()}:
         base = PromptInput(text="")
         return await runtime.commands.prompt(name, argument, opened.session, base)
-    agents = [each.name for each in runtime.agents.callable()]
+    agents = [each.name for each in runtime.agents.subagents()]
     return prompt_of(prompt, runtime.directory, agents)
 
 

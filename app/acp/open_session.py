@@ -162,7 +162,7 @@ class OpenSession:
         with self._pending.new() as prompt:
             try:
                 given = await made
-                await self.runtime.mcp.tried(SERVER_TIMEOUT)
+                await self.runtime.mcp.wait_until_tried(SERVER_TIMEOUT)
                 if prompt.cancelled:
                     return cancelled
                 prompt.message_id = await self.runtime.sessions.prompt(self.session.id, given)

@@ -70,7 +70,7 @@ def _mcp_prompt_action(server: str, prompt: "Prompt") -> Action:
             _ = session
             given = prompt_arguments(prompt, argument)
             answer = await context.live.runtime.mcp.prompt(server, prompt.name, given)
-            text = text_of(answer.pieces).strip()
+            text = text_of(answer.content).strip()
             if not text:
                 raise ToolError(f"The MCP server {server} gave an empty prompt.")
             return replace(base, text=text, display_text=typed)

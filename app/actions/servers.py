@@ -25,25 +25,25 @@ async def mcp(context: ActionContext, argument: str) -> None:
         context.tasks.spawn(_do(context, name, what), f"{what} of an MCP server")
 
     while True:
-        screen = McpScreen(service.standings(), do, current=current)
+        screen = McpScreen(service.statuses(), do, current=current)
         following = context.tasks.spawn(_follow(context, screen), "listing MCP servers")
         try:
             current = await show_dialog(context.app, screen)
         finally:
             following.cancel()
-        standing = service.standing(current) if current is not None else None
-        if standing is None:
+        status = service.status(current) if current is not None else None
+        if status is None:
             return
-        await show_dialog(context.app, ServerScreen(standing))
+        await show_dialog(context.app, ServerScreen(status))
 
 
 async def _do(context: ActionContext, name: str, what: str) -> None:
     service = context.live.runtime.mcp
-    standing = service.standing(name)
-    if standing is None:
+    status = service.status(name)
+    if status is None:
         return
     match what:
-        case "switch" if standing.state != "disabled":
+        case "switch" if status.state != "disabled":
             await service.disconnect(name)
             context.notify(
                 'Off until the next start. "enabled": false in its settings keeps it so.'
@@ -51,19 +51,19 @@ async def _do(context: ActionContext, name: str, what: str) -> None:
         case "login":
             await _log_in(context, name)
         case "accept":
-            _accept(context, standing)
+            _accept(context, status)
         case _:
             await service.reconnect(name)
 
 
-def _accept(context: ActionContext, standing: ServerStatus) -> None:
+def _accept(context: ActionContext, status: ServerStatus) -> None:
     """Approve what a server says now."""
-    name = sanitize_line(standing.server.name)
-    if not standing.changed and standing.new_words is None:
+    name = sanitize_line(status.server.name)
+    if not status.changed_tools and status.new_instructions is None:
         context.notify(f"{name} says what it said before.")
         return
     try:
-        context.live.runtime.mcp.accept(standing.server.name)
+        context.live.runtime.mcp.accept(status.server.name)
     except OpencodePyError as error:
         context.notify(sanitize(error.message), warning=True)
     else:
@@ -113,7 +113,7 @@ async def _follow(context: ActionContext, screen: McpScreen) -> None:
     with context.live.runtime.bus.subscribe(is_change) as events:
         async for _ in events:
             if screen.is_attached:
-                screen.set_rows(server_rows(service.standings()))
+                screen.set_rows(server_rows(service.statuses()))
 
 
 @action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))
@@ -123,9 +123,8 @@ async def lsp(context: ActionContext, argument: str) -> None:
 
     del argument
     runtime = context.live.runtime
-    text = lsp_text(
-        runtime.code.servers.statuses, runtime.code.servers.specs, runtime.code.aftercare.formatters
-    )
+    code = runtime.code
+    text = lsp_text(code.servers.statuses, code.servers.specs, code.file_checks.formatters)
 
     def restart() -> None:
         context.tasks.spawn(runtime.code.servers.restart(), "restarting language servers")

@@ -37,7 +37,7 @@ async def status(context: ActionContext, argument: str) -> None:
 def facts(context: ActionContext) -> list[Fact]:
     live, runtime = context.live, context.live.runtime
     session = live.session
-    mcp, code = mcp_summary(runtime.mcp.standings()), lsp_summary(runtime.code.servers.statuses)
+    mcp, code = mcp_summary(runtime.mcp.statuses()), lsp_summary(runtime.code.servers.statuses)
     trusted = runtime.trust.standing in {"trusted", "nothing"}
     shells = [one for one in runtime.shells.snapshot() if one.state == "running"]
     return [

@@ -49,7 +49,7 @@ def server_row(status: ServerStatus) -> Row:
     note = STATE_LABELS[status.state]
     if status.state == "connected":
         note = f"{count(len(status.tools), 'tool')}"
-        changed = len(status.changed) + (status.new_words is not None)
+        changed = len(status.changed_tools) + (status.new_instructions is not None)
         if changed:
             note += f", {changed} changed"
         if status.problems:
@@ -60,7 +60,7 @@ def server_row(status: ServerStatus) -> Row:
         key=status.server.name,
         title=f"{GLYPHS[status.state]} {name}",
         note=note,
-        hidden=sanitize_line(status.server.shown),
+        hidden=sanitize_line(status.server.endpoint),
     )
 
 
@@ -139,7 +139,7 @@ def server_text(status: ServerStatus) -> Content:
     parts = [state, _facts_line(status)]
     if status.problems:
         parts.append(_section("Problems", [Content(sanitize(one)) for one in status.problems]))
-    if status.words or status.new_words is not None:
+    if status.instructions or status.new_instructions is not None:
         parts.append(_section("Instructions", _instruction_lines(status)))
     if status.tools:
         parts.append(
@@ -163,21 +163,21 @@ def server_text(status: ServerStatus) -> Content:
 
 
 def _facts_line(status: ServerStatus) -> Content:
-    wire = {"stdio": "program", "http": "HTTP", "sse": "SSE"}.get(status.wire or "", "")
-    words = [sanitize_line(status.server.shown), *([wire] if wire else [])]
-    if status.about:
-        words.append(sanitize_line(status.about))
+    wire = {"stdio": "program", "http": "HTTP", "sse": "SSE"}.get(status.transport or "", "")
+    words = [sanitize_line(status.server.endpoint), *([wire] if wire else [])]
+    if status.server_info:
+        words.append(sanitize_line(status.server_info))
     return Content.styled(" · ".join(words), "$tone-muted")
 
 
 def _instruction_lines(status: ServerStatus) -> list[Content]:
     """Return the server's instructions for models, and the changed ones that were not accepted
     yet."""
-    lines = [Content(f"  {sanitize_line(line)}") for line in status.words.splitlines()]
-    if status.new_words is not None:
+    lines = [Content(f"  {sanitize_line(line)}") for line in status.instructions.splitlines()]
+    if status.new_instructions is not None:
         lines += [
             Content.styled("  changed since they were kept; ^y in the list accepts:", "$tone-warn"),
-            *(Content(f"  {sanitize_line(line)}") for line in status.new_words.splitlines()),
+            *(Content(f"  {sanitize_line(line)}") for line in status.new_instructions.splitlines()),
         ]
     return lines
 
@@ -188,7 +188,7 @@ def _section(title: str, lines: Sequence[Content]) -> Content:
 
 def _tool_line(status: ServerStatus, name: str, definition: ToolDefinition) -> Content:
     line = _name_with_description(name, definition.description or definition.title)
-    if definition.name in status.changed:
+    if definition.name in status.changed_tools:
         line += Content.styled("  changed since you allowed it; a call asks", "$tone-warn")
     return line
 

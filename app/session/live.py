@@ -201,9 +201,9 @@ class LiveSession:
                     delivery=delivery,
                     mentions=(
                         *mentions_in(text, self.runtime.directory),
-                        *resources_in(text, self.runtime.mcp.readable()),
+                        *resources_in(text, self.runtime.mcp.resource_uris()),
                     ),
-                    agents=agents_in(text, [a.name for a in self.runtime.agents.callable()]),
+                    agents=agents_in(text, [a.name for a in self.runtime.agents.subagents()]),
                 )
                 if make is not None:
                     prompt = await self.preparation.run(make(session, prompt))

@@ -19,9 +19,9 @@ class McpSummary:
     """Names of the servers that failed or need a login."""
 
 
-def mcp_summary(standings: "Sequence[ServerStatus]") -> McpSummary:
-    """Return the summary of *standings*; disabled servers do not count."""
-    wanted = [one for one in standings if one.state != "disabled"]
+def mcp_summary(statuses: "Sequence[ServerStatus]") -> McpSummary:
+    """Return the summary of *statuses*; disabled servers do not count."""
+    wanted = [one for one in statuses if one.state != "disabled"]
     return McpSummary(
         wanted=len(wanted),
         connected=sum(one.state == "connected" for one in wanted),

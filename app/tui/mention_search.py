@@ -44,12 +44,12 @@ class MentionSearch:
             self._index = FileIndex(str(runtime.directory), str(runtime.project))
         agents = [
             (info.name, info.description)
-            for info in runtime.agents.callable()
+            for info in runtime.agents.subagents()
             if not info.hidden and info.name.lower().startswith(typed.lower())
         ]
         resources = [
             f"{server}:{uri}"
-            for server, uri in runtime.mcp.readable()
+            for server, uri in runtime.mcp.resource_uris()
             if typed and typed.lower() in f"{server}:{uri}".lower()
         ][:MAX_RESOURCES]
         async for files in self._index.matches(typed):

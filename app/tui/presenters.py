@@ -131,7 +131,7 @@ def _title(live: LiveSession) -> str:
 def _agent_color(live: LiveSession) -> str:
     """Return the color of the next prompt's agent: a role of the theme, or a hex value."""
     info = live.runtime.agents.find(live.agent) if live.is_ready else None
-    return info.colour if info is not None else "accent"
+    return info.color if info is not None else "accent"
 
 
 def _context_limit(live: LiveSession) -> int | None:

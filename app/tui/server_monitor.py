@@ -54,9 +54,9 @@ class ServerMonitor:
                     self._show(runtime)
 
     def _show(self, runtime: "Runtime") -> None:
-        standings = runtime.mcp.standings()
-        self._main.status.show(servers=mcp_summary(standings))
-        prompts = mcp_prompt_actions(standings)
+        statuses = runtime.mcp.statuses()
+        self._main.status.show(servers=mcp_summary(statuses))
+        prompts = mcp_prompt_actions(statuses)
         names = tuple(one.id for one in prompts)
         if names != self._prompts:
             self._prompts = names

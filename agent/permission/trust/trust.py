@@ -79,7 +79,7 @@ class TrustBook:
     def keep(self, project: Path, answer: Answer) -> None:
         """Remember *answer*. Of files that it does not name, what was said before stays: they
         belong to other folders of the project. Raises ``StoreUnavailable``."""
-        with self._file.changing() as whole:
+        with self._file.edit() as whole:
             before = _answers(whole).get(str(project))
             if before is not None and before.trusted == answer.trusted:
                 answer = replace(answer, hashes={**before.hashes, **answer.hashes})

@@ -120,7 +120,7 @@ class AuthFile:
     @contextmanager
     def _changing(self) -> Generator[dict[str, StoredKey]]:
         """The keys to change."""
-        with self._file.changing() as whole:
+        with self._file.edit() as whole:
             keys = dict(self.stored())
             if self.fault:
                 raise StoreUnavailable(self.fault)

@@ -32,7 +32,7 @@ class RequestHooks:
     async def __call__(self, request: ModelRequest) -> ModelRequest:
         """*request* as the hooks leave it. Raises ``ProviderError`` for one that they refuse."""
         model = request.model
-        if not self.hooks.wants("PreRequest", model.full_name):
+        if not self.hooks.any_for("PreRequest", model.full_name):
             return request
         details: JsonObject = {
             "provider": model.provider,
@@ -44,7 +44,7 @@ class RequestHooks:
                 "headers": {},
             },
         }
-        answer = await self.hooks.tell(
+        answer = await self.hooks.run(
             HookCall(
                 event="PreRequest",
                 session_id=request.session_id,

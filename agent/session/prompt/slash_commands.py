@@ -106,7 +106,7 @@ class Commands:
             text=text,
             display_text=f"/{name} {argument}".strip(),
             mentions=typed,
-            agents=agents_in(argument, [each.name for each in self._deps.agents.callable()]),
+            agents=agents_in(argument, [each.name for each in self._deps.agents.subagents()]),
             model=command.model or base.model,
             effort=command.effort or (None if command.model else base.effort),
             one_off=True,

@@ -169,7 +169,7 @@ class Briefing:
     def _servers(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
         """What those servers say that the agent may call a tool of."""
         registry = self._deps.registry
-        offered = self._deps.agents.offered(agent, registry.names, callers)
+        offered = self._deps.agents.offered_tools(agent, registry.names, callers)
         heard = {tool.spec.server for tool in registry if tool.spec.name in offered}
         return {
             server: text for server, text in registry.server_instructions.items() if server in heard
@@ -180,7 +180,7 @@ class Briefing:
         found = await self._deps.guidance.find_skills()
         self._tell(found.notes)
         agents = self._deps.agents
-        if "skill" not in agents.offered(agent, ("skill",), callers):
+        if "skill" not in agents.offered_tools(agent, ("skill",), callers):
             return ""
         sets = [agents.rules(name, child=child) for name, child in lineage(agent, callers)]
 

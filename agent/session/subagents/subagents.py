@@ -259,7 +259,7 @@ class Subagents:
                 raise ToolError("That sub-agent is still at work. Wait for its report.")
             return child
         above = await lineage_of(self._store, caller)
-        depth = self._agents.depth
+        depth = self._agents.max_depth
         if len(above.callers) >= depth:
             raise ToolError(f"Sub-agents may call others {depth} deep. Do this task yourself.")
         return await self._directory.create(

@@ -38,7 +38,7 @@ class CallDeps:
     repeats: int
     before_change: BeforeChange | None
     saved: Callable[[str], Awaitable[None]] | None
-    aftercare: FileChecks | None
+    file_checks: FileChecks | None
     terminals: Terminals | None
     clock: Callable[[], float]
 
@@ -140,7 +140,7 @@ class TurnCalls:
             subagents=self._subagents.of(caller, self.used),
             completer=self._deps.completions.of(self._session.id, message.model, self.used),
             before_change=self._deps.before_change,
-            file_checks=self._deps.aftercare,
+            file_checks=self._deps.file_checks,
             on_saved=self._deps.saved,
             # What sub-agents do is not shown, and a terminal is there to be seen.
             terminals=None if self._lineage.callers else self._deps.terminals,

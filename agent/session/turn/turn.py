@@ -91,7 +91,7 @@ class SessionServices:
     limits: TurnLimits = field(default_factory=TurnLimits)
     stop_hooks: tuple[StopHook, ...] = ()
     hooks: SessionHooks | None = None
-    aftercare: FileChecks | None = None
+    file_checks: FileChecks | None = None
     editor: Editor | None = None
     terminals: Terminals | None = None
     trackers: Trackers = field(default_factory=Trackers)
@@ -109,7 +109,7 @@ class SessionServices:
         are the agents above the session's, nearest first."""
         agent, model = self.agents.get(agent_name), self.catalog.model(model_name)
         tools = useful(self.registry.names_for(model.id), history)
-        allowed = self.agents.offered(agent.name, tools, callers)
+        allowed = self.agents.offered_tools(agent.name, tools, callers)
         offered = wanted(self.registry, allowed, model, history)
         return TurnSetting(
             agent=agent.name,
@@ -155,7 +155,7 @@ class Turn:
             repeats=deps.limits.max_repeats,
             before_change=self._before_change,
             saved=partial(deps.trackers.saved, lineage.root_id),
-            aftercare=deps.aftercare,
+            file_checks=deps.file_checks,
             terminals=deps.terminals,
             clock=deps.clock,
         )

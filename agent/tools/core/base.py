@@ -116,11 +116,11 @@ class FileChecks(Protocol):
     """What is done with files once a tool has read or changed them (spec 10, X6 and X7)."""
 
     @property
-    def formats(self) -> bool:
+    def has_formatters(self) -> bool:
         """Whether any formatter is switched on."""
         ...
 
-    def touch(self, paths: Sequence[str]) -> None:
+    def warm_up(self, paths: Sequence[str]) -> None:
         """Files were read."""
         ...
 
@@ -128,7 +128,7 @@ class FileChecks(Protocol):
         """Format a file in place; what went wrong as a sentence, "" if nothing did."""
         ...
 
-    async def report(self, paths: Sequence[str]) -> str:
+    async def error_report(self, paths: Sequence[str]) -> str:
         """What is wrong in files that were changed, for the model; "" if nothing is known."""
         ...
 
@@ -146,7 +146,7 @@ class ToolContext:
     *ask* is for needs found only while executing. *children* runs sub-agents, and *completer* has a
     prompt answered, None where there are none; *before_change* is awaited before anything that may
     change files, with which ones (``Plan.writes``). *by_user*: the user wrote the call and nobody
-    is asked about it. *aftercare* looks after files that were read or changed, None where nothing
+    is asked about it. *file_checks* looks after files that were read or changed, None where nothing
     does. *saved* is told the real path of a file whose unsaved changes were saved for the user.
     *terminals* are those of the user's editor, None where commands run in shells of the program's;
     *placed* is told the id of the one that a call runs in.

@@ -41,7 +41,7 @@ class CallHooks:
 
     async def before_call(self) -> PreToolOutcome:
         """Ask the hooks. Raises ``PermissionRejected`` for a call that one refuses."""
-        if self.context.by_user or not self.hooks.wants("PreToolUse", self.name):
+        if self.context.by_user or not self.hooks.any_for("PreToolUse", self.name):
             return PreToolOutcome()
         answer = await self._run("PreToolUse", {})
         reason = answer.reason or NO_REASON
@@ -58,7 +58,7 @@ class CallHooks:
 
     async def on_permission_request(self) -> tuple[Action | None, str]:
         """What hooks say of a question before the user sees it, and why."""
-        if not self.hooks.wants("PermissionRequest", self.name):
+        if not self.hooks.any_for("PermissionRequest", self.name):
             return None, ""
         answer = await self._run("PermissionRequest", {})
         if answer.stop is not None:
@@ -68,7 +68,7 @@ class CallHooks:
 
     async def after_call(self, result: Result) -> tuple[Result, tuple[str, ...], bool]:
         """*result* as hooks left it, what they say to the model, and whether the turn ends."""
-        if self.context.by_user or not self.hooks.wants("PostToolUse", self.name):
+        if self.context.by_user or not self.hooks.any_for("PostToolUse", self.name):
             return result, (), False
         response: JsonObject = {"output": result.output[:MAX_SENT]}
         if result.exit_code is not None:
@@ -80,7 +80,7 @@ class CallHooks:
 
     async def after_failure(self, error: str) -> tuple[str, ...]:
         """What hooks say to the model of a call that failed."""
-        if self.context.by_user or not self.hooks.wants("PostToolUseFailure", self.name):
+        if self.context.by_user or not self.hooks.any_for("PostToolUseFailure", self.name):
             return ()
         return _notes(await self._run("PostToolUseFailure", {"error": error[:MAX_SENT]}))
 
@@ -92,7 +92,7 @@ class CallHooks:
             "agent": self.context.agent,
             **more,
         }
-        return await self.hooks.tell(
+        return await self.hooks.run(
             HookCall(
                 event=event,
                 session_id=self.context.session_id,

@@ -132,7 +132,7 @@ async def apply_change(
 async def run_formatters(target: ToolPath, text: str, ctx: ToolContext) -> tuple[str, str]:
     """The text of a file that was written as *text*, once its formatters have run, and what went
     wrong with them. The caller holds the file's lock."""
-    if ctx.file_checks is None or not ctx.file_checks.formats:
+    if ctx.file_checks is None or not ctx.file_checks.has_formatters:
         return text, ""
     problem = await ctx.file_checks.format(target.real)
     loaded = await asyncio.to_thread(load_text, target)

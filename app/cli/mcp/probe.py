@@ -23,12 +23,12 @@ def probe(directory: Path, env: Mapping[str, str], name: str) -> int:
 
     Raises ``ConfigError`` for an unknown server.
     """
-    standing = asyncio.run(_standing(directory, env, name))
-    _show(standing)
-    return 0 if standing.state == "connected" else 1
+    status = asyncio.run(_status(directory, env, name))
+    _show(status)
+    return 0 if status.state == "connected" else 1
 
 
-async def _standing(directory: Path, env: Mapping[str, str], name: str) -> ServerStatus:
+async def _status(directory: Path, env: Mapping[str, str], name: str) -> ServerStatus:
     servers, loaded, paths = await read_servers(directory, env)
     known = {server.name: server for server in servers}
     if name not in known:
@@ -37,37 +37,41 @@ async def _standing(directory: Path, env: Mapping[str, str], name: str) -> Serve
     mcp = {name: replace(loaded.config.mcp[name], enabled=True)}
     only = replace(loaded, config=replace(loaded.config, mcp=mcp))
     service = mcp_service(only, directory, paths, env, Bus(), Registry(()))
-    sys.stderr.write(f"Connecting to {sanitize_line(known[name].shown)} …\n")
+    sys.stderr.write(f"Connecting to {sanitize_line(known[name].endpoint)} …\n")
     try:
-        await service.tried(CONNECT_SECONDS)
-        found = service.standing(name)
+        await service.wait_until_tried(CONNECT_SECONDS)
+        found = service.status(name)
     finally:
         await service.close()
     assert found is not None  # the server was configured above
     return found
 
 
-def _show(standing: ServerStatus) -> None:
-    reason = f": {sanitize_line(standing.reason)}" if standing.reason else ""
-    state = "failed" if standing.state == "connecting" else standing.state
-    print(f"{sanitize_line(standing.server.name)}   {state}{reason}")
-    if standing.state == "needs auth" and standing.server.logs_in:
-        print(f"Log in with: opencode-py mcp auth {sanitize_line(standing.server.name)}")
-    if standing.about:
-        print(f"{sanitize_line(standing.about)}   over {standing.wire}")
-    for line in (standing.words if standing.new_words is None else standing.new_words).splitlines():
+def _show(status: ServerStatus) -> None:
+    reason = f": {sanitize_line(status.reason)}" if status.reason else ""
+    state = "failed" if status.state == "connecting" else status.state
+    print(f"{sanitize_line(status.server.name)}   {state}{reason}")
+    if status.state == "needs auth" and status.server.uses_login:
+        print(f"Log in with: opencode-py mcp auth {sanitize_line(status.server.name)}")
+    if status.server_info:
+        print(f"{sanitize_line(status.server_info)}   over {status.transport}")
+    for line in (
+        status.instructions if status.new_instructions is None else status.new_instructions
+    ).splitlines():
         print(f"says       {sanitize_line(line)}")
-    if standing.new_words is not None:
+    if status.new_instructions is not None:
         print("           (that has changed since it was kept: accept it with ctrl+y in /mcp)")
-    for name, definition in standing.tools:
+    for name, definition in status.tools:
         described = sanitize_line(" ".join(definition.description.split()))[:100]
-        mark = "   (changed since it was approved)" if definition.name in standing.changed else ""
+        mark = (
+            "   (changed since it was approved)" if definition.name in status.changed_tools else ""
+        )
         print(f"tool       {sanitize_line(name)}   {described}{mark}")
-    for prompt in standing.prompts:
+    for prompt in status.prompts:
         print(f"prompt     {sanitize_line(prompt.name)}   {sanitize_line(prompt.description)}")
-    for resource in standing.resources:
+    for resource in status.resources:
         print(f"resource   {sanitize_line(resource.uri)}   {sanitize_line(resource.name)}")
-    for problem in standing.problems:
+    for problem in status.problems:
         print(f"problem    {sanitize_line(problem)}")
-    if standing.log:
-        print(f"\nWhat its program printed:\n{sanitize(standing.log)}")
+    if status.log:
+        print(f"\nWhat its program printed:\n{sanitize(status.log)}")

@@ -24,7 +24,7 @@ async def read_servers(
     here = await asyncio.to_thread(directory.resolve)
     paths = Paths.find(env)
     loaded, _ = await read_settings(here, await project_root(here), env, paths=paths)
-    servers = (Server.of(name, given, here) for name, given in loaded.config.mcp.items())
+    servers = (Server.from_config(name, given, here) for name, given in loaded.config.mcp.items())
     return tuple(sorted(servers, key=lambda server: server.name)), loaded, paths
 
 

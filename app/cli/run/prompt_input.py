@@ -28,7 +28,7 @@ async def prompt_of(
         model=given.model,
         effort=given.effort,
         mentions=(*files, *mentions_in(message, runtime.directory)),
-        agents=agents_in(message, [each.name for each in runtime.agents.callable()]),
+        agents=agents_in(message, [each.name for each in runtime.agents.subagents()]),
     )
     if given.command:
         name, argument = given.command.removeprefix("/"), message

@@ -118,7 +118,7 @@ async def test_a_folder_that_was_set_up_for_opencode_works_unchanged(tmp_path: P
             commands = {each.name: each for each in await runtime.commands.all()}
             assert {"ship", "test", "explain", "release", "figures"} <= set(commands)
 
-            await runtime.mcp.tried(30)
+            await runtime.mcp.wait_until_tried(30)
             server.script(
                 answer(
                     Call("shop_echo", {"text": "hi"}),

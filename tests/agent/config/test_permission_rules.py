@@ -36,7 +36,7 @@ def test_order_and_both_forms(setting, expected):
     parsed = parse_rules(setting, "a file")
     assert triples(parsed.rules) == expected
     assert not parsed.faults
-    assert not parsed.fallback
+    assert not parsed.unreadable
 
 
 @pytest.mark.parametrize("wrong", ["alow", 1, None, True, ["allow"], "ALLOW"])
@@ -48,7 +48,7 @@ def test_what_is_no_action_asks(wrong):
 
 @pytest.mark.parametrize("wrong", ["alow", 1, None, True, ["allow"]])
 def test_a_setting_that_says_nothing_is_a_fallback(wrong):
-    assert parse_rules(wrong, "a file").fallback
+    assert parse_rules(wrong, "a file").unreadable
 
 
 def test_older_switches():

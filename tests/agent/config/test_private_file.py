@@ -13,7 +13,7 @@ from agent.records.errors import StoreUnavailable
 def test_m13_the_file_and_its_folder_are_the_owners_alone(tmp_path: Path) -> None:
     file = PrivateFile(tmp_path / "data" / "kept.json", "The login")
     assert file.read() == {}
-    with file.changing() as whole:
+    with file.edit() as whole:
         whole["a"] = 1
     assert file.read() == {"a": 1}
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
@@ -27,7 +27,7 @@ def test_what_two_write_at_once_is_all_kept(tmp_path: Path) -> None:
     def work(who: str) -> None:
         file = PrivateFile(path, "The login")
         for number in range(20):
-            with file.changing() as whole:
+            with file.edit() as whole:
                 whole[f"{who}{number}"] = number
 
     workers = [threading.Thread(target=work, args=(who,)) for who in "abcd"]
@@ -41,11 +41,11 @@ def test_what_two_write_at_once_is_all_kept(tmp_path: Path) -> None:
 
 def test_what_goes_wrong_meanwhile_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     file = PrivateFile(tmp_path / "kept.json", "The login")
-    with file.changing() as whole:
+    with file.edit() as whole:
         whole["a"] = 1
 
     def change() -> None:
-        with file.changing() as whole:
+        with file.edit() as whole:
             whole["a"] = 2
             raise KeyError
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_kept_is_said_in_a_sentence(tmp_path: Path) -> None:
     file.path.mkdir()
     with (
         pytest.raises(StoreUnavailable, match=r"The login cannot be kept in .*kept\.json: "),
-        file.changing(),
+        file.edit(),
     ):
         pass
 

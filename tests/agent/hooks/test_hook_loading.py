@@ -46,7 +46,7 @@ def test_h2_the_users_own_count_and_a_projects_only_with_trust(place) -> None:
     _, found = load(trusted=True)
     # A project adds to the user's own, it takes none of them away.
     assert [h.command for h in found.hooks] == ["mine", "added", "theirs", "p", "local"]
-    assert [h.foreign for h in found.hooks] == [False, False, True, True, True]
+    assert [h.uses_claude_names for h in found.hooks] == [False, False, True, True, True]
     assert not found.notes
 
 

@@ -85,6 +85,8 @@ def test_a_formatter_of_a_style_runs_where_the_project_has_one(
     file = tmp_path / "src" / "a.py"
     file.parent.mkdir()
     ruff = next(one for one in FORMATTERS if one.id == "ruff")
-    assert ruff.wanted(str(file), tmp_path) is wanted
-    assert not ruff.wanted(str(file) + ".txt", tmp_path)
-    assert Formatter(id="x", command=("x", "$FILE"), extensions=(".py",)).wanted("/a.py", tmp_path)
+    assert ruff.applies_to(str(file), tmp_path) is wanted
+    assert not ruff.applies_to(str(file) + ".txt", tmp_path)
+    assert Formatter(id="x", command=("x", "$FILE"), extensions=(".py",)).applies_to(
+        "/a.py", tmp_path
+    )

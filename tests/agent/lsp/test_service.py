@@ -88,9 +88,9 @@ async def test_errors_are_those_of_the_file_as_it_is_now(
 async def test_nothing_is_started_before_a_file_is_touched(opened: Opener, file: Path) -> None:
     async with opened("good") as service:
         assert service.statuses == ()
-        service.touch([str(file.with_suffix(".other"))])
+        service.warm_up([str(file.with_suffix(".other"))])
         assert service.statuses == ()
-        service.touch([str(file)])
+        service.warm_up([str(file)])
         assert [status.state for status in service.statuses] == ["starting"]
 
 
@@ -121,10 +121,10 @@ async def test_a_question_is_answered_in_the_protocols_units(
             "textDocument": {"uri": file.as_uri()},
             "position": {"line": 1, "character": 3},
         }
-        answer = await service.ask(str(file), "textDocument/definition", params)
+        answer = await service.request(str(file), "textDocument/definition", params)
         assert answer == [{"uri": file.as_uri(), "range": {"start": {"line": 0, "character": 4}}}]
         with pytest.raises(RequestRefused, match="no textDocument/hover here"):
-            await service.ask(str(file), "textDocument/hover", params)
+            await service.request(str(file), "textDocument/hover", params)
 
 
 async def test_what_does_not_come_up_in_time_is_passed_over(opened: Opener, file: Path) -> None:
@@ -189,20 +189,20 @@ async def test_one_that_keeps_dying_stays_dead(opened: Opener, tmp_path: Path, f
 
 
 async def test_one_that_gives_no_answers_is_ended(opened: Opener, file: Path) -> None:
-    async with opened("silent", answer=0.5) as service:
+    async with opened("silent", request_timeout=0.5) as service:
         # Only questions that it got count, none while it still starts.
-        service.touch([str(file)])
+        service.warm_up([str(file)])
         await until(lambda: service.statuses[0].state == "ready")
         for _ in range(MAX_MISSED):
             with pytest.raises(TimeoutError):
-                await service.ask(str(file), "textDocument/definition", {})
+                await service.request(str(file), "textDocument/definition", {})
         await until(lambda: service.statuses[0].state == "failed")
         assert "gave no answer" in service.statuses[0].reason
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is only known on Linux")
 async def test_one_that_swells_is_ended(opened: Opener, file: Path) -> None:
-    async with opened("fat", most_memory=200 * 1024**2) as service:
+    async with opened("fat", max_memory=200 * 1024**2) as service:
         assert await errors(service, file) == [(2, 3, "ERROR here")]
         await until(lambda: service.statuses[0].state == "failed")
         assert "of memory: it was ended" in service.statuses[0].reason
@@ -218,13 +218,13 @@ async def test_a_program_that_is_not_there_is_a_reason(tmp_path: Path, file: Pat
         "cannot be started: No such file or directory",
     )
     with pytest.raises(ServerGone):
-        await service.ask(str(file), "textDocument/definition", {})
+        await service.request(str(file), "textDocument/definition", {})
     await service.close()
 
 
 async def test_closing_while_it_starts_leaves_nothing(opened: Opener, file: Path) -> None:
     async with opened("mute") as service:
-        service.touch([str(file)])
+        service.warm_up([str(file)])
 
 
 async def test_files_that_are_no_text_are_not_shown(opened: Opener, tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ async def test_q4_a_real_server_tells_errors_and_definitions(tmp_path: Path) -> 
             "textDocument": {"uri": file.as_uri()},
             "position": {"line": 4, "character": 1},
         }
-        answer = await service.ask(str(file), "textDocument/definition", params)
+        answer = await service.request(str(file), "textDocument/definition", params)
         assert isinstance(answer, list)
         assert json.dumps(answer).count('"line": 0') >= 1
     finally:

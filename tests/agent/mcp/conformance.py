@@ -52,7 +52,7 @@ async def log_in(shop: Shop) -> None:
 
     await shop.service.log_in(NAME, show)
     await asyncio.gather(*pages)
-    await shop.until(lambda: shop.standing(NAME).state != "connecting")
+    await shop.until(lambda: shop.status(NAME).state != "connecting")
 
 
 def arguments(schema: JsonObject, first: JsonObject) -> JsonObject:
@@ -74,13 +74,13 @@ async def drive(url: str, told: JsonObject) -> int:
     with tempfile.TemporaryDirectory() as folder:
         async with open_shop(Path(folder), server, ask=accept) as shop:
             for _ in range(LOGINS):
-                if shop.standing(NAME).state == "needs auth":
+                if shop.status(NAME).state == "needs auth":
                     await log_in(shop)
-            standing = shop.standing(NAME)
-            if standing.state != "connected":
-                sys.stderr.write(f"{standing.state}: {standing.reason}\n")
+            status = shop.status(NAME)
+            if status.state != "connected":
+                sys.stderr.write(f"{status.state}: {status.reason}\n")
                 return 1
-            for tool, given in calls(standing.tools, told):
+            for tool, given in calls(status.tools, told):
                 await call(shop, tool, given)
             return 0
 

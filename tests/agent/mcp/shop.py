@@ -11,8 +11,10 @@ from pathlib import Path
 
 from agent.bus import Bus
 from agent.files import FileTracker
+from agent.mcp.approvals import ApprovedDefinitions
+from agent.mcp.connection import ConnectionSettings, LazyLogins
 from agent.mcp.records import Server, ServerStatus
-from agent.mcp.service import McpDeps, McpService
+from agent.mcp.service import McpService
 from agent.records.events import Event, McpChanged
 from agent.records.requests import Need, PermissionReply
 from agent.tools.core.base import Result, ToolContext
@@ -68,8 +70,8 @@ class Shop:
     events: list[Event]
     arrived: asyncio.Condition
 
-    def standing(self, name: str) -> ServerStatus:
-        found = self.service.standing(name)
+    def status(self, name: str) -> ServerStatus:
+        found = self.service.status(name)
         assert found is not None
         return found
 
@@ -93,7 +95,7 @@ class Shop:
             await self.arrived.wait_for(holds)
 
     async def connected(self, *names: str) -> None:
-        await self.until(lambda: all(self.standing(n).state == "connected" for n in names))
+        await self.until(lambda: all(self.status(n).state == "connected" for n in names))
 
 
 @contextlib.asynccontextmanager
@@ -108,18 +110,19 @@ async def open_shop(
     """A service of *servers*, started and, unless one fails, connected when it is handed over."""
     bus = Bus()
     registry = registry or Registry(())
-    deps = McpDeps(
+    data = tmp_path / "data"
+    settings = ConnectionSettings(
         **{
-            "bus": bus,
-            "registry": registry,
             "root": tmp_path,
-            "data": tmp_path / "data",
             "environment": environment,
+            "logins": LazyLogins(data),
             "first_pause": 0.01,
             **more,
         }
     )
-    shop = Shop(McpService(servers, deps), registry, tmp_path, [], asyncio.Condition())
+    approved = ApprovedDefinitions(data)
+    service = McpService(servers, settings, approved=approved, bus=bus, registry=registry)
+    shop = Shop(service, registry, tmp_path, [], asyncio.Condition())
 
     async def follow() -> None:
         with bus.subscribe() as subscription:
@@ -132,7 +135,7 @@ async def open_shop(
     following = asyncio.create_task(follow())
     try:
         if start:
-            await shop.service.tried(GUARD)
+            await shop.service.wait_until_tried(GUARD)
         yield shop
     finally:
         await shop.service.close()

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from agent.provider.client import ToolSchema
-from agent.tools.tool_search import ranked
+from agent.tools.tool_search import rank_tools
 from tests.agent.mcp.shop import SERVERS
 from tests.agent.mcp.test_turns import SHOP, connected
 from tests.support.harness import open_harness, tool_names
@@ -24,10 +24,10 @@ def test_the_best_come_first() -> None:
         schema("mail_send", "Sends a mail, for instance about an issue."),
         schema("db_query", "Runs SQL."),
     ]
-    names = [one.name for one in ranked(tools, "create an Issue")]
+    names = [one.name for one in rank_tools(tools, "create an Issue")]
     assert names == ["github_create_issue", "github_list_issues", "mail_send"]
-    assert [one.name for one in ranked(tools, "github")] == names[:2]
-    assert ranked(tools, "weather") == []
+    assert [one.name for one in rank_tools(tools, "github")] == names[:2]
+    assert rank_tools(tools, "weather") == []
 
 
 async def test_few_tools_are_all_there(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ async def test_an_address_is_shown_and_never_opened(
         return reply
 
     eliciting = Elicitation("shop", context(tmp_path), ask)
-    given = await eliciting.address("Pay here", "https://pay.test/\u202ex?a=b")
+    given = await eliciting.open_url("Pay here", "https://pay.test/\u202ex?a=b")
     assert (given.action, given.content) == (action, {})
     assert seen == [
         ("The MCP server shop asks: Pay here\nIt wants you to open: https://pay.test/x?a=b")

@@ -19,15 +19,15 @@ def remote(port: int, path: str = "mcp", **more: object) -> Server:
 
 async def test_streamable_http(tmp_path: Path) -> None:
     async with served("http") as port, open_shop(tmp_path, remote(port)) as shop:
-        standing = shop.standing("far")
-        assert (standing.state, standing.wire) == ("connected", "http"), standing
+        status = shop.status("far")
+        assert (status.state, status.transport) == ("connected", "http"), status
         assert (await shop.call("far_echo", text="hello")).output == "hello"
 
 
 async def test_sse_for_a_server_that_knows_nothing_newer(tmp_path: Path) -> None:
     async with served("sse") as port, open_shop(tmp_path, remote(port, "sse")) as shop:
-        standing = shop.standing("far")
-        assert (standing.state, standing.wire) == ("connected", "sse"), standing
+        status = shop.status("far")
+        assert (status.state, status.transport) == ("connected", "sse"), status
         assert (await shop.call("far_echo", text="hello")).output == "hello"
 
 
@@ -35,7 +35,7 @@ async def test_sse_for_a_server_that_knows_nothing_newer(tmp_path: Path) -> None
 async def test_a_server_that_was_started_anew(tmp_path: Path, kind: str, path: str) -> None:
     """It knows nothing of us any more. A call may be told so; then the server is there again."""
     port = free_port()
-    server = remote(port, path, connecting=10.0)
+    server = remote(port, path, connect_timeout=10.0)
     async with contextlib.AsyncExitStack() as stack:
         async with served(kind, port=port):
             shop = await stack.enter_async_context(open_shop(tmp_path, server))
@@ -46,14 +46,14 @@ async def test_a_server_that_was_started_anew(tmp_path: Path, kind: str, path: s
                     result = await shop.call("far_echo", text="two")
                     break
             else:
-                raise AssertionError(shop.standing("far"))
+                raise AssertionError(shop.status("far"))
             assert result.output == "two"
 
 
 async def test_a_call_to_a_server_that_went_away_is_told(tmp_path: Path) -> None:
     async with contextlib.AsyncExitStack() as stack:
         async with served("http") as port:
-            server = remote(port, silence=10.0, connecting=1.0)
+            server = remote(port, idle_timeout=10.0, connect_timeout=1.0)
             shop = await stack.enter_async_context(open_shop(tmp_path, server))
         with pytest.raises(ToolError):
             await shop.call("far_echo", text="one")
@@ -62,20 +62,20 @@ async def test_a_call_to_a_server_that_went_away_is_told(tmp_path: Path) -> None
 async def test_n01_a_server_over_sse_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
     """It sends where messages go, takes them, and says nothing. Others are there meanwhile."""
     with mute_sse() as (url, heard):
-        mute = Server(name="mute", url=url, connecting=1.0)
+        mute = Server(name="mute", url=url, connect_timeout=1.0)
         async with open_shop(tmp_path, mute, workshop(), start=False) as shop:
             shop.service.start()
             await shop.connected("shop")
             assert (await shop.call("shop_echo", text="hello")).output == "hello"
-            await shop.until(lambda: shop.standing("mute").state == "failed")
+            await shop.until(lambda: shop.status("mute").state == "failed")
             assert "/messages?id=1" in heard, "it came so far"
-            assert "was not ready within 1 second" in shop.standing("mute").reason
+            assert "was not ready within 1 second" in shop.status("mute").reason
 
 
 async def test_nobody_answers(tmp_path: Path) -> None:
     async with open_shop(tmp_path, remote(free_port())) as shop:
-        await shop.until(lambda: shop.standing("far").state == "failed")
-        assert shop.standing("far").reason.startswith("Nothing answers at http://127.0.0.1")
+        await shop.until(lambda: shop.status("far").state == "failed")
+        assert shop.status("far").reason.startswith("Nothing answers at http://127.0.0.1")
 
 
 @contextlib.asynccontextmanager
@@ -104,7 +104,7 @@ async def test_a_server_that_wants_a_login(tmp_path: Path) -> None:
         answering(answer("401 Unauthorized", 'WWW-Authenticate: Bearer realm="x"')) as (port, _),
         open_shop(tmp_path, remote(port)) as shop,
     ):
-        assert shop.standing("far").state == "needs auth"
+        assert shop.status("far").state == "needs auth"
 
 
 async def test_an_error_of_http_is_told(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ async def test_an_error_of_http_is_told(tmp_path: Path) -> None:
         answering(answer("500 Oops")) as (port, _),
         open_shop(tmp_path, remote(port)) as shop,
     ):
-        await shop.until(lambda: shop.standing("far").state == "failed")
-        assert "500" in shop.standing("far").reason
+        await shop.until(lambda: shop.status("far").state == "failed")
+        assert "500" in shop.status("far").reason
 
 
 async def test_headers_stay_with_the_address(tmp_path: Path) -> None:
@@ -123,6 +123,6 @@ async def test_headers_stay_with_the_address(tmp_path: Path) -> None:
         async with answering(moved) as (port, heard):
             server = remote(port, headers={"X-Key": "k-1"})
             async with open_shop(tmp_path, server) as shop:
-                await shop.until(lambda: shop.standing("far").state == "failed")
+                await shop.until(lambda: shop.status("far").state == "failed")
             assert any(b"k-1" in one for one in heard)
         assert not stolen

@@ -64,7 +64,7 @@ async def seen(port: int) -> list[str]:
 
 async def test_a_login_with_pkce_and_its_renewal(tmp_path: Path) -> None:
     async with guarded(seconds=1) as port, open_shop(tmp_path, remote(port)) as shop:
-        assert shop.standing("safe").state == "needs auth"
+        assert shop.status("safe").state == "needs auth"
         assert await seen(port) == []  # nothing is registered before somebody wants a login
         (address,) = await log_in(shop)
         asked = parse_qs(urlsplit(address).query)
@@ -83,7 +83,7 @@ async def test_a_login_with_pkce_and_its_renewal(tmp_path: Path) -> None:
             entry["tokens"]["expires_at"] = 1.0
         path.write_text(json.dumps(kept))
         async with open_shop(tmp_path, remote(port)) as again:
-            assert again.standing("safe").state == "connected", again.standing("safe")
+            assert again.status("safe").state == "connected", again.status("safe")
         assert "refresh" in await seen(port)
 
 
@@ -96,12 +96,12 @@ async def test_a_token_that_holds_no_more_wants_a_login(tmp_path: Path) -> None:
         file.put(url, "tokens", {"access_token": "stale", "token_type": "Bearer"})
         before = await seen(port)
         async with open_shop(tmp_path, remote(port)) as shop:
-            assert shop.standing("safe").state == "needs auth"
+            assert shop.status("safe").state == "needs auth"
             assert await seen(port) == before
             await log_in(shop)
             await shop.connected("safe")
             assert await shop.service.log_out("safe")
-            await shop.until(lambda: shop.standing("safe").state == "needs auth")
+            await shop.until(lambda: shop.status("safe").state == "needs auth")
             assert not file.urls()
 
 
@@ -113,8 +113,8 @@ async def test_a_login_that_gave_too_few_rights(tmp_path: Path) -> None:
         open_shop(tmp_path, remote(port, oauth=own)) as shop,
     ):
         (first,) = await log_in(shop)
-        await shop.until(lambda: shop.standing("safe").state == "needs auth")
-        reason = shop.standing("safe").reason
+        await shop.until(lambda: shop.status("safe").state == "needs auth")
+        reason = shop.status("safe").reason
         assert reason == "It wants more rights than the login gave."  # this one names none
         (second,) = await log_in(shop)
         scopes = [parse_qs(urlsplit(address).query)["scope"] for address in (first, second)]
@@ -135,8 +135,8 @@ async def test_a_login_that_does_not_hold_any_more(tmp_path: Path) -> None:
             await client.get(f"http://127.0.0.1:{port}/forget?renewals")
         with pytest.raises(ToolError, match="wants a login"):
             await shop.call("safe_secret")
-        await shop.until(lambda: shop.standing("safe").state == "needs auth")
-        assert shop.standing("safe").reason == "It does not take the login any more."
+        await shop.until(lambda: shop.status("safe").state == "needs auth")
+        assert shop.status("safe").reason == "It does not take the login any more."
 
 
 @pytest.mark.parametrize(
@@ -191,15 +191,15 @@ async def test_a_token_that_is_refused_before_its_time_is_renewed(tmp_path: Path
         given = [result.output for result in await asyncio.gather(*calls)]
         assert given == ["the key is under the mat"] * 3
         assert (await seen(port)).count("refresh") == 1
-        assert shop.standing("safe").state == "connected"
+        assert shop.status("safe").state == "connected"
 
 
 async def test_a_server_that_wants_a_login_for_calls_alone(tmp_path: Path) -> None:
     async with guarded(GUARDED_OPEN="1") as port, open_shop(tmp_path, remote(port)) as shop:
-        assert shop.standing("safe").state == "connected"
+        assert shop.status("safe").state == "connected"
         with pytest.raises(ToolError, match="wants a login for this"):
             await shop.call("safe_secret")
-        assert shop.standing("safe").state == "connected"  # it is still of use for the rest
+        assert shop.status("safe").state == "connected"  # it is still of use for the rest
         await log_in(shop)
         await shop.connected("safe")
         assert (await shop.call("safe_secret")).output == "the key is under the mat"
@@ -212,7 +212,7 @@ async def test_a_server_without_a_login_says_so(tmp_path: Path) -> None:
     async with served("http") as port, open_shop(tmp_path, remote(port)) as shop:
         with pytest.raises(ToolError, match="There is nothing to log in for at safe"):
             await shop.service.log_in("safe", show)
-        assert shop.standing("safe").state == "connected"
+        assert shop.status("safe").state == "connected"
 
 
 async def test_headers_that_a_server_does_not_take(tmp_path: Path) -> None:
@@ -220,9 +220,9 @@ async def test_headers_that_a_server_does_not_take(tmp_path: Path) -> None:
     async with guarded() as port:
         server = remote(port, headers={"Authorization": "Bearer stale"})
         async with open_shop(tmp_path, server) as shop:
-            standing = shop.standing("safe")
-            assert standing.state == "needs auth"
-            assert standing.reason == "It does not take what its settings say of who you are."
+            status = shop.status("safe")
+            assert status.state == "needs auth"
+            assert status.reason == "It does not take what its settings say of who you are."
 
 
 async def test_a_login_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ async def test_the_way_back_takes_one_answer_from_here_only() -> None:
             assert (await request).status_code == 404
         await client.get(f"{loopback.uri}?code=c%201&state=s&iss=i")
         await client.get(f"{loopback.uri}?code=late&state=s")
-        returned = await loopback.returned()
+        returned = await loopback.wait()
         assert (returned.code, returned.state, returned.issuer) == ("c 1", "s", "i")
 
 
@@ -270,4 +270,4 @@ async def test_a_login_that_was_refused_says_why() -> None:
     async with callback_server(None) as loopback, httpx2.AsyncClient() as client:
         page = await client.get(f"{loopback.uri}?error=access_denied&error_description=No%20way")
         assert "not given" in page.text
-        assert (await loopback.returned()).error == "No way"
+        assert (await loopback.wait()).error == "No way"

@@ -67,7 +67,7 @@ async def test_a_server_that_comes_later_is_told_of_once(tmp_path: Path) -> None
         await harness.runtime.mcp.disconnect("shop")
         await harness.turn(session, "three")
         await harness.runtime.mcp.connect("shop")
-        await harness.runtime.mcp.tried(30)
+        await harness.runtime.mcp.wait_until_tried(30)
         await harness.turn(session, "four")
         bodies = [text(request.body) for request in harness.server.requests]
     assert [body.count("Saw before you glue.") for body in bodies] == [0, 1, 1, 1]
@@ -89,8 +89,8 @@ def server(words: str) -> Server:
 
 
 def heard(shop: Shop) -> tuple[str, str | None]:
-    standing = shop.standing("shop")
-    return standing.words, standing.new_words
+    status = shop.status("shop")
+    return status.instructions, status.new_instructions
 
 
 async def test_other_words_hold_once_they_are_taken(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ async def test_other_words_hold_once_they_are_taken(tmp_path: Path) -> None:
 
 async def test_words_are_cut_and_none_are_none(tmp_path: Path) -> None:
     async with open_shop(tmp_path, server("x" * 9_000), workshop("mute")) as shop:
-        assert len(shop.standing("shop").words) == 4_001
-        assert shop.standing("mute").words == ""
+        assert len(shop.status("shop").instructions) == 4_001
+        assert shop.status("mute").instructions == ""
         assert list(shop.registry.server_instructions) == ["shop"]
 
 

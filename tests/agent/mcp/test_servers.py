@@ -18,9 +18,9 @@ from tests.agent.mcp.shop import ENVIRONMENT, GUARD, context, open_shop, raw, wo
 
 async def test_the_tools_of_a_server_are_there(tmp_path: Path) -> None:
     async with open_shop(tmp_path, workshop()) as shop:
-        standing = shop.standing("shop")
-        assert (standing.state, standing.wire) == ("connected", "stdio")
-        assert standing.about == "workshop 1.2"
+        status = shop.status("shop")
+        assert (status.state, status.transport) == ("connected", "stdio")
+        assert status.server_info == "workshop 1.2"
         assert "shop_echo" in shop.registry.names
         schema = next(s for s in shop.registry.schemas() if s.name == "shop_echo")
         assert schema.description.startswith("Gives back what it is given.")
@@ -36,14 +36,14 @@ async def test_no_server_is_in_the_way_of_another(tmp_path: Path) -> None:
     nowhere = workshop("nowhere", folder=tmp_path / "nowhere")
     empty = Server(name="empty", problem="mcp.empty.command is missing.")
     off = workshop("off", enabled=False)
-    silent = raw("silent", connecting=0.5)
+    silent = raw("silent", connect_timeout=0.5)
     servers = (workshop(), missing, nowhere, empty, off, silent, raw("exits"), raw("chats"))
     async with open_shop(tmp_path, *servers, start=False) as shop:
         shop.service.start()
         await shop.connected("shop", "chats")
         failed = ("missing", "nowhere", "empty", "silent", "exits")
-        await shop.until(lambda: all(shop.standing(n).state == "failed" for n in failed))
-        reasons = {name: shop.standing(name).reason for name in failed}
+        await shop.until(lambda: all(shop.status(n).state == "failed" for n in failed))
+        reasons = {name: shop.status(name).reason for name in failed}
         assert (
             reasons["missing"] == "There is no program no-such-program-here on this machine's PATH."
         )
@@ -51,7 +51,7 @@ async def test_no_server_is_in_the_way_of_another(tmp_path: Path) -> None:
         assert reasons["empty"] == "mcp.empty.command is missing."
         assert reasons["silent"] == "It was not ready within 0.5 seconds."
         assert reasons["exits"].endswith("It said: no licence found")
-        assert shop.standing("off").state == "disabled"
+        assert shop.status("off").state == "disabled"
         assert (await shop.call("shop_echo", text="hello")).output == "hello"
         assert shop.registry.find("chats_good") is not None
 
@@ -69,9 +69,9 @@ async def test_nothing_of_a_server_is_left(tmp_path: Path) -> None:
 async def test_one_bad_schema_leaves_out_one_tool(tmp_path: Path) -> None:
     """N05."""
     async with open_shop(tmp_path, raw("schemas")) as shop:
-        names = [name for name, _ in shop.standing("schemas").tools]
+        names = [name for name, _ in shop.status("schemas").tools]
         assert names == [f"schemas_{n}" for n in ("none", "ref", "any", "int", "good")]
-        problems = " ".join(shop.standing("schemas").problems)
+        problems = " ".join(shop.status("schemas").problems)
         assert "The tool later is left out: it runs as a task of the server's." in problems
         for name in ("string", "word", "alien"):
             assert f"The tool {name} is left out: its schema cannot be used" in problems
@@ -84,8 +84,8 @@ async def test_one_bad_schema_leaves_out_one_tool(tmp_path: Path) -> None:
 async def test_a_list_that_goes_round_ends(tmp_path: Path) -> None:
     """X2: a repeated cursor."""
     async with open_shop(tmp_path, raw("circle")) as shop:
-        assert [n for n, _ in shop.standing("circle").tools] == ["circle_good", "circle_goodagain"]
-        assert "round in circles" in shop.standing("circle").problems[0]
+        assert [n for n, _ in shop.status("circle").tools] == ["circle_good", "circle_goodagain"]
+        assert "round in circles" in shop.status("circle").problems[0]
 
 
 async def test_a_changed_list_is_read_again(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ async def test_arguments_are_checked_before_anybody_is_asked(tmp_path: Path) -> 
 
 async def test_a_call_that_never_answers_ends(tmp_path: Path) -> None:
     """N07: after the server's time, or when it is cancelled; the next call is answered."""
-    async with open_shop(tmp_path, workshop(silence=0.3)) as shop:
+    async with open_shop(tmp_path, workshop(idle_timeout=0.3)) as shop:
         with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
             await shop.call("shop_sleep")
         assert (await shop.call("shop_echo", text="here")).output == "here"
@@ -190,8 +190,8 @@ async def test_it_is_given_up_on_and_tried_again_when_asked(tmp_path: Path) -> N
     )
     server = workshop(command=(sys.executable, "-c", code))
     async with open_shop(tmp_path, server) as shop:
-        await shop.until(lambda: shop.standing("shop").state == "failed")
-        assert shop.standing("shop").reason.endswith("It said: dark")
+        await shop.until(lambda: shop.status("shop").state == "failed")
+        assert shop.status("shop").reason.endswith("It said: dark")
         lamp.touch()
         await shop.service.connect("shop")
         await shop.connected("shop")
@@ -214,7 +214,7 @@ async def test_a_program_sees_little_of_the_environment(tmp_path: Path) -> None:
 async def test_what_is_switched_off_takes_its_tools_along(tmp_path: Path) -> None:
     async with open_shop(tmp_path, workshop()) as shop:
         await shop.service.disconnect("shop")
-        assert shop.standing("shop").state == "disabled"
+        assert shop.status("shop").state == "disabled"
         assert shop.registry.names == ()
         await shop.service.connect("shop")
         await shop.connected("shop")
@@ -224,12 +224,12 @@ async def test_what_is_switched_off_takes_its_tools_along(tmp_path: Path) -> Non
 async def test_resources_and_prompts(tmp_path: Path) -> None:
     """X4."""
     async with open_shop(tmp_path, workshop()) as shop:
-        assert shop.service.readable() == (("shop", "shop://plan"),)
+        assert shop.service.resource_uris() == (("shop", "shop://plan"),)
         read = await shop.call("read_mcp_resource", server="shop", uri="shop://plan")
         assert read.output == "[shop://plan]\na bench and a lathe"
         (schema,) = shop.registry.schemas({"read_mcp_resource"})
         assert "- shop shop://plan: plan" in schema.description
         answer = await shop.service.read("shop", "shop://plan")
-        assert answer.pieces[0].text == "a bench and a lathe"  # type: ignore[union-attr]
+        assert answer.content[0].text == "a bench and a lathe"  # type: ignore[union-attr]
         prompt = await shop.service.prompt("shop", "review", {"drawing": "a chair"})
-        assert prompt.pieces[0].text == "Review a chair, and be kind."  # type: ignore[union-attr]
+        assert prompt.content[0].text == "Review a chair, and be kind."  # type: ignore[union-attr]

@@ -25,8 +25,8 @@ SILENT = {"type": "local", "command": [PYTHON, str(SERVERS / "raw.py"), "silent"
 
 async def connected(harness: Harness, name: str) -> None:
     def there(_: object) -> bool:
-        standing = harness.runtime.mcp.standing(name)
-        return standing is not None and standing.state == "connected"
+        status = harness.runtime.mcp.status(name)
+        return status is not None and status.state == "connected"
 
     harness.runtime.mcp.start()
     if not there(None):
@@ -102,9 +102,9 @@ async def test_a_server_that_hangs_holds_up_no_turn(tmp_path: Path) -> None:
         session = await harness.session()
         assert (await harness.turn(session, "go")).outcome == "completed"
         assert "shop_echo" in tool_names(harness.server.requests[0].body)
-        standing = harness.runtime.mcp.standing("silent")
-        assert standing is not None
-        assert standing.state == "connecting"
+        status = harness.runtime.mcp.status("silent")
+        assert status is not None
+        assert status.state == "connecting"
 
 
 def test_the_sdk_is_loaded_for_who_has_servers_only() -> None:
@@ -144,8 +144,8 @@ async def test_m9_a_projects_server_waits_for_trust(tmp_path: Path, trusted: boo
 
     runtime = await open_runtime(folder, env=environment(home), ask_trust=say)  # type: ignore[arg-type]
     try:
-        await runtime.mcp.tried(30)
-        assert [s.state for s in runtime.mcp.standings()] == (["connected"] if trusted else [])
+        await runtime.mcp.wait_until_tried(30)
+        assert [s.state for s in runtime.mcp.statuses()] == (["connected"] if trusted else [])
     finally:
         await runtime.close()
 

@@ -215,7 +215,7 @@ async def test_p1_one_that_never_loads_is_left_out_and_holds_nothing_up(tmp_path
     write(tmp_path, documented(), "home/config/plugins/z.py")
     env = environment(tmp_path / "home")
     paths = Paths.find(env)
-    plugins = await load_plugins(tmp_path, tmp_path, paths, env, trusted=False, limit=3.0)
+    plugins = await load_plugins(tmp_path, tmp_path, paths, env, trusted=False, timeout=3.0)
     hung, own = plugins.all
     assert "it has not loaded within 3 seconds" in hung.failure
     assert f"{name}.py" in hung.traceback

@@ -58,7 +58,7 @@ def test_m8_build_follows_the_settings() -> None:
 
 def test_m8_bash_that_the_settings_deny_is_not_offered_to_the_plan_agent() -> None:
     agents = Agents(LoadedConfig(rules=(ConfigRule("bash", "*", "deny", "yours"),)))
-    assert "bash" not in agents.offered("plan", ["bash", "read"])
+    assert "bash" not in agents.offered_tools("plan", ["bash", "read"])
 
 
 async def planning(harness: Harness) -> Session:
@@ -114,4 +114,4 @@ async def test_m8_hidden_agents_are_offered_no_tool(tmp_path: Path) -> None:
         names = tool_names(harness.server.requests[0].body)
         assert "bash" in names
         for hidden in ("title", "summary", "compaction"):
-            assert harness.runtime.agents.offered(hidden, names) == frozenset()
+            assert harness.runtime.agents.offered_tools(hidden, names) == frozenset()

@@ -30,12 +30,12 @@ STANDINGS = (
     ServerStatus(
         server=Server(name="docs", command=COMMAND),
         state="connected",
-        wire="stdio",
-        about="acme docs 1.4.0",
+        transport="stdio",
+        server_info="acme docs 1.4.0",
         tools=TOOLS,
-        changed=("read",),
-        words="Search before you read [/a page].",
-        new_words="Read every page.",
+        changed_tools=("read",),
+        instructions="Search before you read [/a page].",
+        new_instructions="Read every page.",
         prompts=(Prompt(name="review", description="Reviews a page"),),
         resources=(Resource(uri="docs://index", name="All pages"),),
         problems=("The tool odd is left out: its schema cannot be used, it is no object.",),
@@ -53,7 +53,7 @@ STANDINGS = (
 
 
 def test_rows_tell_how_each_server_stands() -> None:
-    rows = [server_row(standing) for standing in STANDINGS]
+    rows = [server_row(status) for status in STANDINGS]
     assert [(row.title, row.note) for row in rows] == [
         ("● docs", "3 tools, 2 changed, 1 problem"),
         ("◆ github", "needs a login"),

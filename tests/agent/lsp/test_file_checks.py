@@ -80,7 +80,7 @@ async def test_l01_of_a_flood_of_errors_the_model_is_told_a_few(tmp_path: Path) 
         told = ""
         async with asyncio.timeout(PATIENCE):
             while "more" not in told:
-                told = await harness.runtime.code.aftercare.report((file,))
+                told = await harness.runtime.code.file_checks.error_report((file,))
         assert told.endswith("… and 9,980 more")
         assert len(told.splitlines()) == 22
 
@@ -176,4 +176,4 @@ async def test_m9_a_folder_that_is_not_trusted_starts_nothing(tmp_path: Path) ->
     async with open_harness(tmp_path, **given) as harness:
         assert harness.runtime.trust.standing == "open"
         assert harness.runtime.code.servers.specs == ()
-        assert harness.runtime.code.aftercare.formatters == ()
+        assert harness.runtime.code.file_checks.formatters == ()

@@ -1,5 +1,5 @@
-"""What happens to a file once a tool has changed it: formatters, then what the language servers
-say of it (spec 10, X6 and X7)."""
+"""Checks after a tool has edited a file: formatters first, then the errors that language servers
+report."""
 
 import asyncio
 import logging
@@ -20,20 +20,20 @@ from agent.process import Capture, Command, FinishedCommand, SpillStore, run
 log = logging.getLogger(__name__)
 
 FORMAT_TIMEOUT = 15.0
-"""How long one formatter may take. What it did until then stays."""
+"""Seconds for one formatter. What it changed until then stays."""
 
 MAX_SHOWN = 20
-"""Errors of one file that the model is told; more do not help it."""
+"""Errors of one file that the model is shown; more do not help it."""
 
 MAX_OTHER_FILES = 5
-"""Further files whose errors are told beside those of the changed one."""
+"""Further files whose errors are shown beside those of the edited one."""
 
 HEAD = "The language server reports errors in {path}. Mend those that this change brought in:"
 MORE = "… and {count} more"
 
 
-class EditChecks:
-    """*find* looks for the formatters in force; *env* is what they are started with."""
+class FileChecks:
+    """Formats files after an edit and reports their errors."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class EditChecks:
         env: Mapping[str, str],
         spills: SpillStore,
     ) -> None:
+        """*find* looks for the active formatters; *env* is what they are started with."""
         self._servers = servers
         self._find = find
         self._project = project
@@ -51,46 +52,50 @@ class EditChecks:
 
     @cached_property
     def formatters(self) -> tuple[Formatter, ...]:
-        """The formatters in force, in the order in which they run."""
+        """The active formatters, in the order in which they run."""
         return tuple(self._find())
 
     @property
-    def formats(self) -> bool:
+    def has_formatters(self) -> bool:
         """Whether any formatter is switched on."""
         return bool(self.formatters)
 
-    def touch(self, paths: Sequence[str]) -> None:
-        """Files were read: their servers come up meanwhile."""
-        self._servers.touch(paths)
+    def warm_up(self, paths: Sequence[str]) -> None:
+        """Start the language servers of files that were read."""
+        self._servers.warm_up(paths)
 
     async def format(self, path: str) -> str:
-        """Run the formatters of a file on it, one after the other. Returns what went wrong, as
-        a sentence, "" if nothing did."""
+        """Run the formatters of a file on it, one after the other.
+
+        Returns the failures as sentences, "" if there were none.
+        """
         problems: list[str] = []
         for formatter in self.formatters:
-            if await asyncio.to_thread(formatter.wanted, path, self._project):
+            if await asyncio.to_thread(formatter.applies_to, path, self._project):
                 problem = await self._run(formatter, path)
                 if problem:
                     problems.append(problem)
         return " ".join(problems)
 
-    async def report(self, paths: Sequence[str]) -> str:
-        """The errors in *paths* as text for the model, "" where there are none (or none came
-        in time)."""
+    async def error_report(self, paths: Sequence[str]) -> str:
+        """Return the errors in *paths* as text for the model.
+
+        Empty where there are none, or where none came in time.
+        """
         served = [path for path in paths if self._servers.serves(path)]
         if not served:
             return ""
         found = await self._servers.diagnostics(served[: MAX_OTHER_FILES + 1])
         return "\n\n".join(
-            self._told(path, errors)
+            self._file_report(path, errors)
             for path in served
             if (errors := [d for d in found.get(path, ()) if d.severity == "error"])
         )
 
-    def _told(self, path: str, errors: Sequence[Diagnostic]) -> str:
-        place = Path(path)
-        inside = place.is_relative_to(self._project)
-        shown = str(place.relative_to(self._project)) if inside else path
+    def _file_report(self, path: str, errors: Sequence[Diagnostic]) -> str:
+        file = Path(path)
+        inside = file.is_relative_to(self._project)
+        shown = str(file.relative_to(self._project)) if inside else path
         lines = [HEAD.format(path=shown)]
         lines += [f"  {diagnostic_line(error)}" for error in errors[:MAX_SHOWN]]
         if len(errors) > MAX_SHOWN:
@@ -106,37 +111,36 @@ class EditChecks:
             timeout=FORMAT_TIMEOUT,
         )
         try:
-            done = await run(command, capture, _unheard)
+            done = await run(command, capture, _ignore_output)
         except OSError as error:
             return f"The formatter {formatter.id} cannot be started: {error.strerror or error}."
         if not isinstance(done, FinishedCommand) or done.timed_out:
             return f"The formatter {formatter.id} took longer than {FORMAT_TIMEOUT:.0f} s."
         if done.exit_code != 0:
-            said = done.output.text.strip().splitlines()
-            why = f": {said[-1][:200]}" if said else ""
+            lines = done.output.text.strip().splitlines()
+            why = f": {lines[-1][:200]}" if lines else ""
             return f"The formatter {formatter.id} ended with code {done.exit_code}{why}."
         return ""
 
 
 def diagnostic_line(one: Diagnostic) -> str:
-    """One diagnostic as a line: place, kind, message, who says so."""
+    """Return one diagnostic as a line: position, severity, message, source."""
     message = " ".join(one.message.split())
-    source = " ".join(word for word in (one.source, one.code) if word)
+    source = " ".join(text for text in (one.source, one.code) if text)
     tail = f" ({source})" if source else ""
     return f"{one.line}:{one.column} {one.severity}: {message}{tail}"
 
 
-def _unheard(text: str) -> None:
-    """What a formatter prints on the way is not shown."""
+def _ignore_output(text: str) -> None:
     del text
 
 
 @dataclass(frozen=True, slots=True)
 class CodeServices:
-    """What looks after the code of a folder."""
+    """Language servers and formatters of an opened folder."""
 
     servers: LspService
-    aftercare: EditChecks
+    file_checks: FileChecks
 
 
 def open_code_services(
@@ -148,17 +152,20 @@ def open_code_services(
     *,
     safe: bool,
 ) -> CodeServices:
-    """Nothing is looked for or started yet. *env* is that of their processes. In a folder that
-    is not *safe* (the user did not trust it) there are none (spec 4, M9)."""
+    """Return the language servers and formatters of the settings, none of them started.
+
+    *env* is the environment of their processes. In a folder that the user did not trust (*safe* is
+    false) there are none.
+    """
     which = partial(shutil.which, path=env.get("PATH"))
     servers = LspService(
         lambda: active_servers(config.lsp, which) if safe else (), project, env, bus
     )
-    aftercare = EditChecks(
+    file_checks = FileChecks(
         servers,
         lambda: active_formatters(config.formatter, which) if safe else (),
         project,
         env,
         spills,
     )
-    return CodeServices(servers, aftercare)
+    return CodeServices(servers, file_checks)
