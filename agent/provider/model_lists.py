@@ -1,4 +1,4 @@
-"""Asks servers which models they have, in whatever form they answer (spec 5, R10)."""
+"""Fetch and parse the lists of models that servers offer, in all their forms."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from agent.records.json import Json, JsonObject
 
 TIMEOUT_SECONDS = 15.0
 APIS_WITHOUT_MODEL_LIST: frozenset[Api] = frozenset({"bedrock", "litellm", "demo"})
-"""Who names no models where it is asked for answers."""
+"""Protocols without an endpoint that lists models."""
 
 PATHS: Mapping[Api, str] = {
     "cohere": "/v1/models?page_size=1000",
@@ -25,7 +25,7 @@ CONTEXT_LIMIT_KEYS = (
 )  # fmt: skip
 OUTPUT_LIMIT_KEYS = ("max_completion_tokens", "max_output_tokens", "outputTokenLimit", "max_tokens")
 LIMIT_CONTAINERS = ("top_provider", "meta", "capabilities", "limits")
-"""Objects of an entry that some servers put the limits into."""
+"""Objects inside an entry that hold the limits at some servers."""
 
 NON_CHAT_KINDS = frozenset(
     {"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "tts"}
@@ -33,7 +33,7 @@ NON_CHAT_KINDS = frozenset(
 
 
 def parse_model_list(answer: Json) -> dict[str, ModelFacts]:
-    """The models that *answer* names, by id, in the order of the answer."""
+    """Return the models in a server's *answer* by id, in its order."""
     entries: Json = answer
     if isinstance(answer, dict):
         entries = answer.get("data") or answer.get("models")
@@ -87,7 +87,7 @@ def _number(places: list[JsonObject], names: tuple[str, ...]) -> int | None:
 
 
 def _price(pricing: Json) -> Price | None:
-    """OpenRouter's form, which others took over: dollars a token, as text."""
+    """Return the price in OpenRouter's form, which others adopted: dollars per token, as text."""
     if not isinstance(pricing, dict):
         return None
     into, out = _dollars(pricing, "prompt"), _dollars(pricing, "completion")
@@ -109,7 +109,7 @@ def _dollars(pricing: JsonObject, name: str) -> float | None:
 async def fetch_model_list(
     client: httpx2.AsyncClient, endpoint: Endpoint, api: Api
 ) -> dict[str, ModelFacts]:
-    """The models that the server at *endpoint* names. Raises ``ProviderError``."""
+    """Return the models that the server at *endpoint* lists. Raises ``ProviderError``."""
     url = endpoint.url(PATHS.get(api, "/models"))
     more = {"anthropic-version": "2023-06-01"} if api == "anthropic-messages" else {}
     headers = endpoint.all_headers({"accept": "application/json", **more})

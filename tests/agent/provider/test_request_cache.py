@@ -20,11 +20,11 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.cohere import CohereWire
-from agent.provider.protocols.messages import Blocks, alternating
-from agent.provider.protocols.ollama import OllamaWire
-from agent.provider.protocols.openai_chat import messages_of
-from agent.provider.protocols.responses import items_of
+from agent.provider.protocols.cohere import CohereClient
+from agent.provider.protocols.messages import ContentBlocks, alternating_messages
+from agent.provider.protocols.ollama import OllamaClient
+from agent.provider.protocols.openai_chat import chat_messages
+from agent.provider.protocols.responses import input_items
 from agent.provider.quirks.structural_sharing import Content, IdentityCache
 from agent.provider.quirks.table import prepare_request
 from agent.provider.transport.wire_json import get_objects
@@ -69,8 +69,8 @@ def test_q1_a_step_converts_only_the_answers_that_are_new() -> None:
             ToolTurn((ToolResultContent(call.call_id, "read", "text"),)),
         ]
     request = ModelRequest(model=model, system=("s",), turns=tuple(turns), tools=())
-    first = messages_of(prepare_request(replace(request, turns=request.turns[:-2])))
-    again = messages_of(prepare_request(request))
+    first = chat_messages(prepare_request(replace(request, turns=request.turns[:-2])))
+    again = chat_messages(prepare_request(request))
     assert again[: len(first)] == first
     calls = [m["tool_calls"] for m in first if isinstance(m, dict) and "tool_calls" in m]
     later = [m["tool_calls"] for m in again if isinstance(m, dict) and "tool_calls" in m]
@@ -79,7 +79,7 @@ def test_q1_a_step_converts_only_the_answers_that_are_new() -> None:
     for message in again:
         assert isinstance(message, dict)
         message["mark"] = True
-    third = messages_of(prepare_request(request))
+    third = chat_messages(prepare_request(request))
     assert not any("mark" in m for m in third if isinstance(m, dict)), (
         "a request may add to its own"
     )
@@ -96,7 +96,7 @@ def test_q1_an_answer_between_alternating_speakers_is_written_once() -> None:
         told.append(content)
         return written(content)
 
-    blocks = Blocks(
+    blocks = ContentBlocks(
         lambda said: {"said": said.mime if isinstance(said, MediaContent) else ""},
         tell,
         lambda result: {"result": result.call_id},
@@ -105,27 +105,27 @@ def test_q1_an_answer_between_alternating_speakers_is_written_once() -> None:
         UserTurn((TextContent("go"),)),
         AssistantTurn((TextContent("one"), ReasoningContent("left out")), "p/m"),
     ]
-    first = alternating(turns, blocks)
+    first = alternating_messages(turns, blocks)
     turns += [UserTurn((TextContent("on"),)), AssistantTurn((TextContent("two"),), "p/m")]
-    second = alternating(turns, blocks)
+    second = alternating_messages(turns, blocks)
     assert second[:2] == first
     assert [getattr(content, "text", "") for content in told] == ["one", "left out", "two"]
     second[1]["content"][0]["mark"] = True
-    assert alternating(turns, blocks)[:2] == first, "a request may add to its own"
+    assert alternating_messages(turns, blocks)[:2] == first, "a request may add to its own"
 
 
 CALLS: dict[str, Callable[[ModelRequest], list[Json]]] = {
     "responses": lambda request: [
-        item["arguments"] for item in items_of(request.turns) if "arguments" in item
+        item["arguments"] for item in input_items(request.turns) if "arguments" in item
     ],
     "cohere": lambda request: [
         message["tool_calls"]
-        for message in get_objects(CohereWire("p").encode(request), "messages")
+        for message in get_objects(CohereClient.build_body(request), "messages")
         if "tool_calls" in message
     ],
     "ollama": lambda request: [
         message["tool_calls"]
-        for message in get_objects(OllamaWire("p").encode(request), "messages")
+        for message in get_objects(OllamaClient.build_body(request), "messages")
         if "tool_calls" in message
     ],
 }

@@ -13,8 +13,8 @@ from app.screens.api_key import ApiKeyScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.model import CONNECT_PREFIX, ModelList, model_rows
 from app.text.fuzzy import fuzzy_filter
-from tests.agent.provider.conftest import Reply, Server, server  # noqa: F401 - a fixture
 from tests.app.conftest import LOCAL, Running, Starter
+from tests.support.provider_server import Reply, Server, server  # noqa: F401 - a fixture
 from tests.support.snapshots import assert_pictures
 
 NAMES = ["claude-sonnet-4-5", "claude-opus-4-7", "gpt-5.4-mini", "gemini-2.5-pro"]

@@ -14,15 +14,16 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client_pool import ClientPool
 from agent.records.errors import ProviderErrorKind
-from tests.agent.provider.collecting import Answer, drain, request
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_events import Response, drain
+from tests.support.provider_requests import request
+from tests.support.provider_server import Reply, Server
 
 ANSWER = (
     b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 )
 
 
-async def ask(**settings: object) -> Answer:
+async def ask(**settings: object) -> Response:
     own = ProviderSettings(id="acme", api_key="k", **settings)  # type: ignore[arg-type]
     known = Catalog({"acme": own}, None, {})
     clients = ClientPool(known)

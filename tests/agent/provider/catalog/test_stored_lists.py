@@ -15,7 +15,7 @@ from agent.provider.client_pool import ClientPool
 from agent.provider.local_servers import find_local_servers
 from agent.provider.model_lists import parse_model_list
 from agent.records.errors import ProviderError
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_server import Reply, Server
 
 JSON = (("content-type", "application/json"),)
 

@@ -14,10 +14,11 @@ from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Completed
-from tests.agent.provider.collecting import TOOL, Answer, drain, request
-from tests.agent.provider.conftest import Reply, Server
-from tests.agent.provider.test_model_switch import ORDER, SERVED, providers
+from tests.agent.provider.switched_models import ORDER, SERVED, providers
 from tests.support.harness import environment, open_harness
+from tests.support.provider_events import Response, drain
+from tests.support.provider_requests import TOOL, request
+from tests.support.provider_server import Reply, Server
 from tests.support.script import Call, Reason, Text, answer
 
 pytestmark = pytest.mark.litellm
@@ -44,7 +45,7 @@ def through(url: str, provider: str, api: str, **more: Any) -> tuple[Catalog, Mo
     return known, request(known.model(f"{provider}/model-1"), tools=(TOOL,))
 
 
-async def ask(process: LitellmProcess, url: str, provider: str, api: str, **more: Any) -> Answer:
+async def ask(process: LitellmProcess, url: str, provider: str, api: str, **more: Any) -> Response:
     known, asked = through(url, provider, api, **more)
     clients = ClientPool(known, litellm=process)
     try:
@@ -121,7 +122,7 @@ async def test_r1a_what_litellm_drops_or_makes_up_is_seen_through(
     answered = await ask(process, server.url, "acme", "openai-chat")
     assert answered.reasoning == "Hm."
     assert [call.call_id for call in answered.calls] == ["call_0", "call_1"]
-    assert answered.inputs_parsed == [{"city": "Rome"}] * 2
+    assert answered.parsed_inputs == [{"city": "Rome"}] * 2
 
     # Gemini's signature, which it glues into the id of the call.
     part = {"functionCall": {"name": "get_weather", "args": {"city": "Rome"}, "id": "own1"},

@@ -16,8 +16,9 @@ from agent.provider.client import (
 )
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.errors import error_from_response
-from tests.agent.provider.collecting import TOOL, Answer, catalog, drain, request
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_events import Response, drain
+from tests.support.provider_requests import TOOL, catalog, request
+from tests.support.provider_server import Reply, Server
 
 JSON = (("content-type", "application/json"),)
 USER = UserTurn((TextContent("hi"),))
@@ -49,7 +50,7 @@ class Asked:
     def request(self, *turns: Any, **more: Any) -> ModelRequest:
         return request(self.model, *turns, **{"tools": (TOOL,), **more})
 
-    async def answer(self, asked: ModelRequest) -> Answer:
+    async def answer(self, asked: ModelRequest) -> Response:
         return await drain(self.clients.client_for(self.model).stream(asked))
 
 

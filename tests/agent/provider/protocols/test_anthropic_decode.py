@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from agent.provider.client import StreamEvent, ToolCall, ToolSchema
+from agent.provider.client import ToolCall, ToolSchema
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
-from tests.agent.provider.collecting import Answer, collect
+from tests.support.provider_events import Response, decode_all, feed_all
 
 
 def event(kind: str, **more: Any) -> SseEvent:
@@ -38,31 +38,23 @@ END = event("message_stop")
 CALL = start(0, "tool_use", id="t1", name="read", input={})
 
 
-def fed(decoder: AnthropicDecoder, *events: SseEvent) -> list[StreamEvent]:
-    out: list[StreamEvent] = []
-    for one in events:
-        if not decoder.done:
-            out += decoder.feed(one)
-    return out
-
-
-def decoded(*events: SseEvent, names: ToolNames | None = None) -> Answer:
+def decoded(*events: SseEvent, names: ToolNames | None = None) -> Response:
     decoder = AnthropicDecoder("anthropic", names)
-    return collect([*fed(decoder, *events), *decoder.close()])
+    return decode_all(decoder, *events)
 
 
 def test_l7_call_comes_as_soon_as_its_arguments_are_whole() -> None:
     decoder = AnthropicDecoder("anthropic")
     piece = delta(0, "input_json_delta", partial_json='{"a": 1}')
-    events = fed(decoder, CALL, piece, stop(0))
+    events = feed_all(decoder, CALL, piece, stop(0))
     assert [e.arguments for e in events if isinstance(e, ToolCall)] == ['{"a": 1}']
 
 
 def test_call_without_arguments_waits_for_what_follows() -> None:
     decoder = AnthropicDecoder("anthropic")
-    assert not any(isinstance(e, ToolCall) for e in fed(decoder, CALL, stop(0)))
+    assert not any(isinstance(e, ToolCall) for e in feed_all(decoder, CALL, stop(0)))
     next_call = start(1, "tool_use", id="t2", name="read", input={})
-    assert any(isinstance(e, ToolCall) for e in fed(decoder, next_call))
+    assert any(isinstance(e, ToolCall) for e in feed_all(decoder, next_call))
 
 
 def test_l2a_call_whose_arguments_never_came_before_the_limit_is_cut_off() -> None:
@@ -80,7 +72,7 @@ def test_l13_arguments_that_are_no_json_are_told_as_they_came() -> None:
 
 def test_input_that_the_start_holds_counts_where_no_delta_comes() -> None:
     whole = start(0, "tool_use", id="t1", name="read", input={"a": 1})
-    assert decoded(whole, stop(0), ended("tool_use"), END).inputs_parsed == [{"a": 1}]
+    assert decoded(whole, stop(0), ended("tool_use"), END).parsed_inputs == [{"a": 1}]
 
 
 def test_l12_no_call_comes_after_the_break() -> None:
@@ -167,7 +159,7 @@ def test_answer_that_was_not_streamed() -> None:
     }
     answer = decoded(SseEvent(json.dumps(message), BODY))
     assert (answer.reasoning, answer.text, answer.finish) == ("Hm", "a", "tool-calls")
-    assert answer.inputs_parsed == [{"a": 1}]
+    assert answer.parsed_inputs == [{"a": 1}]
     assert answer.usage == Usage(3, 2)
 
 

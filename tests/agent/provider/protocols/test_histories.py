@@ -22,8 +22,8 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.context.request_turns import turns_of
-from tests.agent.provider.collecting import sent
 from tests.support import strict_anthropic, strict_chat, strict_gemini, strict_responses
+from tests.support.provider_requests import request, sent_body
 from tests.support.wire import seal
 
 MODELS = ("acme/one", "acme/two")
@@ -108,15 +108,14 @@ INFO = ModelInfo(provider="acme", id="one", name="One", api="openai-chat")
 TOOL = ToolSchema("bash", "Run a command", {"type": "object", "properties": {}})
 
 
-def request(turns: tuple[Turn, ...], **more: Any) -> ModelRequest:
-    return ModelRequest(
-        **{"model": INFO, "system": ("Be brief.", "Rest."), "turns": turns, "tools": (TOOL,)} | more
-    )
+def history_request(turns: tuple[Turn, ...], **fields: Any) -> ModelRequest:
+    defaults = {"system": ("Be brief.", "Rest."), "tools": (TOOL,)}
+    return request(fields.pop("model", INFO), *turns, **{**defaults, **fields})
 
 
 def body(turns: tuple[Turn, ...], api: Api, **more: Any) -> Any:
     """What is sent for *turns* over the protocol *api*."""
-    return sent(request(turns, model=replace(INFO, api=api), **more))
+    return sent_body(history_request(turns, model=replace(INFO, api=api), **more))
 
 
 @settings(max_examples=300)
@@ -148,7 +147,9 @@ def test_r4_every_history_is_valid_at_bedrock_which_keeps_anthropics_rules(
     history: list[MessageWithParts], effort: str | None, tools: tuple[ToolSchema, ...]
 ) -> None:
     model = ModelInfo(provider="acme", id="one", name="One", api="bedrock", wire_id=CLAUDE)
-    made = sent(request(turns_of(history), model=model, effort=effort, tools=tools, max_output=500))
+    made = sent_body(
+        history_request(turns_of(history), model=model, effort=effort, tools=tools, max_output=500)
+    )
     assert str(made).count("cachePoint") <= 4
     assert strict_anthropic.violations(as_anthropic(made), {"anthropic-version": "x"}) == []
 

@@ -21,8 +21,9 @@ from agent.provider.client import (
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.http import StreamLimits, is_loopback
 from agent.records.errors import ProviderErrorKind
-from tests.agent.provider.collecting import Answer, call, catalog, drain, finish, request, sse
-from tests.agent.provider.conftest import Piece, Reply, Server
+from tests.support.provider_events import Response, call, drain, finish, sse
+from tests.support.provider_requests import catalog, request
+from tests.support.provider_server import Piece, Reply, Server
 
 JSON = (("content-type", "application/json"),)
 
@@ -40,7 +41,7 @@ class Asked:
     def client(self) -> ModelClient:
         return self.clients.client_for(self.model)
 
-    async def answer(self, asked: ModelRequest | None = None) -> Answer:
+    async def answer(self, asked: ModelRequest | None = None) -> Response:
         return await drain(self.client.stream(asked or self.request))
 
 

@@ -9,7 +9,7 @@ from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.transport.sse import BodyDecoder
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
-from tests.agent.provider.collecting import Answer, call, collect, finish, sse
+from tests.support.provider_events import Response, call, collect, finish, sse
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 
@@ -22,11 +22,11 @@ def events(body: bytes) -> list[StreamEvent]:
     return found + chat.close()
 
 
-def decode(*chunks: Any, done: bool = True) -> Answer:
+def decode(*chunks: Any, done: bool = True) -> Response:
     return collect(events(sse(*chunks, done=done)))
 
 
-def names_and_arguments(answer: Answer) -> list[tuple[str, str]]:
+def names_and_arguments(answer: Response) -> list[tuple[str, str]]:
     return [(call.name, call.arguments) for call in answer.calls]
 
 

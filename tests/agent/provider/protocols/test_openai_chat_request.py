@@ -19,21 +19,21 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.openai_chat import refused
+from agent.provider.protocols.openai_chat import ChatClient
 from agent.provider.quirks.refused_parts import IMAGES
-from tests.agent.provider.collecting import request, sent
+from tests.support.provider_requests import USER, body
+from tests.support.provider_requests import model as model_named
 
-MODEL = ModelInfo(provider="acme", id="m", name="m", api="openai-chat")
-SEEING = ModelInfo(provider="acme", id="m", name="m", api="openai-chat", vision=True)
-USER = UserTurn((TextContent("hi"),))
+MODEL = model_named("acme/m")
+SEEING = model_named("acme/m", vision=True)
 
 
-def body(*turns: Turn, model: ModelInfo = MODEL, **more: Any) -> Any:
-    return sent(request(model, *turns, **more))
+def sent(*turns: Turn, model: ModelInfo = MODEL, **fields: Any) -> Any:
+    return body(model, *turns, **fields)
 
 
 def messages(*turns: Turn, **more: Any) -> Any:
-    return body(*turns, **more)["messages"][1:]
+    return sent(*turns, **more)["messages"][1:]
 
 
 def calls(*ids: str, model: str = "acme/m") -> AssistantTurn:
@@ -45,7 +45,7 @@ def results(*ids: str) -> ToolTurn:
 
 
 def test_system_comes_first_in_one_message() -> None:
-    said = body(system=("Head.", " ", "Rest."))
+    said = sent(system=("Head.", " ", "Rest."))
     assert said["messages"][0] == {"role": "system", "content": "Head.\n\nRest."}
     assert said["stream"] is True
     assert said["stream_options"] == {"include_usage": True}
@@ -161,8 +161,8 @@ def test_documents_as_files_only_for_models_that_read_them() -> None:
     data = {"filename": "x.pdf", "file_data": "data:application/pdf;base64,AAAA"}
     assert file == {"type": "file", "file": data}
     assert "x.pdf" in messages(turn, model=SEEING)[0]["content"]
-    body = {"messages": messages(turn, model=reading)}
-    assert refused(body, "Invalid file data") == IMAGES
+    answered = {"messages": messages(turn, model=reading)}
+    assert ChatClient.refused_part(answered, "Invalid file data") == IMAGES
 
 
 def test_pictures_of_tools_follow_in_a_user_message() -> None:
@@ -189,21 +189,21 @@ def test_lone_surrogates_and_numbers_that_json_lacks_are_replaced() -> None:
 
 
 def test_limit_effort_and_temperature_are_sent_only_when_asked_for() -> None:
-    plain = body(USER)
+    plain = sent(USER)
     assert not {"max_tokens", "reasoning_effort", "temperature", "tools"} & set(plain)
-    full = body(USER, max_output=9, effort="low", temperature=0.5)
+    full = sent(USER, max_output=9, effort="low", temperature=0.5)
     assert (full["reasoning_effort"], full["temperature"]) == ("low", 0.5)
     assert full["max_tokens"] == 4009, "with room for the reasoning"
 
 
 def test_temperature_stays_away_from_models_that_refuse_it() -> None:
-    model = ModelInfo(provider="a", id="m", name="m", api="openai-chat", temperature=False)
-    assert "temperature" not in body(USER, model=model, temperature=0.5)
+    model = model_named("a/m", temperature=False)
+    assert "temperature" not in sent(USER, model=model, temperature=0.5)
 
 
 def test_tools_have_an_object_schema_and_the_wire_id_is_sent() -> None:
-    model = ModelInfo(provider="a", id="m", name="m", api="openai-chat", wire_id="org/m-1")
-    said = body(USER, model=model, tools=(ToolSchema("ls", "List", {}),))
+    model = model_named("a/m", wire_id="org/m-1")
+    said = sent(USER, model=model, tools=(ToolSchema("ls", "List", {}),))
     assert said["model"] == "org/m-1"
     assert said["tools"][0]["function"] == {
         "name": "ls",

@@ -18,18 +18,19 @@ from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.responses_decode import ResponsesDecoder
-from agent.provider.protocols.wire_client import Decoder
+from agent.provider.protocols.stream_decoder import StreamDecoder
 from agent.provider.transport.framing import AwsFrames, Framing, JsonLines
 from agent.provider.transport.retry import is_retryable
 from agent.provider.transport.sse import BodyDecoder
-from tests.agent.provider.collecting import TOOL, Answer, catalog, collect, drain, parsed, request
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_events import Response, collect, drain, parse_arguments
+from tests.support.provider_requests import TOOL, catalog, request
+from tests.support.provider_server import Reply, Server
 
 ROOT = Path(__file__).parents[4]
 OWN = ROOT / "tests" / "data" / "streams"
 SHARED = Path(os.environ.get("OPENCODE_PY_SHARED", ROOT.parent / "shared")) / "provider-streams"
 
-DECODERS: dict[str, tuple[Callable[[str], Decoder], Callable[[], Framing]]] = {
+DECODERS: dict[str, tuple[Callable[[str], StreamDecoder], Callable[[], Framing]]] = {
     "openai-chat": (ChatDecoder, BodyDecoder),
     "openai-responses": (ResponsesDecoder, BodyDecoder),
     "anthropic-messages": (AnthropicDecoder, BodyDecoder),
@@ -68,7 +69,7 @@ def pieces(data: bytes, size: int) -> tuple[bytes, ...]:
     return tuple(data[start : start + size] for start in range(0, len(data), size))
 
 
-def check(case: Case, answer: Answer) -> None:
+def check(case: Case, answer: Response) -> None:
     want = case.facts.get("expect", {})
     error = case.facts.get("expect_error")
     if error is None:
@@ -93,19 +94,19 @@ def check(case: Case, answer: Answer) -> None:
         assert got == want["usage"]
 
 
-def check_calls(answer: Answer, expected: list[dict[str, Any]]) -> None:
+def check_calls(answer: Response, expected: list[dict[str, Any]]) -> None:
     assert [call.name for call in answer.calls] == [call["name"] for call in expected]
     for call, want in zip(answer.calls, expected, strict=True):
         assert want["id"] in (None, call.call_id)
         if want.get("invalid_json") is None:
-            assert parsed(call.arguments) == want["input"]
+            assert parse_arguments(call.arguments) == want["input"]
             assert not call.truncated
         else:
             assert call.arguments == want["invalid_json"]
             assert call.truncated
 
 
-def check_opaque(answer: Answer, expected: list[dict[str, Any]]) -> None:
+def check_opaque(answer: Response, expected: list[dict[str, Any]]) -> None:
     """What has to go back unchanged is kept, in the form that the request builder takes."""
     forms: list[Any] = []
     for item in expected:
@@ -130,7 +131,7 @@ def check_opaque(answer: Answer, expected: list[dict[str, Any]]) -> None:
         assert [kept for kept in answer.opaque if "phase" not in kept] == forms
 
 
-def decode(case: Case, cut: tuple[bytes, ...]) -> Answer:
+def decode(case: Case, cut: tuple[bytes, ...]) -> Response:
     """Without HTTP: as the client does, and with the end that the case's connection has."""
     decoder, framing = DECODERS[case.facts["api"]]
     sse, chat = framing(), decoder(case.facts["provider"])
@@ -146,7 +147,7 @@ def decode(case: Case, cut: tuple[bytes, ...]) -> Answer:
     return collect(events)
 
 
-async def ask(server: Server, case: Case, size: int) -> Answer:
+async def ask(server: Server, case: Case, size: int) -> Response:
     body = case.body[: case.cut_after]
     headers = tuple(case.facts.get("headers", {"content-type": "text/event-stream"}).items())
     server.replies = [

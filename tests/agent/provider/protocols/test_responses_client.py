@@ -5,8 +5,9 @@ import json
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import AssistantTurn, ReasoningContent, TextContent, UserTurn
 from agent.provider.client_pool import ClientPool
-from tests.agent.provider.collecting import catalog, drain, request
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_events import drain
+from tests.support.provider_requests import catalog, request
+from tests.support.provider_server import Reply, Server
 
 JSON = (("content-type", "application/json"),)
 

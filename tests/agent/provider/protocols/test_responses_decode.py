@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from agent.provider.client import ReasoningStart, StreamEvent, ToolCall, ToolSchema
+from agent.provider.client import ReasoningStart, ToolCall, ToolSchema
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
-from tests.agent.provider.collecting import Answer, collect
+from tests.support.provider_events import Response, collect, decode_all, feed_all
 
 
 def event(kind: str, **more: Any) -> SseEvent:
@@ -34,17 +34,9 @@ def ended(status: str = "completed", **more: Any) -> SseEvent:
     return event(status, response={"status": status, **more})
 
 
-def fed(decoder: ResponsesDecoder, *events: SseEvent) -> list[StreamEvent]:
-    out: list[StreamEvent] = []
-    for one in events:
-        if not decoder.done:
-            out += decoder.feed(one)
-    return out
-
-
-def decoded(*events: SseEvent, names: ToolNames | None = None) -> Answer:
+def decoded(*events: SseEvent, names: ToolNames | None = None) -> Response:
     decoder = ResponsesDecoder("openai", names)
-    return collect([*fed(decoder, *events), *decoder.close()])
+    return decode_all(decoder, *events)
 
 
 CALL = added(0, "function_call", call_id="c1", name="read")
@@ -53,7 +45,7 @@ CALL = added(0, "function_call", call_id="c1", name="read")
 def test_l7_call_comes_as_soon_as_its_item_is_done() -> None:
     decoder = ResponsesDecoder("openai")
     whole = done(0, "function_call", call_id="c1", name="read", arguments='{"a": 1}')
-    events = fed(decoder, CALL, arguments(0, '{"a": 1}'), whole)
+    events = feed_all(decoder, CALL, arguments(0, '{"a": 1}'), whole)
     assert [e.arguments for e in events if isinstance(e, ToolCall)] == ['{"a": 1}']
 
 
@@ -79,7 +71,7 @@ def test_tools_that_xai_ran_itself_are_no_calls() -> None:
     search = done(0, "custom_tool_call", call_id="x", name="x_keyword_search", input="{}")
     for provider, calls in (("xai", 0), ("openai", 1)):
         decoder = ResponsesDecoder(provider)
-        answer = collect([*fed(decoder, search, ended()), *decoder.close()])
+        answer = decode_all(decoder, search, ended())
         assert (len(answer.calls), answer.finish) == (calls, "tool-calls" if calls else "stop")
 
 
@@ -102,7 +94,7 @@ def test_two_calls_whose_pieces_are_mixed_are_told_apart() -> None:
 
 def test_call_that_is_only_told_when_done() -> None:
     whole = done(0, "function_call", call_id="c1", name="read", arguments='{"a": 1}')
-    assert decoded(whole, ended()).inputs_parsed == [{"a": 1}]
+    assert decoded(whole, ended()).parsed_inputs == [{"a": 1}]
 
 
 def test_l2a_call_that_the_limit_cut_off() -> None:
@@ -137,7 +129,7 @@ def test_parts_of_a_summary_are_parts_of_ours_and_the_seal_goes_with_the_last() 
 
     summary = [{"type": "summary_text", "text": text} for text in ("one", "two")]
     decoder = ResponsesDecoder("openai")
-    events = fed(
+    events = feed_all(
         decoder,
         added(0, "reasoning", id="rs_0"),
         piece(0, "one"),

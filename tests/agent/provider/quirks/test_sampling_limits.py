@@ -4,7 +4,7 @@ import pytest
 
 from agent.provider.client import Api
 from agent.provider.quirks.refused_parts import TEMPERATURE
-from tests.agent.provider.quirks.asking import APIS, USER, body, model
+from tests.support.provider_requests import USER, WIRE_APIS, body, model
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 
@@ -17,11 +17,11 @@ def test_drop_unsupported_temperature() -> None:
         assert body(name, temperature=0.5)["temperature"] == 0.5
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", WIRE_APIS)
 def test_drop_refused_temperature(api: Api) -> None:
     of = model("acme/m", api)
     assert "temperature" in str(body(of, temperature=0.5))
-    assert body(of, temperature=0.5, without=TEMPERATURE) == body(of)
+    assert body(of, temperature=0.5, refused=TEMPERATURE) == body(of)
 
 
 def test_clamp_temperature_to_one() -> None:

@@ -7,7 +7,7 @@ import pytest
 from agent.provider.client import ToolSchema
 from agent.provider.quirks.gemini_schema import reduce_schema
 from agent.records.json import JsonObject
-from tests.agent.provider.quirks.asking import body
+from tests.support.provider_requests import body
 
 
 def parameters(name: str, schema: JsonObject) -> Any:

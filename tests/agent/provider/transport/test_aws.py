@@ -9,9 +9,10 @@ from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.aws import AwsSigner
 from agent.records.errors import MissingKey, ProviderErrorKind
-from tests.agent.provider.collecting import drain, request
-from tests.agent.provider.conftest import Reply, Server
-from tests.agent.provider.transport.test_framing import frame
+from tests.support.aws_frames import frame
+from tests.support.provider_events import drain
+from tests.support.provider_requests import request
+from tests.support.provider_server import Reply, Server
 
 OWN = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret/key"}
 NAME = "bedrock/us.anthropic.claude-opus-4-6-v1:0"

@@ -1,24 +1,12 @@
-"""JSON lines and AWS' frames, in any pieces (R9, L12)."""
+"""JSON lines and AWS' frames, in any pieces."""
 
-import binascii
 import json
-import struct
 
 import pytest
 
 from agent.provider.transport.framing import AwsFrames, BrokenFrame, Framing, JsonLines
 from agent.provider.transport.sse import BODY, SseEvent
-
-
-def frame(name: str, payload: object, kind: str = ":event-type") -> bytes:
-    headers = b""
-    for key, value in ((kind, name), (":message-type", "event")):
-        headers += bytes([len(key)]) + key.encode() + b"\x07"
-        headers += struct.pack(">H", len(value)) + value.encode()
-    body = json.dumps(payload).encode()
-    prelude = struct.pack(">II", 16 + len(headers) + len(body), len(headers))
-    whole = prelude + struct.pack(">I", binascii.crc32(prelude)) + headers + body
-    return whole + struct.pack(">I", binascii.crc32(whole))
+from tests.support.aws_frames import frame
 
 
 def read(framing: Framing, data: bytes, size: int) -> list[SseEvent]:
