@@ -67,14 +67,14 @@ class ModelInfo:
     output_limit: int | None = None
     tools: bool = True
     vision: bool = False
-    """Whether it takes images."""
+    """True if it takes images."""
 
     documents: bool = False
-    """Whether it takes PDF files."""
+    """True if it takes PDF files."""
 
     reasoning: bool = False
     temperature: bool = True
-    """Whether it takes a temperature."""
+    """True if it takes a temperature."""
 
     efforts: tuple[str, ...] = ()
     """The levels of reasoning effort, lowest first."""
@@ -213,7 +213,7 @@ class TextStart:
     """The start of a text."""
 
     refusal: bool = False
-    """Whether the text is the model's refusal."""
+    """True if the text is the model's refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ class ToolCall:
     """Data that goes back to the provider with the call, unread."""
 
     truncated: bool = False
-    """Whether the output limit truncated the arguments: such a call must not run."""
+    """True if the output limit truncated the arguments: such a call must not run."""
 
 
 @dataclass(frozen=True, slots=True)

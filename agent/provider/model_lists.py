@@ -40,12 +40,12 @@ def parse_model_list(answer: Json) -> dict[str, ModelFacts]:
     found: dict[str, ModelFacts] = {}
     for entry in entries if isinstance(entries, list) else ():
         name = entry.get("id") or entry.get("name") if isinstance(entry, dict) else None
-        if isinstance(entry, dict) and isinstance(name, str) and name and _talks(entry):
+        if isinstance(entry, dict) and isinstance(name, str) and name and _is_chat_model(entry):
             found[name.removeprefix("models/")] = _facts(entry)
     return found
 
 
-def _talks(entry: JsonObject) -> bool:
+def _is_chat_model(entry: JsonObject) -> bool:
     kind = entry.get("type") or entry.get("mode")
     if isinstance(kind, str) and kind.lower() in NON_CHAT_KINDS:
         return False
@@ -54,7 +54,7 @@ def _talks(entry: JsonObject) -> bool:
 
 
 def _facts(entry: JsonObject) -> ModelFacts:
-    places = list(_places(entry))
+    places = list(_nested_objects(entry))
     takes = entry.get("supported_parameters")
     architecture = entry.get("architecture")
     modes = architecture.get("input_modalities") if isinstance(architecture, dict) else None
@@ -70,11 +70,11 @@ def _facts(entry: JsonObject) -> ModelFacts:
     )
 
 
-def _places(entry: JsonObject) -> Iterator[JsonObject]:
+def _nested_objects(entry: JsonObject) -> Iterator[JsonObject]:
     yield entry
     for name in LIMIT_CONTAINERS:
         if isinstance(inner := entry.get(name), dict):
-            yield from _places(inner)
+            yield from _nested_objects(inner)
 
 
 def _number(places: list[JsonObject], names: tuple[str, ...]) -> int | None:

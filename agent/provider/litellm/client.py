@@ -85,7 +85,7 @@ class LitellmClient:
 def completion_arguments(request: ModelRequest, route: Route) -> JsonObject:
     """Return the arguments of litellm's completion function for *request*."""
     prepared = prepare_request(request)
-    chat_body = {**ChatClient.build_body(prepared), "messages": _messages(prepared)}
+    chat_body: JsonObject = {**ChatClient.build_body(prepared), "messages": _messages(prepared)}
     body = finish_body(chat_body, prepared)
     name = request.model.wire_id or request.model.id
     for set_by_worker in ("stream", "stream_options"):

@@ -39,7 +39,7 @@ class _Call:
 
     @property
     def complete(self) -> bool:
-        """Whether the arguments are a complete JSON object, so that nothing can follow."""
+        """True if the arguments are a complete JSON object, so that nothing can follow."""
         return self.ended or is_json_object(self.arguments)
 
 

@@ -180,7 +180,7 @@ class StreamDecoder(ABC):
     """
 
     skips_blank_messages = True
-    """Whether blank messages and ``[DONE]`` are ignored; else they are unreadable."""
+    """True if blank messages and ``[DONE]`` are ignored; else they are unreadable."""
 
     def __init__(self, provider: str, names: ToolNames | None = None) -> None:
         self.done = False
@@ -192,7 +192,7 @@ class StreamDecoder(ABC):
 
     @property
     def finishing(self) -> bool:
-        """Whether the model has finished, so that only usage or the end mark can still come.
+        """True if the model has finished, so that only usage or the end mark can still come.
 
         Always false for protocols whose last message carries the finish reason.
         """
