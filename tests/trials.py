@@ -55,7 +55,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "R05": ("agent/tools/test_reported_faults.py::test_special_files",),
     "R07": (
         "agent/tools/files/test_media.py::test_pictures_reach_the_model_and_a_false_one_never_does",
-        "agent/provider/protocols/test_openai_chat_client.py::test_r07_refused_picture_is_dropped_for_that_request",
+        "agent/provider/protocols/test_openai_chat_client.py::test_a_refused_image_is_dropped_for_that_request",
     ),
     "S01": ("agent/tools/test_reported_faults.py::test_search_silent",),
     "S03": ("agent/tools/test_reported_faults.py::test_search_silent",),
@@ -103,7 +103,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "M03": (
         "agent/tools/test_pipeline.py::test_no_arguments",
-        "agent/provider/protocols/test_openai_chat_request.py::test_m03_call_without_arguments_carries_an_empty_object",
+        "agent/provider/protocols/test_openai_chat_request.py::test_call_without_arguments_carries_an_empty_object",
         "agent/session/test_reported_faults.py::test_m03_a_call_without_arguments_runs_and_is_sent_back_as_that",
     ),
     "M05": (
@@ -120,25 +120,25 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/turn/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
     ),
     "M13": (
-        "agent/provider/test_native_sessions.py::test_m13_ids_used_again_in_every_step_keep_their_own_results",
-        "agent/provider/protocols/test_histories.py::test_m13_ids_that_repeat_from_step_to_step_are_told_apart",
+        "agent/provider/test_native_sessions.py::test_repeated_call_ids_keep_their_own_results",
+        "agent/provider/protocols/test_histories.py::test_ids_that_repeat_in_each_step_become_unique",
         "agent/session/test_reported_faults.py::test_m13_m19_same_ids_and_reasoning_outlive_the_program",
     ),
     "M15": (
-        "agent/provider/protocols/test_openai_chat_decode.py::test_m15_usage_wherever_it_comes",
+        "agent/provider/protocols/test_openai_chat_decode.py::test_usage_is_found_in_every_place",
     ),
     "M17": (
         "agent/session/review/test_costs.py::test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up",
     ),
     "M19": (
-        "agent/provider/protocols/test_openai_chat_request.py::test_m19_reasoning_goes_back_under_its_own_name",
-        "agent/provider/protocols/test_openai_chat_client.py::test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it",
-        "agent/provider/test_native_sessions.py::test_thought_and_called_and_said_back",
+        "agent/provider/protocols/test_openai_chat_request.py::test_reasoning_is_replayed_in_its_own_field",
+        "agent/provider/protocols/test_openai_chat_client.py::test_reasoning_is_not_sent_to_a_server_that_refuses_it",
+        "agent/provider/test_native_sessions.py::test_reasoning_and_calls_are_replayed",
         "agent/session/test_reported_faults.py::test_m13_m19_same_ids_and_reasoning_outlive_the_program",
     ),
     "M21": (
-        "agent/provider/test_native_sessions.py::test_m21_cancel_in_thinking_leaves_a_history_that_is_taken",
-        "agent/provider/protocols/test_histories.py::test_m21_unsigned_thinking_and_that_of_another_model_is_not_sent",
+        "agent/provider/test_native_sessions.py::test_a_cancel_during_thinking_leaves_a_valid_history",
+        "agent/provider/protocols/test_histories.py::test_unsigned_or_foreign_thinking_is_not_sent",
     ),
     "M23": (
         "agent/tools/test_registry.py::test_names_are_repaired",
@@ -151,16 +151,16 @@ TRIALS: dict[str, tuple[str, ...]] = {
     # Failing providers and full windows
     "T01": (
         "app/cli/run/test_run.py::test_a_failed_run_reports_its_failure",
-        "agent/provider/transport/test_retry.py::test_delays_double_to_thirty_seconds_and_end_after_five_tries",
+        "agent/provider/transport/test_retry.py::test_delays_double_to_thirty_seconds_and_end_after_five_attempts",
         "e2e/test_stopping.py::test_ctrl_c_during_the_wait_for_a_retry",
         "e2e/test_processes.py::test_a_model_server_that_always_fails_is_given_up_with_the_reason",
     ),
     "T03": (
         "agent/session/turn/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
-        "agent/provider/transport/test_errors.py::test_t03_overloaded_event_in_mid_stream",
+        "agent/provider/transport/test_errors.py::test_overloaded_event_in_mid_stream",
     ),
     "T05": (
-        "agent/provider/transport/test_error_responses.py::test_r6_overflow_is_known_in_25_wordings_or_more",
+        "agent/provider/transport/test_error_responses.py::test_at_least_25_wordings_of_an_overflow_are_known",
         "agent/session/turn/test_continuations.py::test_l2_an_overflow_that_pruning_does_not_help_compacts_once",
         "agent/session/test_reported_faults.py::test_t05_the_answers_share_of_the_window_is_counted",
     ),

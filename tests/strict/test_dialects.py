@@ -45,9 +45,7 @@ async def server() -> AsyncIterator[ModelServer]:
 
 
 @each_path
-async def test_what_was_answered_is_accepted_when_it_is_said_back(
-    server: ModelServer, path: str
-) -> None:
+async def test_a_response_is_accepted_when_it_is_replayed(server: ModelServer, path: str) -> None:
     server.script(EVERYTHING, answer(Text("done")))
     told = await ask(server, path, first(path))
     again = await ask(server, path, following(path, told))
@@ -57,9 +55,7 @@ async def test_what_was_answered_is_accepted_when_it_is_said_back(
 
 
 @each_path
-async def test_what_is_refused_is_told_in_the_form_of_the_api(
-    server: ModelServer, path: str
-) -> None:
+async def test_a_refusal_has_the_form_of_the_api(server: ModelServer, path: str) -> None:
     told = await ask(server, path, {**first(path), "model": ""})
     assert told.status == 400
     error = json.loads(told.body)
@@ -87,7 +83,7 @@ async def test_bytes_split_anywhere_are_the_same_bytes(server: ModelServer, path
 
 
 @each_path
-async def test_an_answer_is_cut_after_so_many_bytes(server: ModelServer, path: str) -> None:
+async def test_a_response_is_cut_after_a_number_of_bytes(server: ModelServer, path: str) -> None:
     server.script(EVERYTHING)
     server.cut_after = 100
     assert len((await ask(server, path, first(path))).body) == 100
@@ -111,13 +107,13 @@ async def test_an_error_in_mid_stream(server: ModelServer, path: str) -> None:
 
 
 @each_path
-async def test_an_error_instead_of_an_answer(server: ModelServer, path: str) -> None:
+async def test_an_error_instead_of_a_response(server: ModelServer, path: str) -> None:
     server.script(Failure(529, "{}"))
     assert (await ask(server, path, first(path))).status == 529
 
 
 @each_path
-async def test_a_gate_holds_the_answer_and_a_hang_up_is_seen(
+async def test_a_hold_delays_the_response_and_a_disconnect_is_noticed(
     server: ModelServer, path: str
 ) -> None:
     hold = Hold()
@@ -176,7 +172,7 @@ async def test_responses_items(server: ModelServer) -> None:
     assert last["response"]["usage"]["output_tokens_details"]["reasoning_tokens"] == 3
 
 
-async def test_responses_seal_reasoning_only_where_it_is_asked_for(server: ModelServer) -> None:
+async def test_responses_encrypt_reasoning_only_on_request(server: ModelServer) -> None:
     server.script(*[answer(Opaque("x"), Text("done"))] * 2)
     sealed = await ask(server, RESPONSES, first(RESPONSES))
     bare = await ask(server, RESPONSES, {**first(RESPONSES), "include": []})

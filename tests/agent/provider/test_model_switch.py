@@ -12,7 +12,7 @@ from tests.support.script import Call, Opaque, Reason, Text, answer
 
 
 @pytest.mark.parametrize("effort", [None, "none", "low"])
-async def test_r4_the_model_may_change_from_turn_to_turn(tmp_path: Path, effort: str) -> None:
+async def test_the_model_can_change_from_turn_to_turn(tmp_path: Path, effort: str) -> None:
     assert set(SERVED.values()) == set(APIS)
     async with open_harness(tmp_path, provider=providers) as harness:
         (harness.folder / "a.txt").write_text("one\n", "utf-8")

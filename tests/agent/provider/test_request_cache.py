@@ -36,7 +36,7 @@ class Record:
     text: str
 
 
-def test_the_same_object_is_made_once_and_an_equal_one_again() -> None:
+def test_the_cache_is_by_identity_and_not_by_equality() -> None:
     made: list[Record] = []
 
     def make(record: Record) -> str:
@@ -49,7 +49,7 @@ def test_the_same_object_is_made_once_and_an_equal_one_again() -> None:
     assert len(made) == 2
 
 
-def test_q1_what_was_made_is_forgotten_with_the_record() -> None:
+def test_a_cached_result_is_dropped_with_its_argument() -> None:
     remembered = IdentityCache(lambda record: record.text.upper())
     records = [Record(str(number)) for number in range(100)]
     assert [remembered(record) for record in records] == [record.text for record in records]
@@ -59,7 +59,7 @@ def test_q1_what_was_made_is_forgotten_with_the_record() -> None:
     assert len(remembered) == 10
 
 
-def test_q1_a_step_converts_only_the_answers_that_are_new() -> None:
+def test_a_step_converts_only_new_assistant_turns() -> None:
     model = ModelInfo(provider="p", id="m", name="M", api="openai-chat")
     turns: list[Turn] = [UserTurn((TextContent("go"),))]
     for number in range(50):
@@ -89,7 +89,7 @@ def written(content: Content) -> JsonObject | None:
     return {"text": content.text} if isinstance(content, TextContent) else None
 
 
-def test_q1_an_answer_between_alternating_speakers_is_written_once() -> None:
+def test_alternating_messages_convert_an_assistant_turn_once() -> None:
     told: list[Content] = []
 
     def tell(content: Content) -> JsonObject | None:
@@ -132,7 +132,7 @@ CALLS: dict[str, Callable[[ModelRequest], list[Json]]] = {
 
 
 @pytest.mark.parametrize("protocol", CALLS)
-def test_q1_every_protocol_writes_an_answer_once(protocol: str) -> None:
+def test_every_protocol_converts_an_assistant_turn_once(protocol: str) -> None:
     model = ModelInfo(provider="p", id="m", name="M", api="openai-chat")
     call = ToolCallContent("c1", "read", {"path": "a.txt"})
     turns = (UserTurn((TextContent("go"),)), AssistantTurn((call,), "p/m"))

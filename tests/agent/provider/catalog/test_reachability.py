@@ -34,7 +34,7 @@ async def ask(**settings: object) -> Response:
         await clients.aclose()
 
 
-async def test_headers_of_the_config_are_sent_also_in_place_of_the_key(server: Server) -> None:
+async def test_configured_headers_are_sent_and_can_replace_the_key(server: Server) -> None:
     server.replies = [Reply((ANSWER,)), Reply((ANSWER,))]
     await ask(base_url=f"{server.url}/deep/v1/", headers={"X-Team": "shop"})
     await ask(base_url=f"{server.url}?version=3", headers={"Authorization": "Basic abc"})
@@ -45,7 +45,7 @@ async def test_headers_of_the_config_are_sent_also_in_place_of_the_key(server: S
     assert second.headers["authorization"] == "Basic abc"
 
 
-async def test_a_proxy_of_the_config_is_gone_through(server: Server) -> None:
+async def test_a_configured_proxy_is_used(server: Server) -> None:
     server.replies = [Reply((ANSWER,))]
     answered = await ask(base_url="http://model.example/v1", proxy=server.url)
     assert answered.text == "Hi"
@@ -98,7 +98,7 @@ async def secure(tmp_path: Path) -> AsyncIterator[tuple[str, Path]]:
     listener.close()
 
 
-async def test_certificates_of_the_config_are_trusted(secure: tuple[str, Path]) -> None:
+async def test_configured_certificates_are_trusted(secure: tuple[str, Path]) -> None:
     url, ca = secure
     refused = await ask(base_url=url)
     assert refused.error.kind is ProviderErrorKind.INVALID_REQUEST

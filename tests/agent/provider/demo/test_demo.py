@@ -48,7 +48,7 @@ async def test_one_call_then_a_summary(text, expected):
     assert not any("!" in step.text for step in steps)
 
 
-async def test_the_first_answer_says_what_it_is_and_later_ones_do_not():
+async def test_only_the_first_response_introduces_the_demo():
     talk = Talk()
     first = await talk.say("list")
     assert "not a language model" in first[0].text
@@ -68,7 +68,7 @@ async def test_the_first_answer_says_what_it_is_and_later_ones_do_not():
         ("run true", "x", "is done"),
     ],
 )
-async def test_summaries_say_what_came(text, output, expected):
+async def test_summaries_count_the_results(text, output, expected):
     talk = Talk(dict.fromkeys(TOOLS, output))
     assert expected in (await talk.say(text))[-1].text
 
@@ -96,7 +96,7 @@ async def test_a_missing_file_ends_a_replace():
     assert "There is no file x." in steps[-1].text
 
 
-async def test_create_reads_a_file_that_is_there_and_tries_again():
+async def test_create_reads_an_existing_file_and_tries_again():
     tries: list[dict] = []
 
     def write(arguments: dict) -> Outcome:
@@ -109,7 +109,7 @@ async def test_create_reads_a_file_that_is_there_and_tries_again():
     assert "is written" in steps[-1].text
 
 
-async def test_create_that_goes_on_failing_ends():
+async def test_create_that_keeps_failing_ends():
     steps = await Talk({"write": ("Please read it first.", True)}).say("create a.txt with x")
     assert [name for name, _ in calls(steps)] == ["write", "read", "write"]
     assert "did not work" in steps[-1].text
@@ -146,7 +146,7 @@ async def test_without_tools_it_says_so(text):
     assert "No tools are offered" in step.text
 
 
-async def test_the_users_words_are_passed_back():
+async def test_the_users_comment_is_quoted():
     steps = await Talk({"bash": told("use make")}).say("run rm x")
     assert "“use make”" in steps[-1].text
 
@@ -159,7 +159,7 @@ async def test_a_message_sent_while_it_works_is_answered():
     assert calls(steps) == [("bash", {"command": "git\nlog"})]
 
 
-async def test_reminders_are_no_words_of_the_user():
+async def test_reminders_are_ignored():
     talk = Talk()
     turn = UserTurn((TextContent(INTERRUPTED), TextContent("list src")))
     talk.turns.append(turn)

@@ -73,7 +73,7 @@ async def test_todo_list_follows_the_tour():
     ]  # fmt: skip
 
 
-async def test_a_refused_change_is_taken_politely_and_the_rest_is_left_out():
+async def test_after_a_refused_change_its_later_stages_are_skipped():
     steps = await Talk(tour_answers(write=told("no files please"))).say("tour")
     assert stages(steps) == ["list", "read", "grep", "todowrite", "write", "bash", "todowrite"]
     after = steps[5]
@@ -84,7 +84,7 @@ async def test_a_refused_change_is_taken_politely_and_the_rest_is_left_out():
     ]  # fmt: skip
 
 
-async def test_a_tour_that_was_stopped_goes_on():
+async def test_a_stopped_tour_continues():
     talk = Talk(tour_answers(edit=REJECTED))
     first = await talk.say("tour")
     assert stages(first)[-1] == "edit"
@@ -104,7 +104,7 @@ async def test_a_request_in_between_points_back_to_the_tour():
     assert "`continue`" not in (await talk.say("list"))[-1].text
 
 
-async def test_unknown_words_after_a_whole_tour_get_the_list_of_requests():
+async def test_an_unknown_request_after_a_whole_tour_gets_the_list_of_requests():
     talk = Talk(tour_answers())
     await talk.say("hello")
     (step,) = await talk.say("make me a web shop")
@@ -112,12 +112,12 @@ async def test_unknown_words_after_a_whole_tour_get_the_list_of_requests():
     assert stages(await talk.say("tour")) == STAGES
 
 
-async def test_nothing_to_go_on_with():
+async def test_continue_without_a_tour():
     (step,) = await Talk().say("continue")
     assert "nothing to go on with" in step.text
 
 
-async def test_a_left_over_file_is_read_before_it_is_written():
+async def test_an_existing_scratch_file_is_read_before_it_is_written():
     steps = await Talk(tour_answers(list=LISTING + f"  {SCRATCH_FILE}\n")).say("tour")
     assert ("read", {"file_path": SCRATCH_FILE}) in steps[3].calls
     assert stages(steps)[4] == "write"
@@ -132,7 +132,7 @@ async def test_a_left_over_file_is_read_before_it_is_written():
         ((), []),
     ],
 )
-async def test_the_tour_leaves_out_what_is_not_offered(tools, expected):
+async def test_the_tour_skips_stages_whose_tools_are_not_offered(tools, expected):
     steps = await Talk(tour_answers(), tools=tools).say("tour")
     assert stages(steps) == expected
     assert {name for name, _ in calls(steps)} <= set(tools)

@@ -64,7 +64,7 @@ def delta(reason: str | None = None, **fields: object) -> dict[str, object]:
             "choices": [choice]}  # fmt: skip
 
 
-async def test_r1_a_session_changes_its_model_from_dialect_to_dialect(tmp_path: Path) -> None:
+async def test_a_session_changes_its_model_between_protocols(tmp_path: Path) -> None:
     """As through our own lane: thoughts go back to their maker alone, signed, and the strict
     server takes each request that litellm makes of ours."""
 
@@ -97,7 +97,7 @@ async def test_r1_a_session_changes_its_model_from_dialect_to_dialect(tmp_path: 
         assert all(isinstance(tool.state, Completed) for tool in tools)
 
 
-async def test_r1a_what_litellm_drops_or_makes_up_is_seen_through(
+async def test_data_that_litellm_drops_or_invents_is_corrected(
     process: LitellmProcess, server: Server
 ) -> None:
     # A refusal, which its wrapper drops; and no usage, for which it makes some up.
@@ -134,7 +134,7 @@ async def test_r1a_what_litellm_drops_or_makes_up_is_seen_through(
     assert (call.call_id, call.opaque) == ("own1", {"thoughtSignature": "c2lnbmVk"})
 
 
-async def test_r1a_errors_are_classified_by_the_servers_own_words(
+async def test_errors_are_classified_by_the_servers_own_message(
     process: LitellmProcess, server: Server
 ) -> None:
     overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
@@ -166,7 +166,7 @@ async def test_r1a_errors_are_classified_by_the_servers_own_words(
         assert (answered.text, answered.error.kind) == ("So", kind)
 
 
-async def test_r1a_a_cancelled_call_leaves_its_server_at_once(
+async def test_a_cancelled_call_closes_its_connection_at_once(
     process: LitellmProcess, server: Server
 ) -> None:
     server.replies = [Reply((sse(delta(content="So")),), hold=True)]
@@ -182,7 +182,7 @@ async def test_r1a_a_cancelled_call_leaves_its_server_at_once(
     assert answered.text == "Hi"
 
 
-async def test_k5_a_projects_provider_gets_nothing_of_the_environment(
+async def test_a_provider_of_the_project_gets_no_key_of_the_environment(
     tmp_path: Path, server: Server
 ) -> None:
     settings = ProviderSettings(

@@ -75,7 +75,7 @@ async def test_one_process_answers_all_calls() -> None:
     await process.aclose()
 
 
-async def test_a_crash_is_told_and_the_next_call_starts_anew() -> None:
+async def test_a_crash_is_reported_and_the_next_call_starts_a_new_process() -> None:
     process = stand_in()
     first = await pid(process)
     with pytest.raises(ProviderError, match=r"its process ended .*Fatal: out of memory") as caught:
@@ -85,7 +85,7 @@ async def test_a_crash_is_told_and_the_next_call_starts_anew() -> None:
     await process.aclose()
 
 
-async def test_without_litellm_that_is_said() -> None:
+async def test_a_missing_litellm_is_reported() -> None:
     process = stand_in("import no_such_litellm")
     with pytest.raises(ProviderError, match=r"cannot be loaded: .*no_such_litellm") as caught:
         await process.ensure_loaded()
@@ -113,7 +113,7 @@ async def test_it_ends_with_the_program() -> None:
     server.close()
 
 
-async def test_a_call_that_cannot_be_cancelled_takes_its_process_along() -> None:
+async def test_a_call_that_cannot_be_cancelled_ends_its_process() -> None:
     process, dead, server = await watched(idle=60)
     stuck = process.call({"do": "stick"})
     first = (await anext(stuck))["pid"]
@@ -138,7 +138,7 @@ async def test_a_call_that_cannot_be_cancelled_takes_its_process_along() -> None
         ("replicate", {"api_key": "k"}, ("replicate", "", "k")),
     ],
 )
-def test_r1_litellms_names_and_addresses(
+def test_litellms_names_and_addresses(
     provider: str, settings: dict[str, str], route: tuple[str, str, str]
 ) -> None:
     own = ProviderSettings(id=provider, transport="litellm", **settings)  # type: ignore[arg-type]
@@ -157,7 +157,7 @@ def test_a_login_of_the_environment_is_left_to_litellm() -> None:
     assert not {"HOME", "GOOGLE_APPLICATION_CREDENTIALS", "OPENAI_API_KEY"} & safe.keys()
 
 
-def test_a_proxy_of_the_config_is_not_passed_over() -> None:
+def test_a_configured_proxy_is_not_ignored() -> None:
     own = ProviderSettings(id="acme", transport="litellm", base_url="http://x", proxy="http://p")
     with pytest.raises(ConfigError, match="HTTPS_PROXY"):
         litellm_route(Catalog({"acme": own}, None, {}), "acme")

@@ -48,7 +48,7 @@ def said(*content: Any, by: str = "anthropic/claude-sonnet-4-5") -> AssistantTur
     return assistant(*content, by=by)
 
 
-def test_system_is_blocks_and_max_tokens_is_always_set() -> None:
+def test_the_system_prompt_is_blocks_and_max_tokens_is_always_set() -> None:
     made = sent(system=("Head.", " ", "Rest."))
     assert [block["text"] for block in made["system"]] == ["Head.", "Rest."]
     assert made["max_tokens"] == 8192
@@ -58,7 +58,7 @@ def test_system_is_blocks_and_max_tokens_is_always_set() -> None:
     assert sent(of=claude(output_limit=4096), max_output=8000)["max_tokens"] == 4096
 
 
-def test_c10_marks_are_head_and_rest_and_the_last_two_that_end_a_request() -> None:
+def test_cache_marks_are_on_the_system_prompt_and_the_last_two_user_messages() -> None:
     turns = (USER, said(TextContent("a"), CALL), RESULT, said(TextContent("b")), USER)
     made = sent(*turns, system=("Head.", "Rest."))
     assert ["cache_control" in block for block in made["system"]] == [True, True]
@@ -67,14 +67,14 @@ def test_c10_marks_are_head_and_rest_and_the_last_two_that_end_a_request() -> No
     assert json.dumps(made).count("cache_control") == 4
 
 
-def test_c9_a_request_begins_with_the_one_before_up_to_its_last_mark() -> None:
+def test_a_request_starts_with_the_previous_one_up_to_its_last_cache_mark() -> None:
     turns = (USER, said(TextContent("a"), CALL), RESULT)
     before = sent(*turns)["messages"]
     after = sent(*turns, said(TextContent("b")), USER)["messages"]
     assert after[2] == before[2]
 
 
-def test_answers_of_calls_come_first_in_the_next_message_with_what_the_user_says() -> None:
+def test_results_come_first_in_the_next_user_message() -> None:
     made = messages(USER, said(TextContent("Look. "), CALL), RESULT, USER)
     assert made[1:] == [
         {
@@ -94,14 +94,14 @@ def test_answers_of_calls_come_first_in_the_next_message_with_what_the_user_says
     ]
 
 
-def test_lost_result_is_filled_in_and_a_foreign_one_left_out() -> None:
+def test_a_lost_result_is_added_and_an_unrelated_one_dropped() -> None:
     other = ToolTurn((ToolResultContent("else", "read", "x"),))
     made = messages(USER, said(CALL), other)
     assert [block["tool_use_id"] for block in made[2]["content"]] == ["c1"]
     assert made[2]["content"][0]["is_error"] is True
 
 
-def test_thinking_leads_and_goes_back_only_signed_and_to_its_maker() -> None:
+def test_thinking_comes_first_and_is_replayed_only_signed_to_the_same_model() -> None:
     redacted = ReasoningContent("", opaque={"redacted": "xyz"})
     turn = (TextContent("a"), SIGNED, redacted, ReasoningContent("unsigned"))
     assert messages(USER, said(*turn), USER)[1]["content"] == [
@@ -116,13 +116,13 @@ def test_thinking_leads_and_goes_back_only_signed_and_to_its_maker() -> None:
         assert other[1]["content"] == [{"type": "text", "text": "a"}]
 
 
-def test_thinking_that_was_not_shown_goes_back_by_its_signature() -> None:
+def test_hidden_thinking_is_replayed_by_its_signature() -> None:
     hidden = ReasoningContent("", opaque={"signature": "s"})
     block = messages(USER, said(hidden, TextContent("a")), USER)[1]["content"][0]
     assert block == {"type": "thinking", "thinking": "", "signature": "s"}
 
 
-def test_pictures_are_sent_to_models_that_see_and_named_to_others() -> None:
+def test_images_are_sent_to_vision_models_and_named_to_others() -> None:
     picture = MediaContent("image/png", "AAAA", "x.png")
     result = ToolTurn((ToolResultContent("c1", "read", "", media=(picture,)),))
     turns = (UserTurn((picture,)), said(CALL), result)
@@ -135,7 +135,7 @@ def test_pictures_are_sent_to_models_that_see_and_named_to_others() -> None:
         assert "x.png" in blind[2]["content"][0]["content"]
 
 
-def test_documents_are_sent_to_models_that_read_them() -> None:
+def test_documents_are_sent_to_models_that_take_them() -> None:
     paper = MediaContent("application/pdf", "AAAA", "x.pdf")
     turns = (
         UserTurn((paper,)),
@@ -155,7 +155,7 @@ def test_documents_are_sent_to_models_that_read_them() -> None:
         assert "x.pdf" in blind[0]["content"][0]["text"]
 
 
-def test_r5_budgets_of_older_models_leave_room_for_the_answer() -> None:
+def test_thinking_budgets_leave_tokens_for_the_text() -> None:
     made = sent(effort="low", max_output=8000, temperature=0.5)
     assert made["thinking"] == {"type": "enabled", "budget_tokens": 4000}
     assert made["max_tokens"] == 12_000
@@ -179,7 +179,7 @@ def test_r5_budgets_of_older_models_leave_room_for_the_answer() -> None:
         ("minimax-m2", False),
     ],
 )  # fmt: skip
-def test_r5_newer_models_think_by_effort(name: str, adaptive: bool) -> None:
+def test_newer_models_take_an_effort_instead_of_a_budget(name: str, adaptive: bool) -> None:
     made = sent(of=claude(name), effort="high")
     if adaptive:
         assert made["thinking"] == {"type": "adaptive", "display": "summarized"}
@@ -195,7 +195,7 @@ def test_models_since_4_7_are_sent_no_temperature() -> None:
     assert sent(temperature=1.5)["temperature"] == 1.0
 
 
-def test_budget_is_off_while_calls_are_answered_that_were_not_thought_out() -> None:
+def test_no_budget_after_calls_without_thinking() -> None:
     """The API refuses thinking then: the answer comes from elsewhere, or was cut off."""
     for turn in (said(CALL), said(SIGNED, CALL, by="openai/gpt-5")):
         assert "thinking" not in sent(USER, turn, RESULT, effort="low")
@@ -205,7 +205,7 @@ def test_budget_is_off_while_calls_are_answered_that_were_not_thought_out() -> N
     assert "thinking" in sent(USER, newer, RESULT, effort="low", of=claude("claude-opus-4-6"))
 
 
-def test_history_with_calls_is_sent_with_tools_even_where_none_may_be_called() -> None:
+def test_a_history_with_calls_declares_its_tools_even_when_none_are_offered() -> None:
     made = sent(USER, said(CALL), RESULT, tools=())
     assert [tool["name"] for tool in made["tools"]] == ["read"]
     assert made["tool_choice"] == {"type": "none"}
@@ -213,7 +213,7 @@ def test_history_with_calls_is_sent_with_tools_even_where_none_may_be_called() -
     assert "tools" not in sent(USER, tools=())
 
 
-def test_names_of_tools_fit_the_alphabet_and_differ() -> None:
+def test_tool_names_are_sanitized_and_unique() -> None:
     tools = tuple(ToolSchema(name, "", {}) for name in ("a.b", "a_b", "x" * 70))
     turn = said(ToolCallContent("c1", "a_b", {}), ToolCallContent("c2", "made up", {}))
     made = sent(USER, turn, tools=tools)
@@ -234,7 +234,7 @@ def test_names_of_tools_fit_the_alphabet_and_differ() -> None:
         ("tools.0.custom.input_schema: JSON schema is invalid.", None),
     ],
 )
-def test_what_a_refusal_objects_to(message: str, gone: str | None) -> None:
+def test_the_refused_part_is_recognized(message: str, gone: str | None) -> None:
     seeing = claude("claude-opus-4-6", vision=True)
     picture = UserTurn((MediaContent("image/png", "AAAA"),))
     turn = said(SIGNED, TextContent("a"), by=seeing.full_name)

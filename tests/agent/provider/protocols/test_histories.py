@@ -125,7 +125,7 @@ def body(turns: tuple[Turn, ...], api: Api, **more: Any) -> Any:
     st.sampled_from([(TOOL,), ()]),
     st.sampled_from([None, 500, 8_000]),
 )
-def test_r4_every_history_is_valid_in_every_dialect(
+def test_every_history_is_valid_in_every_dialect(
     history: list[MessageWithParts],
     effort: str | None,
     tools: tuple[ToolSchema, ...],
@@ -143,7 +143,7 @@ def test_r4_every_history_is_valid_in_every_dialect(
 
 @settings(max_examples=150)
 @given(HISTORIES, st.sampled_from([None, "none", "low", "max"]), st.sampled_from([(TOOL,), ()]))
-def test_r4_every_history_is_valid_at_bedrock_which_keeps_anthropics_rules(
+def test_every_history_is_valid_at_bedrock_by_anthropics_rules(
     history: list[MessageWithParts], effort: str | None, tools: tuple[ToolSchema, ...]
 ) -> None:
     model = ModelInfo(provider="acme", id="one", name="One", api="bedrock", wire_id=CLAUDE)
@@ -194,7 +194,7 @@ def block_of(block: dict[str, Any]) -> dict[str, Any]:
 
 @settings(max_examples=150)
 @given(HISTORIES)
-def test_r4_the_transforms_are_pure_and_only_ever_add(history: list[MessageWithParts]) -> None:
+def test_a_longer_history_only_appends_to_the_request(history: list[MessageWithParts]) -> None:
     """What a provider has cached of a conversation stays as it was when it goes on."""
     turns, longer = turns_of(history), turns_of([*history, replace(FIRST)])
     short, long = (body(t, "openai-responses")["input"] for t in (turns, longer))
@@ -214,7 +214,7 @@ def unmarked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return messages
 
 
-def test_m21_unsigned_thinking_and_that_of_another_model_is_not_sent() -> None:
+def test_unsigned_or_foreign_thinking_is_not_sent() -> None:
     def said(kind: str, model: str) -> str:
         parts = (thought("secret plan", kind), TextPart(id="p", text="yes", ended=1, **IDS))
         message = AssistantMessage(
@@ -229,7 +229,7 @@ def test_m21_unsigned_thinking_and_that_of_another_model_is_not_sent() -> None:
     assert "secret plan" not in said("signed", MODELS[1])
 
 
-def test_m13_ids_that_repeat_from_step_to_step_are_told_apart() -> None:
+def test_ids_that_repeat_in_each_step_become_unique() -> None:
     step = AssistantMessage(
         id="m", session_id="ses", created=0, parent_id="m", turn_id="trn", step=1,
         agent="build", model=MODELS[0],

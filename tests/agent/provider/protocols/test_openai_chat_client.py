@@ -64,7 +64,7 @@ async def test_deltas_arrive_while_the_stream_is_open(server: Server) -> None:
     assert TextDelta("b") in seen
 
 
-async def test_l7_calls_arrive_before_the_stream_ends(server: Server) -> None:
+async def test_calls_arrive_before_the_stream_ends(server: Server) -> None:
     go_on = asyncio.Event()
     calls = sse(call(0, id="a", name="x", arguments="{}"), call(1, id="b", name="y"), done=False)
     server.replies = [good(calls, go_on, sse(finish("tool_calls")))]
@@ -108,7 +108,7 @@ async def test_nothing_is_read_after_the_end_mark(server: Server) -> None:
     await asked.clients.aclose()
 
 
-async def test_l12a_silence_between_events_breaks_the_stream(server: Server) -> None:
+async def test_silence_between_events_breaks_the_stream(server: Server) -> None:
     reply = good(sse({"content": "a"}, done=False), forever=b": keep-alive\n\n")
     server.replies = [reply]
     asked = Asked(server.url, StreamLimits(idle=0.05))
@@ -119,7 +119,7 @@ async def test_l12a_silence_between_events_breaks_the_stream(server: Server) -> 
     assert "0.05 seconds" in str(answer.error)
 
 
-async def test_l12a_first_event_of_a_loopback_server_has_no_limit(server: Server) -> None:
+async def test_first_event_of_a_loopback_server_has_no_limit(server: Server) -> None:
     ready = asyncio.Event()
     server.replies = [good(b": reading\n\n", ready, sse({"content": "a"}, finish("stop")))]
     asked = Asked(server.url, StreamLimits(first_event=0.001, idle=None))
@@ -130,7 +130,7 @@ async def test_l12a_first_event_of_a_loopback_server_has_no_limit(server: Server
     await asked.clients.aclose()
 
 
-async def test_l12a_first_event_of_a_remote_server_has_one(server: Server) -> None:
+async def test_first_event_of_a_remote_server_has_one(server: Server) -> None:
     """Reached through a proxy of the provider's own, so that the server seems remote."""
     server.replies = [good(b"", forever=b": reading\n\n")]
     asked = Asked("http://model.example/v1", StreamLimits(first_event=0.05), proxy=server.url)
@@ -156,7 +156,7 @@ async def test_finished_answer_does_not_wait_for_an_end_that_never_comes(server:
     assert (answer.text, answer.finish, answer.error) == ("a", "stop", None)
 
 
-async def test_l12_cut_connection_is_a_network_error(server: Server) -> None:
+async def test_cut_connection_is_a_network_error(server: Server) -> None:
     server.replies = [good(b": ping\n\n" + sse({"content": "part one"}, done=False), cut=True)]
     asked = Asked(server.url)
     answer = await asked.answer()
@@ -165,7 +165,7 @@ async def test_l12_cut_connection_is_a_network_error(server: Server) -> None:
     assert answer.error.kind is ProviderErrorKind.NETWORK
 
 
-async def test_nobody_listening_is_a_network_error_that_asks_if_it_runs(server: Server) -> None:
+async def test_a_missing_server_is_a_network_error_with_a_hint(server: Server) -> None:
     asked = Asked("http://127.0.0.1:9")
     answer = await asked.answer()
     await asked.clients.aclose()
@@ -175,7 +175,7 @@ async def test_nobody_listening_is_a_network_error_that_asks_if_it_runs(server: 
 
 
 @pytest.mark.parametrize("url", ["ftp://x/v1", "http://[bad/v1", "nonsense"])
-async def test_base_url_that_is_none_is_an_invalid_request(url: str, server: Server) -> None:
+async def test_an_invalid_base_url_is_an_invalid_request(url: str, server: Server) -> None:
     asked = Asked(url)
     answer = await asked.answer()
     await asked.clients.aclose()
@@ -220,7 +220,7 @@ async def test_error_body_that_breaks_off_still_classifies_by_status(server: Ser
      ("Unsupported value: 'temperature' does not support 0.2 with this model.", "temperature"),
      ("Unrecognized request argument supplied: reasoning_effort", "reasoning_effort")],
 )  # fmt: skip
-async def test_refused_parameter_is_left_out_and_remembered(
+async def test_a_refused_parameter_is_omitted_and_remembered(
     server: Server, message: str, gone: str
 ) -> None:
     refusal = Reply((b'{"error": {"message": "%s"}}' % message.encode(),), 400, JSON)
@@ -244,7 +244,7 @@ async def test_max_tokens_is_renamed_when_refused(server: Server) -> None:
     assert "max_tokens" not in server.requests[1].json
 
 
-async def test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Server) -> None:
+async def test_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Server) -> None:
     text = b'{"error": {"message": "Unknown field reasoning_content in messages[2]"}}'
     server.replies = [Reply((text,), 400, JSON), good()]
     asked = Asked(server.url)
@@ -257,7 +257,7 @@ async def test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Ser
     assert replayed == ["Hm", None]
 
 
-async def test_r07_refused_picture_is_dropped_for_that_request(server: Server) -> None:
+async def test_a_refused_image_is_dropped_for_that_request(server: Server) -> None:
     text = b'{"error": {"message": "Invalid image data"}}'
     server.replies = [Reply((text,), 400, JSON), good()]
     asked = Asked(server.url)
@@ -270,7 +270,7 @@ async def test_r07_refused_picture_is_dropped_for_that_request(server: Server) -
     assert "x.png" in second
 
 
-async def test_refusal_that_nothing_cures_is_reported_once(server: Server) -> None:
+async def test_an_unknown_refusal_is_reported_without_a_retry(server: Server) -> None:
     server.replies = [Reply((b'{"error": {"message": "unsupported model"}}',), 400, JSON)]
     asked = Asked(server.url)
     answer = await asked.answer()

@@ -164,22 +164,22 @@ async def ask(server: Server, case: Case, size: int) -> Response:
 
 
 @each_case
-async def test_r9_whole_over_http(case: Case, server: Server) -> None:
+async def test_whole_over_http(case: Case, server: Server) -> None:
     check(case, await ask(server, case, len(case.body)))
 
 
 @each_case
-async def test_r9_seven_byte_pieces_over_http(case: Case, server: Server) -> None:
+async def test_seven_byte_pieces_over_http(case: Case, server: Server) -> None:
     check(case, await ask(server, case, 7))
 
 
 @each_case
-def test_r9_byte_by_byte(case: Case) -> None:
+def test_byte_by_byte(case: Case) -> None:
     check(case, decode(case, pieces(case.body[: case.cut_after], 1)))
 
 
 @each_case
-def test_r9_each_single_cut(case: Case) -> None:
+def test_each_single_cut(case: Case) -> None:
     """Every cut of a small body, 200 evenly spread ones of a larger one."""
     body = case.body[: case.cut_after]
     step = 1 if len(body) < 4096 else max(1, len(body) // 200)
@@ -187,12 +187,12 @@ def test_r9_each_single_cut(case: Case) -> None:
         check(case, decode(case, (body[:at], body[at:])))
 
 
-def test_there_are_cases_of_our_own() -> None:
+def test_own_recordings_exist() -> None:
     assert [case for case in CASES if case.facts.get("source") == "written for this project"]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared recordings are not here")
-async def test_r6_recorded_http_errors(server: Server) -> None:
+async def test_recorded_http_errors(server: Server) -> None:
     for path in sorted((SHARED / "errors").glob("*.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         headers = tuple(facts["headers"].items())

@@ -47,7 +47,7 @@ def said(*content: Any, by: str = "openai/gpt-5.4") -> AssistantTurn:
     return assistant(*content, by=by)
 
 
-def test_nothing_is_kept_at_the_server_and_reasoning_comes_sealed() -> None:
+def test_nothing_is_stored_at_the_server_and_reasoning_is_encrypted() -> None:
     made = sent(system=("Head.", " ", "Rest."), session_id="ses")
     assert made["store"] is False
     assert made["stream"] is True
@@ -71,20 +71,20 @@ def test_tools_are_not_strict() -> None:
     ]
 
 
-def test_call_and_output_pair_by_id_and_empty_output_is_named() -> None:
+def test_call_and_output_are_paired_by_id_and_an_empty_output_gets_a_text() -> None:
     call, output = items(USER, said(CALL), RESULT)[1:]
     assert call["call_id"] == output["call_id"] == "c1"
     assert json.loads(call["arguments"]) == {"p": "ä", "n": None}
     assert output["output"] == "(no output)"
 
 
-def test_lost_output_is_filled_in() -> None:
+def test_a_lost_output_is_added() -> None:
     output = items(USER, said(CALL))[-1]
     assert output["type"] == "function_call_output"
     assert "lost" in output["output"]
 
 
-def test_reasoning_goes_back_with_what_followed_it_to_its_maker() -> None:
+def test_reasoning_is_replayed_with_the_item_after_it_to_the_same_model() -> None:
     made = items(USER, said(SEALED, CALL), RESULT)
     assert made[1] == ITEM
     assert made[2]["type"] == "function_call"
@@ -98,7 +98,7 @@ def test_reasoning_goes_back_with_what_followed_it_to_its_maker() -> None:
         assert not any(item["type"] == "reasoning" for item in other)
 
 
-def test_phase_goes_back_to_its_model_alone() -> None:
+def test_the_phase_is_replayed_to_the_same_model_only() -> None:
     told = TextContent("I look.", {"phase": "commentary"})
     assert items(USER, said(told), USER)[1]["phase"] == "commentary"
     assert "phase" not in items(USER, said(told, by="openai/gpt-5.5"), USER)[1]
@@ -111,19 +111,19 @@ def test_phase_goes_back_to_its_model_alone() -> None:
     )
 
 
-def test_reasoning_that_a_server_shows_in_full_goes_back_in_full() -> None:
+def test_unencrypted_reasoning_is_replayed_in_full() -> None:
     shown: list[Json] = [{"type": "reasoning_text", "text": "Hm"}]
     thought = ReasoningContent("Hm", opaque={"id": "rs_1", "summary": [], "content": shown})
     item = {"type": "reasoning", "id": "rs_1", "summary": [], "content": shown}
     assert items(USER, said(thought, CALL), RESULT)[1] == item
 
 
-def test_parts_of_one_summary_go_back_as_one_item() -> None:
+def test_parts_of_one_summary_are_replayed_as_one_item() -> None:
     made = items(USER, said(ReasoningContent("first part"), SEALED, TextContent("a")), USER)
     assert [item for item in made if item["type"] == "reasoning"] == [ITEM]
 
 
-def test_pictures_of_users_and_tools() -> None:
+def test_images_of_users_and_tools() -> None:
     picture = MediaContent("image/png", "AAAA", "x.png")
     result = ToolTurn((ToolResultContent("c1", "read", "seen", media=(picture,)),))
     turns = (UserTurn((picture,)), said(CALL), result)
@@ -152,7 +152,7 @@ def test_documents_of_users_and_tools() -> None:
     assert "x.pdf" in items(*turns, of=gpt(vision=True))[0]["content"][0]["text"]
 
 
-def test_r5_effort_and_summary() -> None:
+def test_effort_and_summary() -> None:
     assert sent(effort="high")["reasoning"] == {"effort": "high", "summary": "auto"}
     assert sent()["reasoning"] == {"summary": "auto"}
     assert sent(effort="none")["reasoning"] == {"effort": "none"}
@@ -160,7 +160,7 @@ def test_r5_effort_and_summary() -> None:
     assert "reasoning" not in sent(refused=SUMMARY)
 
 
-def test_models_without_reasoning_are_asked_for_none() -> None:
+def test_no_reasoning_is_requested_of_models_without_it() -> None:
     made = sent(of=gpt("gpt-4.1-mini"), temperature=0.2, max_output=8000)
     assert "reasoning" not in made
     assert "include" not in made
@@ -169,7 +169,7 @@ def test_models_without_reasoning_are_asked_for_none() -> None:
     assert "temperature" not in sent(temperature=0.2)
 
 
-def test_cap_leaves_room_for_the_reasoning_within_it() -> None:
+def test_the_output_cap_includes_a_reasoning_budget() -> None:
     assert sent(effort="high", max_output=8000)["max_output_tokens"] == 24_000
     small = gpt(output_limit=9000)
     assert sent(of=small, effort="high", max_output=8000)["max_output_tokens"] == 9000
@@ -192,14 +192,14 @@ def test_cap_leaves_room_for_the_reasoning_within_it() -> None:
         ("No tool call found for function call output with call_id c1.", None),
     ],
 )  # fmt: skip
-def test_what_a_refusal_objects_to(message: str, gone: str | None) -> None:
+def test_the_refused_part_is_recognized(message: str, gone: str | None) -> None:
     picture = UserTurn((MediaContent("image/png", "AAAA"),))
     turns = (picture, said(SEALED, CALL), RESULT)
     made = sent(*turns, of=gpt(vision=True), effort="low", session_id="s")
     assert ResponsesClient.refused_part(made, message) == gone
 
 
-def test_sealed_reasoning_that_a_model_cannot_give_is_not_asked_for_again() -> None:
+def test_a_refusal_of_encrypted_reasoning_is_remembered() -> None:
     made = sent(USER)
     assert (
         ResponsesClient.refused_part(made, "Encrypted content is not supported with this model.")

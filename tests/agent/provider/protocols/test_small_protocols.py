@@ -49,7 +49,7 @@ def gemini(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> di
     return {"candidates": [{**candidate, **({"finishReason": finish} if finish else {})}], **more}
 
 
-def test_l12_gemini_without_a_finish_reason_is_cut() -> None:
+def test_gemini_without_a_finish_reason_is_incomplete() -> None:
     found = response(GeminiDecoder("google"), gemini({"text": "half"}))
     assert found.error is not None
     assert found.error.kind is ProviderErrorKind.NETWORK
@@ -82,13 +82,13 @@ def test_gemini_odd_shapes_do_no_harm(junk: Any) -> None:
     assert (found.text, found.error) == ("ok", None)
 
 
-def test_gemini_parts_of_the_provider_itself_are_passed_over() -> None:
+def test_gemini_parts_that_the_provider_ran_are_skipped() -> None:
     ran = {"executableCode": {"code": "1+1"}}
     found = response(GeminiDecoder("google"), gemini(ran, {"text": "2"}, finish="STOP"))
     assert (found.text, found.calls) == ("2", [])
 
 
-def test_l12_cohere_call_that_was_not_ended_is_not_given_out() -> None:
+def test_a_cohere_call_without_end_is_not_emitted() -> None:
     start = {
         "type": "tool-call-start",
         "index": 0,
@@ -99,7 +99,7 @@ def test_l12_cohere_call_that_was_not_ended_is_not_given_out() -> None:
     assert found.error is not None
 
 
-def test_l2a_cohere_call_cut_by_the_limit_is_marked() -> None:
+def test_a_cohere_call_truncated_by_the_limit_is_marked() -> None:
     call = {"id": "a", "function": {"name": "read", "arguments": '{"p'}}
     start = {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": call}}}
     end = {"type": "message-end", "delta": {"finish_reason": "MAX_TOKENS"}}
@@ -107,26 +107,26 @@ def test_l2a_cohere_call_cut_by_the_limit_is_marked() -> None:
     assert [call.truncated for call in found.calls] == [True]
 
 
-def test_l12_ollama_without_its_last_line_is_cut() -> None:
+def test_ollama_without_its_last_line_is_incomplete() -> None:
     found = response(OllamaDecoder("ollama"), {"message": {"content": "half"}, "done": False})
     assert found.error is not None
 
 
-def test_r6_bedrock_exceptions_are_classified() -> None:
+def test_bedrock_exceptions_are_classified() -> None:
     slow = SseEvent('{"message": "Too many requests"}', "throttlingException")
     found = response(BedrockDecoder("bedrock"), slow)
     assert found.error is not None
     assert found.error.kind is ProviderErrorKind.RATE_LIMIT
 
 
-def test_r6_bedrock_error_frames_are_errors() -> None:
+def test_bedrock_error_frames_are_errors() -> None:
     failed = SseEvent('{"type": "InternalFailure", "message": "server error"}', "error")
     found = response(BedrockDecoder("bedrock"), failed)
     assert found.error is not None
     assert found.error.kind is ProviderErrorKind.OVERLOADED
 
 
-def test_l2a_bedrock_call_cut_by_the_limit_is_marked() -> None:
+def test_a_bedrock_call_truncated_by_the_limit_is_marked() -> None:
     started = {"start": {"toolUse": {"name": "read", "toolUseId": "a"}}}
     found = response(
         BedrockDecoder("bedrock"),
@@ -163,7 +163,7 @@ def request(name: str, *, opaque: dict[str, Any] | None = None, **more: Any) -> 
     )
 
 
-def test_r4_gemini_results_stand_together_and_none_is_missing() -> None:
+def test_gemini_results_are_together_and_complete() -> None:
     body = sent_body(request("gemini-2.5-flash"))
     roles = [content["role"] for content in body["contents"]]
     assert roles == ["user", "model", "user"]
@@ -176,14 +176,14 @@ def test_r4_gemini_results_stand_together_and_none_is_missing() -> None:
     assert body["contents"][0]["parts"][1] == {"inlineData": image}
 
 
-def test_r4_gemini_a_signature_goes_back_to_its_call() -> None:
+def test_gemini_signatures_are_replayed_with_their_call() -> None:
     mine = {"thoughtSignature": "c2ln"}
     body = sent_body(request("gemini-3-pro", opaque=mine))
     calls = [p for p in body["contents"][1]["parts"] if "functionCall" in p]
     assert [call.get("thoughtSignature") for call in calls] == ["c2ln", None]
 
 
-def test_r4_gemini_3_takes_calls_of_other_models() -> None:
+def test_gemini_3_accepts_calls_of_other_models() -> None:
     asked = request("gemini-3-pro")
     turns = conversation("anthropic/claude")
     asked = ModelRequest(model=asked.model, system=(), turns=turns, tools=(TOOL,))
@@ -202,7 +202,7 @@ def test_r4_gemini_3_takes_calls_of_other_models() -> None:
         ("gemini-3-pro", "high", {"includeThoughts": True, "thinkingLevel": "high"}),
     ],
 )
-def test_r5_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any]) -> None:
+def test_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any]) -> None:
     asked = request(name, reasoning=True)
     asked = ModelRequest(model=asked.model, system=(), turns=asked.turns, effort=effort)
     body = sent_body(asked)
@@ -219,7 +219,7 @@ def test_r5_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any
         ("Unknown name \"$ref\" at 'tools[0]': Cannot find field.", None),
     ],
 )
-def test_what_gemini_objects_to(message: str, gone: str | None) -> None:
+def test_the_part_that_gemini_refuses_is_recognized(message: str, gone: str | None) -> None:
     asked = request("gemini-x", opaque={"thoughtSignature": "c2ln"}, reasoning=True)
     assert GeminiClient.refused_part(sent_body(asked), message) == gone
     if gone == UNSIGNED_CALLS:
@@ -228,7 +228,7 @@ def test_what_gemini_objects_to(message: str, gone: str | None) -> None:
         assert str(sent_body(foreign, UNSIGNED_CALLS)).count(SKIP_SIGNATURE) == 1
 
 
-def test_r4_gemini_schemas_are_reduced() -> None:
+def test_gemini_schemas_are_reduced() -> None:
     schema = {
         "type": "object",
         "$defs": {"Kind": {"type": "string", "enum": ["a", "b"]}},
@@ -259,7 +259,7 @@ def test_r4_gemini_schemas_are_reduced() -> None:
     }
 
 
-def test_r4_bedrock_answers_and_results_alternate() -> None:
+def test_bedrock_roles_alternate() -> None:
     body = sent_body(request("claude", api="bedrock"))
     assert [m["role"] for m in body["messages"]] == ["user", "assistant", "user"]
     thought, text, first, second = body["messages"][1]["content"]
@@ -273,14 +273,14 @@ def test_r4_bedrock_answers_and_results_alternate() -> None:
     assert [r["status"] for r in results] == ["success", "error"]
 
 
-def test_r4_cohere_words_beside_calls_are_the_plan() -> None:
+def test_cohere_text_beside_calls_is_the_plan() -> None:
     messages = sent_body(request("command", api="cohere"))["messages"]
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "tool", "tool", "user"]
     assert messages[2]["tool_plan"] == "I read."
     assert "content" not in messages[2]
 
 
-def test_r4_ollama_arguments_are_objects_and_images_apart() -> None:
+def test_ollama_arguments_are_objects_and_images_are_separate() -> None:
     messages = sent_body(request("qwen", api="ollama"))["messages"]
     assert messages[1]["images"] == ["aGk="]
     assert messages[2]["tool_calls"][0]["function"]["arguments"] == {"p": "a"}
