@@ -1,4 +1,4 @@
-"""A tiny HTTP server on loopback that sends given bytes in given pieces."""
+"""A small HTTP server on the loopback interface that sends given bytes in given pieces."""
 
 import asyncio
 import contextlib
@@ -14,22 +14,25 @@ Piece = bytes | asyncio.Event
 
 @dataclass(frozen=True)
 class Reply:
-    """*pieces* are sent one by one; an event among them is waited for.
-
-    *cut* drops the connection without ending the body; *hold* keeps it open after the pieces
-    until the client leaves; *forever* is sent again and again until then.
-    """
+    """One HTTP response."""
 
     pieces: tuple[Piece, ...] = ()
+    """Pieces of the body, sent one by one; the server waits for an event among them."""
+
     status: int = 200
     headers: tuple[tuple[str, str], ...] = (("content-type", "text/event-stream"),)
     cut: bool = False
+    """Drops the connection without ending the body."""
+
     hold: bool = False
+    """Keeps the connection open after the pieces until the client disconnects."""
+
     forever: bytes = b""
+    """Sent again and again until the client disconnects."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReceivedRequest:
     method: str
     path: str
     headers: dict[str, str]
@@ -42,12 +45,12 @@ class Seen:
 
 @dataclass
 class Server:
-    """Answers each POST with what ``answer`` says: by its path, or the next of ``replies``."""
+    """The server. It answers a request by ``by_path``, else with the next of ``replies``."""
 
     port: int = 0
     replies: list[Reply] = field(default_factory=list[Reply])
     by_path: Callable[[str], Reply] | None = None
-    requests: list[Seen] = field(default_factory=list[Seen])
+    requests: list[ReceivedRequest] = field(default_factory=list[ReceivedRequest])
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -65,7 +68,7 @@ class Server:
             }
             body = await reader.readexactly(int(headers.get("content-length", "0")))
             method, path, _ = first.split(" ")
-            self.requests.append(Seen(method, path, headers, body))
+            self.requests.append(ReceivedRequest(method, path, headers, body))
             self.arrived.set()
             await self._send(self.by_path(path) if self.by_path else self.replies.pop(0), writer)
             if await reader.read() == b"":

@@ -1,5 +1,4 @@
-"""R4: a conversation that changes its model goes on in each protocol, with thoughts and calls of
-the other models in its history; the servers are as strict as the real ones."""
+"""A session that changes its model between protocols, on servers as strict as the real ones."""
 
 from pathlib import Path
 

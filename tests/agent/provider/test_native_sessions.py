@@ -1,5 +1,4 @@
-"""Whole turns over Anthropic's and OpenAI's own protocols, on servers as strict as theirs
-(R4, L10, L12; trials M13, M19, M21)."""
+"""Whole turns in Anthropic's and OpenAI's own protocols, on servers as strict as theirs."""
 
 from contextlib import AbstractAsyncContextManager
 from itertools import pairwise
@@ -59,7 +58,7 @@ async def test_reasoning_and_calls_are_replayed(tmp_path: Path, api: str) -> Non
 
 
 async def test_a_paused_response_is_continued_as_one_response(tmp_path: Path) -> None:
-    """Each request holds the one before it unchanged; who waits for the answer gets it whole."""
+    """Each request contains the previous one unchanged, and the caller gets the whole response."""
     async with opened(tmp_path, "anthropic-messages") as harness:
         harness.server.always(answer(Text("ok")))
         harness.server.script(
@@ -95,7 +94,7 @@ async def test_a_response_that_is_paused_forever_reaches_the_limit(tmp_path: Pat
 
 
 def _unmarked(messages: list[dict]) -> list[dict]:
-    """*messages* without the marks that tell how far to cache."""
+    """Return *messages* without cache marks."""
     return [
         {**each, "content": [{k: v for k, v in b.items() if k != "cache_control"} for b in blocks]}
         for each in messages

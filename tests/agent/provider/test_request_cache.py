@@ -1,4 +1,4 @@
-"""What comes again with each request of a session is not made again."""
+"""Parts of a session that each request reuses are converted only once."""
 
 import gc
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Token counts and costs (R8)."""
+"""Token counts and costs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Models and providers: names, limits, keys, defaults (R1, R2, R3, R10, K5)."""
+"""Models and providers of the catalog: names, limits, keys, defaults."""
 
 import json
 import subprocess

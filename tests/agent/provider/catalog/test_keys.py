@@ -1,4 +1,4 @@
-"""Where keys are kept, which of them counts, and where none is sent (R10, K5)."""
+"""Storage of API keys, their precedence, and providers that get none."""
 
 import json
 import stat

@@ -1,4 +1,4 @@
-"""Models of the config, as the catalogue takes them (R5, R8, K5)."""
+"""Conversion of the config's models to settings of the catalog."""
 
 from agent.config.model import CostConfig, ModelConfig, ProviderConfig, TierConfig
 from agent.provider.catalog.from_config import provider_settings

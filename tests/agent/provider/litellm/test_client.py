@@ -1,4 +1,4 @@
-"""R1, R1a: the long tail through the real litellm, in its child process."""
+"""Requests through the real litellm in its child process."""
 
 import json
 from collections.abc import AsyncIterator
@@ -65,16 +65,16 @@ def delta(reason: str | None = None, **fields: object) -> dict[str, object]:
 
 
 async def test_a_session_changes_its_model_between_protocols(tmp_path: Path) -> None:
-    """As through our own lane: thoughts go back to their maker alone, signed, and the strict
-    server takes each request that litellm makes of ours."""
+    """Reasoning is replayed only to the same model, signed, and the strict server accepts each
+    request that litellm makes."""
 
-    def lane(url: str) -> dict[str, Any]:
+    def litellm_providers(url: str) -> dict[str, Any]:
         found: dict[str, Any] = providers(url)
         for settings in found.values():
             settings["transport"] = "litellm"
         return found
 
-    async with open_harness(tmp_path, provider=lane) as harness:
+    async with open_harness(tmp_path, provider=litellm_providers) as harness:
         (harness.folder / "a.txt").write_text("one\n", "utf-8")
         read = Call("read", {"file_path": str(harness.folder / "a.txt")})
         harness.server.always(answer(Text("A title")))
@@ -100,7 +100,7 @@ async def test_a_session_changes_its_model_between_protocols(tmp_path: Path) -> 
 async def test_data_that_litellm_drops_or_invents_is_corrected(
     process: LitellmProcess, server: Server
 ) -> None:
-    # A refusal, which its wrapper drops; and no usage, for which it makes some up.
+    # A refusal, which the wrapper drops; and no usage, for which it invents some.
     server.replies = [Reply((sse(delta(refusal="I can't."), delta("stop")) + b"data: [DONE]\n\n",))]
     answered = await ask(process, server.url, "acme", "openai-chat")
     assert (answered.refusal, answered.finish, answered.usage) == ("I can't.", "stop", None)
@@ -124,7 +124,7 @@ async def test_data_that_litellm_drops_or_invents_is_corrected(
     assert [call.call_id for call in answered.calls] == ["call_0", "call_1"]
     assert answered.parsed_inputs == [{"city": "Rome"}] * 2
 
-    # Gemini's signature, which it glues into the id of the call.
+    # Gemini's signature, which litellm appends to the id of the call.
     part = {"functionCall": {"name": "get_weather", "args": {"city": "Rome"}, "id": "own1"},
             "thoughtSignature": "c2lnbmVk"}  # fmt: skip
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
@@ -176,7 +176,7 @@ async def test_a_cancelled_call_closes_its_connection_at_once(
     await anext(stream)
     await stream.aclose()
     await server.gone.wait()
-    # The process lives on and answers the next.
+    # The process continues to run and serves the next call.
     server.replies = [Reply((sse(delta(content="Hi"), delta("stop")),))]
     answered = await ask(process, server.url, "acme", "openai-chat")
     assert answered.text == "Hi"

@@ -1,4 +1,4 @@
-"""R1a: the child process that holds litellm, on a stand-in that speaks the same lines."""
+"""The litellm child process, with a stand-in that uses the same JSON lines."""
 
 import asyncio
 import contextlib
@@ -50,7 +50,7 @@ async def pid(process: LitellmProcess) -> int:
 
 
 async def watched(idle: float) -> tuple[LitellmProcess, asyncio.Event, asyncio.Server]:
-    """A process that holds a connection, and what is set when it is dead."""
+    """Return a process with an open connection, and the event for its end."""
     dead = asyncio.Event()
 
     async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

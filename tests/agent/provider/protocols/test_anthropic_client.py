@@ -1,4 +1,4 @@
-"""Anthropic's protocol over real HTTP: address, key, repairs (R1, R4, R10)."""
+"""Anthropic's protocol over HTTP: address, key, repairs."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Anthropic's events beyond the recorded ones: odd shapes, held calls, ends (L6, L7, L12, R8)."""
+"""Anthropic's events beyond the recorded ones: odd shapes, held calls, ends."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is made to Anthropic: messages, thinking, cache marks, repairs (R4, R5, C10)."""
+"""Requests to Anthropic: messages, thinking, cache marks, refused parts."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ def sent(*turns: Turn, of: ModelInfo | None = None, refused: str = "", **fields:
 
 
 def messages(*turns: Turn, **more: Any) -> Any:
-    """The messages without their marks."""
+    """Return the messages without their cache marks."""
     made = sent(*turns, **more)["messages"]
     for message in made:
         for block in message["content"]:
@@ -196,7 +196,7 @@ def test_models_since_4_7_are_sent_no_temperature() -> None:
 
 
 def test_no_budget_after_calls_without_thinking() -> None:
-    """The API refuses thinking then: the answer comes from elsewhere, or was cut off."""
+    """The API refuses thinking then: the response is of another model, or was interrupted."""
     for turn in (said(CALL), said(SIGNED, CALL, by="openai/gpt-5")):
         assert "thinking" not in sent(USER, turn, RESULT, effort="low")
         assert "thinking" in sent(USER, turn, RESULT, said(TextContent("a")), USER, effort="low")

@@ -1,4 +1,4 @@
-"""R4, L10: whatever a session holds, its history is valid in each of the four dialects."""
+"""Histories of any content are valid requests in every strict protocol."""
 
 from dataclasses import replace
 from typing import Any
@@ -114,7 +114,7 @@ def history_request(turns: tuple[Turn, ...], **fields: Any) -> ModelRequest:
 
 
 def body(turns: tuple[Turn, ...], api: Api, **more: Any) -> Any:
-    """What is sent for *turns* over the protocol *api*."""
+    """Return the body for *turns* in the protocol *api*."""
     return sent_body(history_request(turns, model=replace(INFO, api=api), **more))
 
 
@@ -155,7 +155,7 @@ def test_every_history_is_valid_at_bedrock_by_anthropics_rules(
 
 
 def as_anthropic(made: dict[str, Any]) -> dict[str, Any]:
-    """The body of a Converse request in the words of Anthropic's messages."""
+    """Return the body of a Converse request in the form of Anthropic's Messages API."""
     body = {"model": "m", "max_tokens": made["inferenceConfig"]["maxTokens"]}
     body |= made.get("additionalModelRequestFields", {})
     messages = [
@@ -195,7 +195,7 @@ def block_of(block: dict[str, Any]) -> dict[str, Any]:
 @settings(max_examples=150)
 @given(HISTORIES)
 def test_a_longer_history_only_appends_to_the_request(history: list[MessageWithParts]) -> None:
-    """What a provider has cached of a conversation stays as it was when it goes on."""
+    """The cached start of a conversation stays the same when the conversation continues."""
     turns, longer = turns_of(history), turns_of([*history, replace(FIRST)])
     short, long = (body(t, "openai-responses")["input"] for t in (turns, longer))
     assert body(turns, "openai-responses")["input"] == short

@@ -1,4 +1,4 @@
-"""The client over real HTTP: live deltas, silence, closing, failures, repairs (L12, L12a, R6)."""
+"""The chat client over HTTP: live deltas, timeouts, closing, failures, repairs."""
 
 import asyncio
 from contextlib import aclosing
@@ -29,7 +29,7 @@ JSON = (("content-type", "application/json"),)
 
 
 class Asked:
-    """A client for ``acme/m`` at a server, and a plain request for it."""
+    """A client for ``acme/m`` at a server, and a plain request."""
 
     def __init__(self, url: str, limits: StreamLimits | None = None, **settings: Any) -> None:
         known = catalog(url, **settings)
@@ -50,31 +50,31 @@ def good(*pieces: Piece, **more: Any) -> Reply:
 
 
 async def test_deltas_arrive_while_the_stream_is_open(server: Server) -> None:
-    go_on = asyncio.Event()
+    resume = asyncio.Event()
     first, rest = sse({"content": "a"}, done=False), sse({"content": "b"}, finish("stop"))
-    server.replies = [good(first, go_on, rest)]
+    server.replies = [good(first, resume, rest)]
     asked = Asked(server.url)
     seen: list[StreamEvent] = []
     async with aclosing(asked.client.stream(asked.request)) as events:
         async for event in events:
             seen.append(event)
             if event == TextDelta("a"):
-                go_on.set()
+                resume.set()
     await asked.clients.aclose()
     assert TextDelta("b") in seen
 
 
 async def test_calls_arrive_before_the_stream_ends(server: Server) -> None:
-    go_on = asyncio.Event()
+    resume = asyncio.Event()
     calls = sse(call(0, id="a", name="x", arguments="{}"), call(1, id="b", name="y"), done=False)
-    server.replies = [good(calls, go_on, sse(finish("tool_calls")))]
+    server.replies = [good(calls, resume, sse(finish("tool_calls")))]
     asked = Asked(server.url)
     async with aclosing(asked.client.stream(asked.request)) as events:
         async for event in events:
             if isinstance(event, ToolCall):
-                go_on.set()
+                resume.set()
     await asked.clients.aclose()
-    assert go_on.is_set()
+    assert resume.is_set()
 
 
 async def test_closing_the_generator_closes_the_connection(server: Server) -> None:
@@ -131,7 +131,7 @@ async def test_first_event_of_a_loopback_server_has_no_limit(server: Server) -> 
 
 
 async def test_first_event_of_a_remote_server_has_one(server: Server) -> None:
-    """Reached through a proxy of the provider's own, so that the server seems remote."""
+    """The server seems remote, because it is reached through a proxy."""
     server.replies = [good(b"", forever=b": reading\n\n")]
     asked = Asked("http://model.example/v1", StreamLimits(first_event=0.05), proxy=server.url)
     answer = await asked.answer()

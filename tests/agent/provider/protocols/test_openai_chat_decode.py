@@ -1,4 +1,4 @@
-"""The chat-completions decoder on small streams of each kind (L12, L13, R9)."""
+"""The chat-completions decoder on small streams of each kind."""
 
 from typing import Any
 

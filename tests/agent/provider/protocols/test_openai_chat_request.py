@@ -1,4 +1,4 @@
-"""What is said: messages every server takes, parameters only where wanted (R4, R5)."""
+"""Chat-completions requests: messages for every server, parameters only on request."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""R9: every recorded stream of our protocols gives the expected answer, however it is cut."""
+"""Recorded streams of every protocol give the expected response, cut at any byte."""
 
 import json
 import os
@@ -107,7 +107,7 @@ def check_calls(answer: Response, expected: list[dict[str, Any]]) -> None:
 
 
 def check_opaque(answer: Response, expected: list[dict[str, Any]]) -> None:
-    """What has to go back unchanged is kept, in the form that the request builder takes."""
+    """Check that data for replay is kept, in the form that the request builder takes."""
     forms: list[Any] = []
     for item in expected:
         match item["kind"]:
@@ -132,7 +132,7 @@ def check_opaque(answer: Response, expected: list[dict[str, Any]]) -> None:
 
 
 def decode(case: Case, cut: tuple[bytes, ...]) -> Response:
-    """Without HTTP: as the client does, and with the end that the case's connection has."""
+    """Decode as the client does, but without HTTP, with the end that the case's connection has."""
     decoder, framing = DECODERS[case.facts["api"]]
     sse, chat = framing(), decoder(case.facts["provider"])
     events: list[StreamEvent] = []
@@ -180,7 +180,7 @@ def test_byte_by_byte(case: Case) -> None:
 
 @each_case
 def test_each_single_cut(case: Case) -> None:
-    """Every cut of a small body, 200 evenly spread ones of a larger one."""
+    """All cuts of a small body, and 200 evenly spread ones of a larger one."""
     body = case.body[: case.cut_after]
     step = 1 if len(body) < 4096 else max(1, len(body) // 200)
     for at in range(1, len(body), step):

@@ -1,4 +1,4 @@
-"""The Responses API over real HTTP: address, key, repairs (R1, R4, R10)."""
+"""The Responses API over HTTP: address, key, repairs."""
 
 import json
 

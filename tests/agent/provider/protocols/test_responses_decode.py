@@ -1,4 +1,4 @@
-"""Responses events beyond the recorded ones: odd shapes, order, ends (L6, L7, L12)."""
+"""Responses events beyond the recorded ones: odd shapes, order, ends."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is made to the Responses API: items, reasoning, tools, repairs (R4, R5)."""
+"""Requests to the Responses API: items, reasoning, tools, refused parts."""
 
 import json
 from typing import Any

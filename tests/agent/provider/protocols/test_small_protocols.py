@@ -1,5 +1,4 @@
-"""Gemini, Bedrock, Cohere and Ollama: shapes beyond the recorded ones, and their requests
-(R4, R5, R9, L12)."""
+"""Gemini, Bedrock, Cohere and Ollama: events beyond the recorded ones, and requests."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""R4: parameters of chat completions, and what a server refused before."""
+"""Quirks of single fields in the body of a request."""
 
 import pytest
 

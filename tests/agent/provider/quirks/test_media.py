@@ -1,4 +1,4 @@
-"""R4: pictures and documents, told in words where they cannot be seen."""
+"""Quirks of images and documents, which a text replaces for models that cannot see them."""
 
 import pytest
 

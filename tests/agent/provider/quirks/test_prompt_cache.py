@@ -1,4 +1,4 @@
-"""C10: at most four marks, or a key, so that providers find what they read before."""
+"""Quirks of prompt caches: at most four marks, or a key."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""R5: the reasoning effort, as each protocol and provider calls it."""
+"""The reasoning effort in the fields of each protocol and provider."""
 
 from typing import Any
 

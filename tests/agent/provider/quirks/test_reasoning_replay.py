@@ -1,4 +1,4 @@
-"""R4: reasoning goes back to its maker alone, and only as that one takes it."""
+"""Replayed reasoning: only to the same model, and only in the form that it accepts."""
 
 import pytest
 

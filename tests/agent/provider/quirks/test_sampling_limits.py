@@ -1,4 +1,4 @@
-"""R4: temperature only where it is taken, and caps that fit."""
+"""Quirks of the temperature and of the output cap."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The table itself: every quirk says what it answers, and has a test that bears its name."""
+"""The table of quirk rules: every quirk has a docstring and a test of the same name."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""R4: ids of calls, names of tools, tools that must be declared."""
+"""Quirks of call ids, tool names, and tools that must be declared."""
 
 from agent.provider.client import ToolCallContent, ToolResultContent, ToolSchema, ToolTurn
 from tests.support.provider_requests import CALL, RESULT, TOOL, USER, assistant, body, chat, model
@@ -13,7 +13,7 @@ def called(*ids: str) -> tuple[object, ToolTurn]:
 
 
 def ids_in(messages: list[dict]) -> list[str]:
-    """The ids of all calls, each of which the tool messages behind must name in their order."""
+    """Return the ids of all calls; check that the tool messages name them in the same order."""
     ids = [call["id"] for m in messages for call in m.get("tool_calls", [])]
     assert [m["tool_call_id"] for m in messages if m["role"] == "tool"] == ids
     return ids

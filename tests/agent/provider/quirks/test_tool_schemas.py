@@ -1,4 +1,4 @@
-"""R4: schemas of tools, as far as each provider takes them."""
+"""Quirks of tool schemas, by the subset that each provider accepts."""
 
 from typing import Any
 

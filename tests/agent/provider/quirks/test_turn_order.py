@@ -1,4 +1,4 @@
-"""R4: who speaks when, and what each call needs after it."""
+"""Quirks of the order of turns, and of the results that follow calls."""
 
 import pytest
 

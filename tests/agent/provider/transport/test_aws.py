@@ -1,4 +1,4 @@
-"""Bedrock with the user's own AWS credentials instead of a key (R2, R9)."""
+"""Bedrock with the user's AWS credentials instead of a key."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""R6: what providers answer when they refuse, in their own forms, and what each means."""
+"""Error responses of providers in their own forms, and their kinds."""
 
 import json
 from typing import Any

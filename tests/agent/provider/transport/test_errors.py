@@ -1,4 +1,4 @@
-"""Error answers of every form: their class, their sentence, the wait they ask for (R6, R7)."""
+"""Error responses of every form: their kind, message and retry delay."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

@@ -1,4 +1,4 @@
-"""Whether and when a failed call is tried again (R7)."""
+"""The retry policy: which errors are retried, and when."""
 
 import random
 
@@ -13,7 +13,7 @@ def error(kind: str, after: float | None = None, *, once: bool = False) -> Provi
 
 
 class Longest(random.Random):
-    """The upper end of every range."""
+    """A random generator that returns the upper end of every range."""
 
     def uniform(self, a: float, b: float) -> float:
         return b

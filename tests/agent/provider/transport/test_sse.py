@@ -1,4 +1,4 @@
-"""The event-stream format, in any pieces."""
+"""Decoding of server-sent events in any pieces."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The lists that servers give of their models, and the servers of this machine (R3, R10)."""
+"""Model lists of servers, and discovery of servers on this machine."""
 
 import json
 from pathlib import Path
@@ -129,7 +129,7 @@ async def test_a_refusal_names_the_provider_and_hides_the_key(server: Server) ->
 
 
 def at(server: Server, provider: str = "ollama") -> Catalog:
-    """A catalogue whose *provider* is looked for at *server*, the other local ones nowhere."""
+    """Return a catalog with the local *provider* at *server*, and no other local server."""
     nowhere = "http://127.0.0.1:1/v1"
     settings = {
         name: ProviderSettings(

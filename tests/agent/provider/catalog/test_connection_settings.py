@@ -1,4 +1,4 @@
-"""K5, R2: a provider behind any base URL, with headers, a proxy or certificates of its own."""
+"""Providers at any base URL, with headers, a proxy or certificates of their own."""
 
 import asyncio
 import contextlib
@@ -54,7 +54,7 @@ async def test_a_configured_proxy_is_used(server: Server) -> None:
 
 @pytest.fixture
 async def secure(tmp_path: Path) -> AsyncIterator[tuple[str, Path]]:
-    """The address of a server with a certificate that nobody knows, and its file."""
+    """Yield the address of a server with an unknown certificate, and the file of that."""
     pytest.importorskip("cryptography")
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization

@@ -1,4 +1,4 @@
-"""R4: whatever a tool's schema looks like, each provider gets one that it takes."""
+"""Tool schemas of any form become valid for each provider."""
 
 from typing import Any
 

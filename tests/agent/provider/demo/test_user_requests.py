@@ -1,4 +1,4 @@
-"""Plain requests of the demo model (spec 5, R3)."""
+"""Parsing of requests to the demo model, and of tool results."""
 
 import pytest
 from hypothesis import given
