@@ -149,7 +149,7 @@ class Catalog:
         spec = KNOWN_PROVIDERS.get(provider)
         if spec is not None:
             names = spec.price_list_names
-        else:  # through litellm any of its providers can be asked under its own name
+        else:  # litellm knows any of its providers under its own name
             through = self.access.transport_of(provider) == "litellm"
             names = (provider,) if through else ()
         listed: dict[str, ModelFacts] = {}

@@ -119,10 +119,10 @@ def _listed_efforts(entry: JsonObject) -> ListedEfforts:
     levels = entry.get("reasoning_effort_levels")
     if isinstance(levels, list):
         return ListedEfforts(tuple(level for level in levels if isinstance(level, str)))
-    said = {level: entry.get(f"supports_{level}_reasoning_effort") for level in EFFORT_LEVELS}
+    flags = {level: entry.get(f"supports_{level}_reasoning_effort") for level in EFFORT_LEVELS}
     return ListedEfforts(
-        more=frozenset(level for level, yes in said.items() if yes is True),
-        fewer=frozenset(level for level, yes in said.items() if yes is False),
+        more=frozenset(level for level, yes in flags.items() if yes is True),
+        fewer=frozenset(level for level, yes in flags.items() if yes is False),
         always=entry.get("thinking_always_on") is True,
     )
 

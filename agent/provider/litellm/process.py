@@ -33,9 +33,9 @@ WORKER_SCRIPT = Path(__file__).with_name("worker.py")
 class CallFailed(Exception):
     """litellm's error for one call, as the worker reports it."""
 
-    def __init__(self, told: JsonObject) -> None:
-        super().__init__(str(told.get("words")))
-        self.report = told
+    def __init__(self, report: JsonObject) -> None:
+        super().__init__(str(report.get("words")))
+        self.report = report
 
 
 class LitellmProcess:
@@ -216,7 +216,7 @@ class _WorkerProcess:
 
     async def _read_messages(self) -> None:
         output = self._process.stdout
-        assert output is not None  # it was asked for
+        assert output is not None  # it is a pipe
         while line := await output.readline():
             message = parse_object(line.decode("utf-8", "replace"))
             if message is not None:
@@ -245,7 +245,7 @@ class _WorkerProcess:
 
     async def _read_stderr(self) -> None:
         errors = self._process.stderr
-        assert errors is not None  # it was asked for
+        assert errors is not None  # it is a pipe
         while piece := await errors.read(MAX_STDERR):
             self._stderr += piece
             del self._stderr[:-MAX_STDERR]

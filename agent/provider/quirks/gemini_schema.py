@@ -149,7 +149,7 @@ def _add_properties(made: JsonObject, schema: JsonObject, place: _Position) -> N
         return  # an object without properties is refused when "properties" is empty
     made["properties"] = dict[str, Json](reduced_ones)
     required = schema.get("required")
-    asked = required if isinstance(required, list) else []
-    names: list[Json] = [name for name in asked if name in reduced_ones]
+    required_names = required if isinstance(required, list) else []
+    names: list[Json] = [name for name in required_names if name in reduced_ones]
     if names:
         made["required"] = names

@@ -57,8 +57,9 @@ def replace_unsupported_media(request: ModelRequest, target: Target) -> ModelReq
     for turn in request.turns:
         match turn:
             case UserTurn():
-                said = [shown(c) if isinstance(c, MediaContent) else c for c in turn.content]
-                turns.append(turn if same_objects(turn.content, said) else UserTurn(tuple(said)))
+                contents = [shown(c) if isinstance(c, MediaContent) else c for c in turn.content]
+                same = same_objects(turn.content, contents)
+                turns.append(turn if same else UserTurn(tuple(contents)))
             case ToolTurn():
                 turns.append(replace_results(turn, [result(r) for r in turn.content]))
             case _:

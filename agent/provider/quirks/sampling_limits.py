@@ -43,8 +43,8 @@ def clamp_output_cap(request: ModelRequest, target: Target) -> ModelRequest:
     """Anthropic and others refuse a cap above the model's limit: "max_tokens: 65536 > 8192, which
     is the maximum allowed number of output tokens"."""
     _ = target
-    limit, asked = request.model.output_limit, request.max_output
-    if limit is None or asked is None or asked <= limit:
+    limit, requested = request.model.output_limit, request.max_output
+    if limit is None or requested is None or requested <= limit:
         return request
     return replace(request, max_output=limit)
 
@@ -72,14 +72,14 @@ def raise_output_cap_to_sixteen(request: ModelRequest, target: Target) -> ModelR
 def add_reasoning_budget_to_output_cap(request: ModelRequest, target: Target) -> ModelRequest:
     """Reasoning counts toward the cap, which is meant for the text: without an additional budget a
     response ends with "length" in the middle of its reasoning."""
-    asked, limit = request.max_output, request.model.output_limit
-    if asked is None or request.effort == "none":
+    requested, limit = request.max_output, request.model.output_limit
+    if requested is None or request.effort == "none":
         return request
     # Anthropic's thinking is off until an effort is requested, that of others is on.
     by_default = request.model.reasoning and target.api not in ("anthropic-messages", "bedrock")
     if request.effort is None and not by_default:
         return request
-    most = limit or max(UNKNOWN_LIMIT_CAP, asked)
+    most = limit or max(UNKNOWN_LIMIT_CAP, requested)
     return replace(
-        request, max_output=max(asked, min(most, asked + thinking_budget(request.effort)))
+        request, max_output=max(requested, min(most, requested + thinking_budget(request.effort)))
     )

@@ -27,17 +27,19 @@ def flatten_top_level(request: ModelRequest, target: Target) -> ModelRequest:
 def _one_object(schema: JsonObject) -> JsonObject:
     schema = resolve_schema(schema, schema)
     properties = dict(get_object(schema, "properties"))
-    asked = _names(schema)
+    required_names = _names(schema)
     for word in ("anyOf", "oneOf"):
         choices = [resolve_schema(choice, schema) for choice in get_objects(schema, word)]
         for choice in choices:
             properties = get_object(choice, "properties") | properties
         if choices:
-            asked += [n for n in _names(choices[0]) if all(n in _names(c) for c in choices)]
+            required_names += [
+                n for n in _names(choices[0]) if all(n in _names(c) for c in choices)
+            ]
     gone = (*CHOICE_KEYS, "enum", "not", "required")
     made: JsonObject = {key: value for key, value in schema.items() if key not in gone}
     made |= {"type": "object", "properties": properties}
-    required: list[Json] = [name for name in dict.fromkeys(asked) if name in properties]
+    required: list[Json] = [name for name in dict.fromkeys(required_names) if name in properties]
     return {**made, "required": required} if required else made
 
 

@@ -39,13 +39,13 @@ def drop_empty_text(request: ModelRequest, target: Target) -> ModelRequest:
     for turn in request.turns:
         match turn:
             case UserTurn():
-                said = tuple(c for c in turn.content if not _blank(c))
+                kept = tuple(c for c in turn.content if not _blank(c))
                 turns += (
-                    [turn if len(said) == len(turn.content) else UserTurn(said)] if said else []
+                    [turn if len(kept) == len(turn.content) else UserTurn(kept)] if kept else []
                 )
             case AssistantTurn():
-                told = tuple(c for c in turn.content if not _blank(c))
-                turns += [replace_content(turn, told)] if told else []
+                kept = tuple(c for c in turn.content if not _blank(c))
+                turns += [replace_content(turn, kept)] if kept else []
             case ToolTurn():
                 turns.append(turn)
     return replace(replace_turns(request, turns), system=system)
@@ -155,11 +155,11 @@ def fill_empty_results(request: ModelRequest, target: Target) -> ModelRequest:
     be empty if is_error is true"; Bedrock and Gemini refuse any empty result."""
     _ = target
 
-    def told(result: ToolResultContent) -> ToolResultContent:
+    def filled(result: ToolResultContent) -> ToolResultContent:
         empty = not result.output or result.output.isspace()
         return replace(result, output=NO_OUTPUT) if empty else result
 
-    return map_results(request, told)
+    return map_results(request, filled)
 
 
 def start_with_user(request: ModelRequest, target: Target) -> ModelRequest:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ ANSWER = (
 )
 
 
-async def ask(**settings: object) -> Response:
-    own = ProviderSettings(id="acme", api_key="k", **settings)  # type: ignore[arg-type]
+async def ask(**settings: Any) -> Response:
+    own = ProviderSettings(id="acme", api_key="k", **settings)
     known = Catalog({"acme": own}, None, {})
     clients = ClientPool(known)
     asked = request(known.model("acme/one"))

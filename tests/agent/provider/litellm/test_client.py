@@ -9,7 +9,7 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
-from agent.provider.client import ModelRequest
+from agent.provider.client import Api, ModelRequest
 from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import ProviderErrorKind
@@ -31,10 +31,10 @@ async def process(tmp_path: Path) -> AsyncIterator[LitellmProcess]:
     await made.aclose()
 
 
-def through(url: str, provider: str, api: str, **more: Any) -> tuple[Catalog, ModelRequest]:
+def through(url: str, provider: str, api: Api, **more: Any) -> tuple[Catalog, ModelRequest]:
     settings = ProviderSettings(
         id=provider,
-        api=api,  # type: ignore[arg-type]
+        api=api,
         base_url=url,
         api_key="sk-test-0001",
         transport="litellm",
@@ -45,7 +45,7 @@ def through(url: str, provider: str, api: str, **more: Any) -> tuple[Catalog, Mo
     return known, request(known.model(f"{provider}/model-1"), tools=(TOOL,))
 
 
-async def ask(process: LitellmProcess, url: str, provider: str, api: str, **more: Any) -> Response:
+async def ask(process: LitellmProcess, url: str, provider: str, api: Api, **more: Any) -> Response:
     known, asked = through(url, provider, api, **more)
     clients = ClientPool(known, litellm=process)
     try:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import sys
+from typing import Any
 
 import pytest
 
@@ -139,9 +140,9 @@ async def test_a_call_that_cannot_be_cancelled_ends_its_process() -> None:
     ],
 )
 def test_litellms_names_and_addresses(
-    provider: str, settings: dict[str, str], route: tuple[str, str, str]
+    provider: str, settings: dict[str, Any], route: tuple[str, str, str]
 ) -> None:
-    own = ProviderSettings(id=provider, transport="litellm", **settings)  # type: ignore[arg-type]
+    own = ProviderSettings(id=provider, transport="litellm", **settings)
     found = litellm_route(Catalog({provider: own}, None, {}), provider)
     assert (found.prefix, found.base_url, found.key) == route
 

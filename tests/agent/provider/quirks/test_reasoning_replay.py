@@ -1,8 +1,10 @@
 """Replayed reasoning: only to the same model, and only in the form that it accepts."""
 
+from typing import Any
+
 import pytest
 
-from agent.provider.client import ReasoningContent, TextContent, ToolCallContent
+from agent.provider.client import Api, ReasoningContent, TextContent, ToolCallContent
 from agent.provider.quirks.reasoning_replay import SKIP_SIGNATURE
 from agent.provider.quirks.refused_parts import REASONING_REPLAY
 from agent.records.json import JsonObject
@@ -24,14 +26,14 @@ SIGNED = ReasoningContent("Hm", "reasoning", {"signature": "s"})
 SIGNATURE: JsonObject = {"thoughtSignature": "c2ln"}
 
 
-def sealed(name: str = "rs_1", **more: object) -> ReasoningContent:
-    opaque = {"id": name, "encrypted_content": "x", "summary": []}
-    return ReasoningContent("Hm", opaque={**opaque, **more})  # pyright: ignore[reportArgumentType]
+def sealed(name: str = "rs_1", **more: Any) -> ReasoningContent:
+    opaque: JsonObject = {"id": name, "encrypted_content": "x", "summary": []}
+    return ReasoningContent("Hm", opaque={**opaque, **more})
 
 
 @pytest.mark.parametrize("api", WIRE_APIS)
-def test_drop_foreign_reasoning(api: str) -> None:
-    of = model("acme/m", api)  # pyright: ignore[reportArgumentType]
+def test_drop_foreign_reasoning(api: Api) -> None:
+    of = model("acme/m", api)
     own = {"signature": "s", "id": "rs_1", "encrypted_content": "x"} | SIGNATURE
     thought = ReasoningContent("Hm", "reasoning", own)
     call = ToolCallContent("c1", "read", {}, own)

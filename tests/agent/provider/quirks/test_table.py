@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,10 +51,10 @@ def test_every_provider_of_the_table_is_known() -> None:
         ({"providers": ("groq",), "models": "llama"}, False),
     ],
 )  # fmt: skip
-def test_the_conditions_of_a_rule(line: dict[str, object], *, holds: bool) -> None:
+def test_the_conditions_of_a_rule(line: dict[str, Any], *, holds: bool) -> None:
     api: Api = "openai-chat"
     target = Target(api, "groq", "qwen/qwen3-32b", frozenset({"tools"}))
-    found = QuirkRule(REQUEST_QUIRKS[0].quirk, **line)  # pyright: ignore[reportArgumentType]
+    found = QuirkRule(REQUEST_QUIRKS[0].quirk, **line)
     assert found.applies_to(target) is holds
 
 
