@@ -9,7 +9,7 @@ from statistics import median
 
 from agent.files import FileTracker
 from agent.records.errors import PermissionRejected
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import ToolContext
 from agent.tools.glob import GlobArgs, GlobTool
 from bench.streaming import LETTERS
@@ -107,7 +107,7 @@ async def _globbed(project: Path, number: int) -> float:
     return time.monotonic() - begun
 
 
-async def _refused(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+async def _refused(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
     raise PermissionRejected(f"{heading} {needs}")
 
 

@@ -9,7 +9,7 @@ from agent.mcp.results import result_of
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.clean_text import without_invisible
 from agent.tools.core.schema import parameters
@@ -46,7 +46,9 @@ class ResourceTool:
     async def prepare(self, args: ResourceArgs, ctx: ToolContext) -> Plan[ResourceArgs]:
         _ = ctx
         name = f"mcp:{args.server}:{args.uri}"
-        need = Need("read", name, always=f"mcp:{args.server}:*", reason="read from an MCP server")
+        need = PermissionNeed(
+            "read", name, always=f"mcp:{args.server}:*", reason="read from an MCP server"
+        )
         return Plan(
             label=ToolLabel("ReadResource", args.uri, args.server),
             payload=args,

@@ -11,7 +11,7 @@ from agent.mcp.records import Blob, Content, Text
 from agent.provider.client import AssistantTurn, MediaContent, TextContent, UserTurn
 from agent.records.blocks import TextBlock
 from agent.records.errors import OpencodePyError, PermissionRejected
-from agent.records.requests import Need
+from agent.records.requests import PermissionNeed
 from agent.tools.core.base import Completer, CompletionRequest, ToolContext
 from agent.tools.core.clean_text import without_invisible
 
@@ -69,7 +69,7 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
     shown = _prompt_text(sample, completer)
     if len(shown) > MAX_PROMPT:
         raise SamplingRefused(f"The prompt is longer than {MAX_PROMPT:,} characters.")
-    need = Need(
+    need = PermissionNeed(
         PERMISSION,
         server,
         always=server,

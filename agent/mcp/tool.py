@@ -13,7 +13,7 @@ from agent.mcp.results import result_of
 from agent.mcp.schemas import check_arguments, coerced, for_models
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.json import Json, JsonObject
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.clean_text import without_invisible
 
@@ -94,7 +94,7 @@ class McpTool:
         check_arguments(given, schema)
         name = self.spec.name
         shown = json.dumps(given, ensure_ascii=False)
-        need = Need(
+        need = PermissionNeed(
             name,
             shown,
             always=None if self.changed else "*",

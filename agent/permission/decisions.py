@@ -7,12 +7,12 @@ from agent.permission.rules import EDITS_ACCEPTED, HOOK_ALLOWS
 from agent.records.blocks import DiffBlock
 from agent.records.decisions import Decision, DecisionSource
 from agent.records.errors import PermissionRejected
-from agent.records.requests import JudgedNeed, PermissionReply, PermissionRequest
+from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionRequest
 
 _BY: dict[str, DecisionSource] = {HOOK_ALLOWS: "hook", EDITS_ACCEPTED: "mode"}
 
 
-def allowed(judged: Sequence[JudgedNeed]) -> Decision | None:
+def decision_of_rules(judged: Sequence[EvaluatedNeed]) -> Decision | None:
     """The consent to needs that are all allowed; None where each may be done anyway."""
     settled = [one for one in judged if one.need.floor == "ask"]
     if not settled:
@@ -24,7 +24,7 @@ def allowed(judged: Sequence[JudgedNeed]) -> Decision | None:
     return Decision(answer="allow", by=by, at=time.time(), reason="; ".join(reasons))
 
 
-def answered(request: PermissionRequest, reply: PermissionReply) -> Decision:
+def decision_of_reply(request: PermissionRequest, reply: PermissionReply) -> Decision:
     """The consent, or the refusal, that *reply* to *request* is."""
     rests: list[str] = []
     if reply.answer == "always":
@@ -44,12 +44,12 @@ def answered(request: PermissionRequest, reply: PermissionReply) -> Decision:
     )
 
 
-def refused(by: DecisionSource, reason: str) -> Decision:
+def refusal(by: DecisionSource, reason: str) -> Decision:
     """A refusal without a question."""
     return Decision(answer="reject", by=by, at=time.time(), reason=reason)
 
 
-def denial(judged: Sequence[JudgedNeed]) -> PermissionRejected | None:
+def denial_error(judged: Sequence[EvaluatedNeed]) -> PermissionRejected | None:
     """The refusal that names permission, text and rule, None when nothing is denied."""
     for one in judged:
         if one.action == "deny":

@@ -11,7 +11,7 @@ import itertools
 import re
 from functools import lru_cache
 
-from agent.permission.syntax.lexicon import names
+from agent.permission.syntax.lexicon import word_set
 
 _SECRET_NAMES = (
     ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".flaskenv", "*.pem", "*.key", "*.p8",
@@ -28,25 +28,25 @@ _SECRET_NAMES = (
 )  # fmt: skip
 _SECRET_NAME = re.compile("|".join(map(fnmatch.translate, _SECRET_NAMES)))
 _SECRET_PATHS = ("/.docker/config.json", "/.config/gh/hosts.yml", "/.m2/settings.xml")
-_SECRET_FOLDERS = names(".ssh .aws .kube .gnupg .azure .gcloud .password-store keyrings")
-_SECRET_SETTINGS = names("gcloud op doctl hub rclone")
+_SECRET_FOLDERS = word_set(".ssh .aws .kube .gnupg .azure .gcloud .password-store keyrings")
+_SECRET_SETTINGS = word_set("gcloud op doctl hub rclone")
 """Folders below ``.config`` that hold keys."""
 
 _HARMLESS_ENDINGS = (".example", ".sample", ".template", ".dist", ".tmpl", ".pub")
 
-_GUARDED_FOLDERS = names(
+_GUARDED_FOLDERS = word_set(
     ".git .opencode .opencode-py .claude .agents .cursor .gemini .codex .husky .githooks"
 )
 """Count inside a project below its root: a project may itself lie in a folder called so."""
 
-_GUARDED_NAMES = names(
+_GUARDED_NAMES = word_set(
     "agents.md agents.override.md claude.md claude.local.md context.md gemini.md skill.md "
     ".cursorrules .windsurfrules .mcp.json opencode.json opencode.jsonc opencode-py.json "
     "opencode-py.jsonc copilot-instructions.md"
 )
 _GUARDED_PATHS = tuple(f"/.vscode/{name}.json" for name in ("settings", "tasks", "launch"))
 
-_START_FILES = names(
+_START_FILES = word_set(
     ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_env .profile .zshrc "
     ".zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .inputrc .xinitrc "
     ".xprofile .xsession .xsessionrc .envrc .gitconfig .gitmodules .npmrc .yarnrc .yarnrc.yml "
@@ -57,10 +57,12 @@ _START_FILES = names(
 )
 """Read or run by a shell, an editor or another program the next time it starts."""
 
-_HOME_FOLDERS = names(".ssh .gnupg .aws .kube .azure launchagents launchdaemons cron.d")
-_OWN_FOLDERS = names("opencode opencode-py")
+_HOME_FOLDERS = word_set(".ssh .gnupg .aws .kube .azure launchagents launchdaemons cron.d")
+_OWN_FOLDERS = word_set("opencode opencode-py")
 _OWN_PARENTS = frozenset({".config", "application support", "share"})
-_SETTINGS_FOLDERS = names("fish systemd autostart git gh gcloud environment.d nvim pip direnv mise")
+_SETTINGS_FOLDERS = word_set(
+    "fish systemd autostart git gh gcloud environment.d nvim pip direnv mise"
+)
 """Folders below ``.config`` whose files run or steer programs."""
 
 

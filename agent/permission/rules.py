@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.records.requests import Action, JudgedNeed, Need
-from agent.records.tool_facts import TOOL_FACTS
+from agent.records.requests import Action, EvaluatedNeed, PermissionNeed
 
 DEFAULT = "default"
 """Source of the built-in rules."""
@@ -38,7 +37,7 @@ STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 """The stricter, the higher."""
 
 
-BY_NAME = frozenset({"doom_loop"})
+ALLOWED_BY_NAME = frozenset({"doom_loop"})
 """What a rule allows only by its name: who allows everything does not mean the same for ever."""
 
 
@@ -56,7 +55,11 @@ class Rule:
     cautious: bool = False
 
     def matches(self, permission: str, text: str) -> bool:
-        if permission in BY_NAME and self.action == "allow" and self.permission != permission:
+        if (
+            permission in ALLOWED_BY_NAME
+            and self.action == "allow"
+            and self.permission != permission
+        ):
             return False
         return matches(permission, self.permission) and matches(text, self.pattern)
 
@@ -67,8 +70,9 @@ def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:
 
 DEFAULT_RULES: tuple[Rule, ...] = (
     *_defaults("ask", "*"),
-    *(Rule(tool.name, "*", tool.action, DEFAULT) for tool in TOOL_FACTS.values() if tool.action),
-    *_defaults("ask", "external_directory", "doom_loop"),
+    *_defaults("allow", "read", "list", "glob", "grep", "todowrite", "todoread", "question"),
+    *_defaults("allow", "skill", "task", "lsp", "plan_exit"),
+    *_defaults("ask", "bash", "edit", "webfetch", "websearch", "external_directory", "doom_loop"),
 )
 """Spec 4, M4a. For bash the need's floor decides: allow only if proven read-only."""
 
@@ -134,7 +138,7 @@ def _starred(text: str, parts: Sequence[str]) -> bool:
     return len(text) - at >= len(parts[-1]) and text.endswith(parts[-1])
 
 
-def is_project(rule: Rule) -> bool:
+def is_project_rule(rule: Rule) -> bool:
     return rule.source == PROJECT or rule.source.startswith(PROJECT + " ")
 
 
@@ -146,13 +150,13 @@ def _may_replace(rule: Rule, current: Rule | None, *, trusted: bool) -> bool:
         return False
     if rule.source in {ALWAYS, SAVED}:
         return current.action != "deny"
-    if is_project(rule):
-        own = is_project(current)
+    if is_project_rule(rule):
+        own = is_project_rule(current)
         return (trusted and (own or current.action != "deny")) or (own and rule.action != "allow")
     return True
 
 
-def decide(
+def deciding_rule(
     permission: str,
     text: str,
     rules: Sequence[Rule],
@@ -172,39 +176,39 @@ def decide(
             continue
         if deny_wins and rule.action == "deny":
             return rule
-        if is_project(rule) and user_deny is not None and rule.action != "deny":
+        if is_project_rule(rule) and user_deny is not None and rule.action != "deny":
             current = user_deny
             continue
         if not _may_replace(rule, current, trusted=trusted):
             continue
         current = rule
-        if not is_project(rule):
+        if not is_project_rule(rule):
             user_deny = rule if rule.action == "deny" else None
     return current
 
 
-def about(need: Need, rules: Sequence[Rule]) -> Sequence[Rule]:
+def applicable_rules(need: PermissionNeed, rules: Sequence[Rule]) -> Sequence[Rule]:
     """Those of *rules* that say something of *need*."""
     proven = need.floor == "allow" and not need.strict
     return [rule for rule in rules if not rule.cautious] if proven else rules
 
 
-def judge(
-    need: Need,
+def evaluate(
+    need: PermissionNeed,
     rules: Sequence[Rule],
     *,
     trusted: bool = False,
     deny_wins: bool = False,
-) -> JudgedNeed:
+) -> EvaluatedNeed:
     """The verdict on *need* with a reason for the user.
 
     An explicit rule decides. Without one the floor of the need does, tightened by the
     default rule (for bash the floor alone: the analysis knows what is read-only).
     """
-    rules = about(need, rules)
+    rules = applicable_rules(need, rules)
 
     def ruling(text: str) -> Rule | None:
-        return decide(need.permission, text, rules, trusted=trusted, deny_wins=deny_wins)
+        return deciding_rule(need.permission, text, rules, trusted=trusted, deny_wins=deny_wins)
 
     denies = [
         rule for rule in rules
@@ -213,9 +217,9 @@ def judge(
     for text in (need.pattern, *need.aliases) if denies else ():
         denied = ruling(text) if any(matches(text, rule.pattern) for rule in denies) else None
         if denied is not None and denied.action == "deny":
-            return JudgedNeed(need, "deny", _by(denied))
+            return EvaluatedNeed(need, "deny", _by(denied))
     if need.runs and (denied := _within(need.runs, denies, ruling)) is not None:
-        return JudgedNeed(need, "deny", _by(denied))
+        return EvaluatedNeed(need, "deny", _by(denied))
     rule = ruling(need.pattern)
     if rule is None or rule.source == DEFAULT:
         action = need.floor
@@ -223,42 +227,42 @@ def judge(
             action = strictest(action, rule.action)
         if need.strict and action == "allow":
             action = "ask"
-        return JudgedNeed(need, action, need.reason or _unruled(action))
+        return EvaluatedNeed(need, action, need.reason or _unruled(action))
     if rule.action == "allow" and need.strict and not _covers(need, rules, deny_wins):
-        return JudgedNeed(need, "ask", need.reason or _unruled("ask"))
+        return EvaluatedNeed(need, "ask", need.reason or _unruled("ask"))
     if rule.action == "allow" and not rule.pattern.strip("*"):
         # Who allows everything did not have this program in mind.
         for text in need.mentions:
             if (denied := _within(f" {text}", denies, ruling)) is not None:
-                return JudgedNeed(need, "ask", f"it may run what is {_by(denied)}")
+                return EvaluatedNeed(need, "ask", f"it may run what is {_by(denied)}")
     if rule.action == "ask" and need.reason:
-        return JudgedNeed(need, "ask", need.reason)
-    return JudgedNeed(need, rule.action, _by(rule))
+        return EvaluatedNeed(need, "ask", need.reason)
+    return EvaluatedNeed(need, rule.action, _by(rule))
 
 
-def accepted(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> JudgedNeed:
+def accept_edit(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> EvaluatedNeed:
     """*one* where edits are accepted (M15): an edit that asks is allowed, unless a rule names its
     file or it is guarded. *how* is as for ``decide``."""
-    need = one.need
-    if need.permission != "edit" or one.action != "ask" or need.strict:
-        return one
-    rule = decide(need.permission, need.pattern, rules, **how)
+    need = evaluated.need
+    if need.permission != "edit" or evaluated.action != "ask" or need.strict:
+        return evaluated
+    rule = deciding_rule(need.permission, need.pattern, rules, **how)
     if rule is not None and rule.pattern.strip("*"):
-        return one
-    return JudgedNeed(need, "allow", EDITS_ACCEPTED)
+        return evaluated
+    return EvaluatedNeed(need, "allow", EDITS_ACCEPTED)
 
 
-def vouched(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> JudgedNeed:
+def allow_by_hook(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> EvaluatedNeed:
     """*one* where a hook of the user's allows the call (spec 3, T3): what asks only because nothing
     says otherwise is allowed; a rule that asks, and what no rule covers, still asks. *how* is as
     for ``decide``."""
-    need = one.need
-    if one.action != "ask" or need.strict:
-        return one
-    rule = decide(need.permission, need.pattern, rules, **how)
+    need = evaluated.need
+    if evaluated.action != "ask" or need.strict:
+        return evaluated
+    rule = deciding_rule(need.permission, need.pattern, rules, **how)
     if rule is not None and rule.source != DEFAULT:
-        return one
-    return JudgedNeed(need, "allow", HOOK_ALLOWS)
+        return evaluated
+    return EvaluatedNeed(need, "allow", HOOK_ALLOWS)
 
 
 def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]) -> Rule | None:
@@ -276,7 +280,7 @@ def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | No
     return None
 
 
-def _covers(need: Need, rules: Sequence[Rule], deny_wins: bool) -> bool:
+def _covers(need: PermissionNeed, rules: Sequence[Rule], deny_wins: bool) -> bool:
     """Whether the rules allow everything of the permission and deny nothing (B3).
 
     A project can't open everything, trusted or not, so its allows don't count.
@@ -291,7 +295,7 @@ def _covers(need: Need, rules: Sequence[Rule], deny_wins: bool) -> bool:
             open_to_all = False
             if deny_wins and rule.action == "deny":
                 return False
-        elif rule.source != ALWAYS and not is_project(rule):
+        elif rule.source != ALWAYS and not is_project_rule(rule):
             open_to_all = open_to_all or not rule.pattern.strip("*")
     return open_to_all
 

@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.json import JsonObject
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.schema import parameters
 
@@ -57,7 +57,7 @@ class FunctionTool:
         given = args.model_dump(mode="json", exclude_unset=True)
         arguments = " ".join(f"{key}={value}" for key, value in given.items())
         name = self.spec.name
-        need = Need(
+        need = PermissionNeed(
             name,
             json.dumps(given, ensure_ascii=False),
             always="*",

@@ -18,7 +18,7 @@ themselves; all by themselves. What is denied stays denied."""
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class PermissionNeed:
     """One thing that a tool call needs consent for.
 
     *permission* is a key of spec 4, M4 (``edit``, ``bash``, ``external_directory`` …) and
@@ -48,10 +48,10 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedNeed:
+class EvaluatedNeed:
     """A need with the verdict of the rules: the dialog shows one row for each."""
 
-    need: Need
+    need: PermissionNeed
     action: Action
     reason: str
 
@@ -76,7 +76,7 @@ class PermissionRequest:
     heading: str
     folder: str
     blocks: tuple[Block, ...]
-    needs: tuple[JudgedNeed, ...]
+    needs: tuple[EvaluatedNeed, ...]
     always: tuple[tuple[str, str], ...]
     created: float
     callers: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from agent.bus import Subscription
-from agent.permission.rules import BY_NAME, matches
+from agent.permission.rules import ALLOWED_BY_NAME, matches
 from agent.records.errors import SessionNotFound
 from agent.records.events import (
     Event,
@@ -23,7 +23,7 @@ from agent.records.events import (
     SessionIdle,
 )
 from agent.records.messages import ErrorInfo, Session, StepFinishPart, Usage
-from agent.records.requests import JudgedNeed, PermissionReply, PermissionRequest
+from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionRequest
 from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
@@ -56,13 +56,13 @@ class Approval:
         permission, _, pattern = text.partition(":")
         return cls(permission.strip(), pattern.strip() or "*")
 
-    def covers(self, judged: JudgedNeed) -> bool:
+    def covers(self, judged: EvaluatedNeed) -> bool:
         """Whether it allows a need. What the pattern of a need does not tell (an unknown
         command) is covered by ``*`` alone, what is guarded by nothing."""
         need = judged.need
         if not matches(need.permission, self.permission) or need.strict == "guarded":
             return False
-        if need.permission in BY_NAME and self.permission != need.permission:
+        if need.permission in ALLOWED_BY_NAME and self.permission != need.permission:
             return False
         return self.pattern == "*" or (not need.strict and matches(need.pattern, self.pattern))
 

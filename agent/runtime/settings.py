@@ -7,8 +7,8 @@ from pathlib import Path
 
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths, display_path
-from agent.permission.trust.project_files import look_through
-from agent.permission.trust.trust import AskTrust, Trust, TrustBook, settle
+from agent.permission.trust.project_files import scan_project
+from agent.permission.trust.trust import AskTrust, Trust, TrustStore, resolve_trust
 from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.records.json import Json
 
@@ -29,15 +29,15 @@ async def read_settings(
     """
     paths = paths or Paths.find(env)
     own = load_config(directory, project, env, overrides, paths=paths)
-    look = partial(look_through, directory, project, paths, env, own.config.instructions)
+    look = partial(scan_project, directory, project, paths, env, own.config.instructions)
     trust = Trust(
-        book=TrustBook(paths.data),
+        store=TrustStore(paths.data),
         project=project,
         folder=display_path(project, env),
-        look=look,
+        scan=look,
         found=await asyncio.to_thread(look),
     )
-    trust = await settle(trust, ask)
+    trust = await resolve_trust(trust, ask)
     if not trust.trusted:
         return own, trust
     loaded = load_config(

@@ -16,7 +16,7 @@ from agent.records.decisions import Decision
 from agent.records.errors import SessionBusy
 from agent.records.ids import new_id
 from agent.records.messages import Session, ToolPart, UserMessage
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.discard import discard_undone
 from agent.session.guards import DoomLoop
 from agent.session.prompt.title import title_of
@@ -102,7 +102,7 @@ class UserShell:
 
     def _executor(self, session: Session, message: UserMessage) -> StepExecutor:
         async def granted(
-            needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+            needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
         ) -> PermissionReply:
             del needs, heading, blocks
             return PermissionReply("once")

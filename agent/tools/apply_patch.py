@@ -12,7 +12,7 @@ from pydantic import AliasChoices, Field
 
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.change import (
     AppliedChange,
@@ -175,7 +175,7 @@ def _label(changes: tuple[FileChange, ...]) -> ToolLabel:
     return ToolLabel("Patch", what, f"+{added} −{removed}")
 
 
-def _needs(changes: tuple[FileChange, ...]) -> tuple[Need, ...]:
+def _needs(changes: tuple[FileChange, ...]) -> tuple[PermissionNeed, ...]:
     """Consent for every path that is touched, each asked for once."""
     needs = (need for change in changes for path in change.paths for need in edit_needs(path))
     return tuple(dict.fromkeys(needs))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.permission.shell.analysis import bash_needs, read_only
+from agent.permission.shell.analysis import command_needs, is_read_only
 from agent.process import (
     Capture,
     Command,
@@ -162,7 +162,7 @@ class BashTool:
     def concurrency_safe(self, args: BashArgs) -> bool:
         # Where a command reads makes no difference here, only that it changes nothing: with
         # the root as the project every place is inside.
-        return not args.background and read_only(
+        return not args.background and is_read_only(
             args.command, directory="/", project="/", shell=self._settings.shell[0]
         )
 
@@ -173,7 +173,7 @@ class BashTool:
         place = resolve_path(args.workdir or ctx.directory, ctx)
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
         kept = str(self._truncator.spills.folder)
-        needs = bash_needs(
+        needs = command_needs(
             command,
             directory=directory,
             project=ctx.project,

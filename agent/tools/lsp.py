@@ -16,7 +16,7 @@ from agent.lsp.service import REQUEST_TIMEOUT, LspService
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.errors import InvalidArguments, ToolError
 from agent.records.json import Json, JsonObject
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import (
     ToolPath,
@@ -94,7 +94,7 @@ class LspTool:
 
     async def prepare(self, args: LspArgs, ctx: ToolContext) -> Plan[LspPlan]:
         target = resolve_path(args.file_path, ctx)
-        needs = (*read_needs(target), Need("lsp", "*", always="*", floor="allow"))
+        needs = (*read_needs(target), PermissionNeed("lsp", "*", always="*", floor="allow"))
         what = args.symbol or args.query or target.shown
         label = ToolLabel("Ask", f"{args.operation.replace('_', ' ')} of {what}")
         return Plan(

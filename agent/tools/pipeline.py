@@ -12,18 +12,17 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from agent.hooks.service import Hooks
-from agent.permission.decisions import refused
-from agent.permission.service import AskContext, PermissionService
+from agent.permission.decisions import refusal
+from agent.permission.service import PermissionContext, PermissionService
 from agent.records.blocks import Block, ToolLabel
 from agent.records.decisions import Decision
 from agent.records.errors import InvalidArguments, PermissionRejected, ToolError, ToolStopped
 from agent.records.json import JsonObject
 from agent.records.messages import FailureKind, FilePart
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
@@ -190,28 +189,24 @@ class Pipeline:
             gen_ai__tool__call__id=context.call_id,
             gen_ai__conversation__id=context.session_id,
         ) as span:
-            hooks = self._hooks_for(call, context)
-            outcome = await self._outcome(call, context, observer, hooks)
+            outcome = await self._outcome(call, context, observer)
             if isinstance(outcome, CallFailed):
                 span.failed(outcome.kind, "")
+                hooks = self._hooks_of(call, context)
                 if outcome.kind == "error" and hooks is not None:
-                    notes = await hooks.after_failure(call.input, outcome.error)
+                    notes = await hooks.after_failure(outcome.error)
                     outcome = replace(outcome, error=_with_notes(outcome.error, notes))
             return outcome
 
     async def _outcome(
-        self,
-        call: ResolvedCall,
-        context: ToolContext,
-        observer: CallObserver,
-        hooks: CallHooks | None,
+        self, call: ResolvedCall, context: ToolContext, observer: CallObserver
     ) -> CallOutcome:
         """Take *call* from prepare to its outcome.
 
         *context* is the caller's; its ``ask`` is replaced by one that shows the question as
         this call's.
         """
-        asking = AskContext(
+        asking = PermissionContext(
             session_id=context.session_id,
             root_id=context.root_id,
             message_id=context.message_id,
@@ -220,12 +215,12 @@ class Pipeline:
             callers=context.callers,
             tool=call.name,
             folder=context.directory,
-            on_asked=observer.on_request,
-            on_answered=observer.on_decision,
+            on_request=observer.on_request,
+            on_decision=observer.on_decision,
         )
 
         async def ask(
-            needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+            needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
         ) -> PermissionReply:
             shown = blocks or progress.blocks
             reply = await self._permissions.ask(asking, needs, heading, shown)
@@ -234,11 +229,12 @@ class Pipeline:
         context = replace(
             context, ask=ask, on_request=observer.on_request, on_terminal=observer.on_terminal
         )
+        hooks = self._hooks_of(call, context)
         if hooks is not None:
-            asking = replace(asking, consult=partial(hooks.on_permission_request, call.input))
+            asking = replace(asking, ask_hooks=hooks.on_permission_request)
         progress = _Progress(call.input, ToolLabel(call.tool.spec.verb))
         try:
-            return await self._steps(call, context, observer, asking, progress, hooks)
+            return await self._steps(call, context, observer, asking, progress)
         except InvalidArguments as error:
             return self._failed("invalid", str(error), call, progress)
         except PermissionRejected as error:
@@ -259,22 +255,19 @@ class Pipeline:
         call: ResolvedCall,
         context: ToolContext,
         observer: CallObserver,
-        asking: AskContext,
+        asking: PermissionContext,
         progress: _Progress,
-        hooks: CallHooks | None,
     ) -> CallCompleted:
         comments: list[str] = []
         by_user = False
         while True:
             before = PreToolOutcome()
-            if hooks is not None:
-                before = await _run_before_hooks(hooks, call, observer)
-                asking = replace(
-                    asking,
-                    vouched=before.approved,
-                    consult=partial(hooks.on_permission_request, call.input),
-                )
+            if (hooks := self._hooks_of(call, context)) is not None:
+                before = await _run_before_hooks(hooks, observer)
                 call = self._changed(call, before)
+                asking = replace(
+                    asking, allowed_by_hook=before.approved, ask_hooks=hooks.on_permission_request
+                )
                 comments += before.notes
             plan = await self._prepare(call, context, observer, progress)
             if before.need is not None:
@@ -283,7 +276,7 @@ class Pipeline:
             if context.by_user:
                 break
             if by_user:
-                await self._permissions.check(asking, plan.needs)
+                await self._permissions.raise_if_denied(asking, plan.needs)
                 break
             if plan.needs:
                 reply = await self._permissions.ask(asking, plan.needs, plan.heading, plan.blocks)
@@ -300,21 +293,21 @@ class Pipeline:
         if context.before_change is not None and (
             call.tool.spec.changes_indirectly or not call.safe
         ):
-            # A hook may change any file.
-            await context.before_change(plan.writes if hooks is None else None)
+            hooked = self._hooks_of(call, context) is not None  # hooks may change anything
+            await context.before_change(None if hooked else plan.writes)
         result = await call.tool.execute(plan, reply, context)
         result = await _with_diagnostics(call, result, context)
         stop = False
-        if hooks is not None:
-            result, notes, stop = await hooks.after_call(call.input, result)
+        if (hooks := self._hooks_of(call, context)) is not None:
+            result, notes, stop = await hooks.after_call(result)
             comments += notes
         done = await self._completed(call, result, comments, progress)
         return replace(done, stop_turn=stop) if stop else done
 
-    def _hooks_for(self, call: ResolvedCall, context: ToolContext) -> CallHooks | None:
+    def _hooks_of(self, call: ResolvedCall, context: ToolContext) -> CallHooks | None:
         if self._hooks is None or not self._hooks.all:
             return None
-        return CallHooks(self._hooks, call.name, context)
+        return CallHooks(self._hooks, call.name, call.input, context)
 
     def _changed(self, call: ResolvedCall, before: PreToolOutcome) -> ResolvedCall:
         """*call* with the arguments that a hook gave it, checked like the model's."""
@@ -382,13 +375,11 @@ class Pipeline:
         )
 
 
-async def _run_before_hooks(
-    hooks: CallHooks, call: ResolvedCall, observer: CallObserver
-) -> PreToolOutcome:
+async def _run_before_hooks(hooks: CallHooks, observer: CallObserver) -> PreToolOutcome:
     try:
-        return await hooks.before_call(call.input)
+        return await hooks.before_call()
     except PermissionRejected as error:
-        observer.on_decision(refused("hook", str(error)))
+        observer.on_decision(refusal("hook", str(error)))
         raise
 
 

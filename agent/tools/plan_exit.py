@@ -9,7 +9,7 @@ from pydantic import Field
 from agent.records.blocks import ToolLabel
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.ids import new_id
-from agent.records.requests import Need, PermissionReply, Question, QuestionOption
+from agent.records.requests import PermissionNeed, PermissionReply, Question, QuestionOption
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
 from agent.tools.files.paths import resolve_path, show_path
@@ -77,7 +77,7 @@ class PlanExitTool:
         return Plan(
             label=ToolLabel("Plan", file or "ready"),
             payload=ExitPlan(question, file),
-            needs=(Need("plan_exit", "*", always="*", floor="allow"),),
+            needs=(PermissionNeed("plan_exit", "*", always="*", floor="allow"),),
             heading="Let the agent propose to leave plan mode?",
             writes=(),
         )

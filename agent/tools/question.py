@@ -7,7 +7,13 @@ from pydantic import AliasChoices, Field
 from agent.records.blocks import TableBlock, ToolLabel
 from agent.records.errors import PermissionRejected
 from agent.records.ids import new_id
-from agent.records.requests import Need, PermissionReply, Question, QuestionOption, QuestionReply
+from agent.records.requests import (
+    PermissionNeed,
+    PermissionReply,
+    Question,
+    QuestionOption,
+    QuestionReply,
+)
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.questions import QuestionService
 
@@ -96,7 +102,7 @@ class QuestionTool:
         return Plan(
             label=_label(questions),
             payload=QuestionPlan(questions),
-            needs=(Need("question", "*", always="*", floor="allow"),),
+            needs=(PermissionNeed("question", "*", always="*", floor="allow"),),
             heading="Let the agent ask you something?",
             writes=(),
         )

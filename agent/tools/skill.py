@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field
 from agent.config.markdown_files import FrontmatterError
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.skills import Skill, Skills, sample_files
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import printable, show_path
@@ -56,7 +56,7 @@ class SkillTool:
         return Plan(
             label=ToolLabel("Skill", skill.name),
             payload=SkillPlan(skill, text),
-            needs=(Need("skill", skill.name, always=skill.name, floor="allow"),),
+            needs=(PermissionNeed("skill", skill.name, always=skill.name, floor="allow"),),
             heading="Load this skill?",
         )
 

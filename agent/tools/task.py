@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field
 from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError, ToolStopped
 from agent.records.ids import new_id
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.records.units import tokens
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult
@@ -98,7 +98,11 @@ class TaskTool:
         return Plan(
             label=ToolLabel(args.subagent_type.capitalize(), request.description),
             payload=request,
-            needs=(Need("task", args.subagent_type, always=args.subagent_type, floor="allow"),),
+            needs=(
+                PermissionNeed(
+                    "task", args.subagent_type, always=args.subagent_type, floor="allow"
+                ),
+            ),
             blocks=(SubtaskBlock(request.session_id, args.subagent_type, args.prompt),),
             heading=f"Start this sub-agent{' in the background' if args.background else ''}?",
         )

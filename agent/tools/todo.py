@@ -7,7 +7,7 @@ from pydantic import Field
 
 from agent.records.blocks import TodoBlock, TodoItem, TodoStatus, ToolLabel
 from agent.records.errors import ToolError
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 MAX_ITEMS = 200
@@ -77,7 +77,7 @@ class TodoWriteTool:
         return Plan(
             label=_label(items),
             payload=TodoPlan(items),
-            needs=(Need("todowrite", "*", always="*", floor="allow"),),
+            needs=(PermissionNeed("todowrite", "*", always="*", floor="allow"),),
             blocks=(TodoBlock(items),),
             heading="Change the todo list?",
             writes=(),
@@ -106,7 +106,7 @@ class TodoReadTool:
 
     async def prepare(self, args: TodoReadArgs, ctx: ToolContext) -> Plan[None]:
         _ = args, ctx
-        need = Need("todoread", "*", always="*", floor="allow")
+        need = PermissionNeed("todoread", "*", always="*", floor="allow")
         return Plan(label=ToolLabel("Todo"), payload=None, needs=(need,))
 
     async def execute(

@@ -15,7 +15,7 @@ from pydantic import Field
 from agent.files import decode
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.errors import ToolError
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.clean_text import encodable, without_invisible
 from agent.tools.files.attachments import attach, check_media, check_supported
@@ -135,14 +135,14 @@ class WebfetchTool:
         return _result(call, answer, text)
 
 
-def web_need(url: "httpx2.URL", *, came_from: str = "") -> Need:
+def web_need(url: "httpx2.URL", *, came_from: str = "") -> PermissionNeed:
     """Consent to ask a host; the address itself when it may carry something out (9.3)."""
     host = host_of(url)
     carries = exfiltration_risk(url)
     reason = f"{came_from} redirects there" if came_from else ""
     if carries:
         reason = "; ".join(part for part in (reason, f"the address {carries}") if part)
-    return Need(
+    return PermissionNeed(
         "webfetch",
         host,
         always=None if carries else host,

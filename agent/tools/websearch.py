@@ -10,7 +10,7 @@ from pydantic import Field
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.json import Json, JsonObject
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.clean_text import encodable, without_invisible
 from agent.tools.web.addresses import AllowedHosts, host_of, parse_url
@@ -150,7 +150,9 @@ class WebsearchTool:
         query = " ".join(args.query.split())
         if not query:
             raise ToolError("The query is empty. Say what to search for.")
-        need = Need("websearch", query, always="*", reason=f"sent to {self._engine.provider}")
+        need = PermissionNeed(
+            "websearch", query, always="*", reason=f"sent to {self._engine.provider}"
+        )
         return Plan(
             label=ToolLabel("Search", f'"{query}"'),
             payload=query,

@@ -253,7 +253,7 @@ async def _prompt_input(
     runtime = opened.runtime
     name, argument = command or ("", "")
     if name == "init":
-        runtime.trust.vouch()
+        runtime.trust.trust_own_file()
         return PromptInput(text=init_prompt(argument))
     if name and name in {each.name for each in await runtime.commands.all()}:
         base = PromptInput(text="")

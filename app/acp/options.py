@@ -1,4 +1,4 @@
-"""The options that a client can choose for a session: agent, model, effort, slash commands."""
+"""What a client can choose for a session: agent, model, effort, slash commands."""
 
 from itertools import groupby
 from typing import TypeAlias

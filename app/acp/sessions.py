@@ -204,6 +204,6 @@ def start_announced(opened: OpenSession, *, new: bool = False) -> OpenSession:
     folder is reported too.
     """
     opened.start()
-    trust = opened.runtime.trust.standing
+    trust = opened.runtime.trust.status
     opened.announce((UNTRUSTED,) if new and trust == "open" else ())
     return opened

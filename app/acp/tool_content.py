@@ -1,4 +1,4 @@
-"""The blocks that a tool shows, as content of a tool call."""
+"""What a tool shows, as content of a tool call."""
 
 import os
 import re

@@ -52,7 +52,7 @@ async def init(context: ActionContext, argument: str) -> None:
     """Send the request as a prompt. What the user wrote is trusted."""
     from agent.session.prompt.templates import init_prompt  # brings the harness
 
-    context.live.runtime.trust.vouch()
+    context.live.runtime.trust.trust_own_file()
     await context.live.send(init_prompt(argument))
 
 
@@ -77,7 +77,7 @@ async def instructions(context: ActionContext, argument: str) -> None:
         for name in attached(context.live.view)
     ]
     sections = [rows or [Content.styled(NONE, "$tone-muted")]]
-    if runtime.trust.standing in {"open", "refused"}:
+    if runtime.trust.status in {"open", "refused"}:
         sections.append([Content.styled(LEFT_OUT, "$tone-warn")])
     if skills.skills:
         heading = Content.styled("Skills", "bold")

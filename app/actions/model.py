@@ -24,7 +24,7 @@ EFFORTS = {
     "xhigh": "thinks longer",
     "max": "thinks as long as it can",
 }
-"""The meaning of each effort, for the picker."""
+"""What each effort means, for the picker."""
 
 
 @action(

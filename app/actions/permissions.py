@@ -81,7 +81,7 @@ class _RuleList:
         if live.session is not None:
             lineage = await lineage_of(self._runtime.store, live.session)
             self._root, child = lineage.root_id, bool(lineage.callers)
-        always = await self._runtime.permissions.standing(self._root)
+        always = await self._runtime.permissions.current_rules(self._root)
         self._rules = (*self._runtime.agents.rules(live.agent, child=child), *always)
 
     def rows(self) -> list[Row]:
@@ -103,7 +103,7 @@ class _RuleList:
             self._context.notify(NOT_ALWAYS)
             return
         path = await asyncio.to_thread(_save, self._runtime.paths.config, rule)
-        self._runtime.permissions.saved(rule.permission, rule.pattern)
+        self._runtime.permissions.add_saved_rule(rule.permission, rule.pattern)
         self._context.notify(f"Saved to {sanitize_line(str(path))}. It holds in every folder.")
         await self._refresh(screen)
 
@@ -127,10 +127,10 @@ async def trust(context: ActionContext, argument: str) -> None:
     if runtime.sessions.busy:
         context.notify(BUSY)
         return
-    now = await runtime.trust.anew()
-    screen = TrustScreen(now.question(), status=now.standing, grace=0.0)
+    now = await runtime.trust.refreshed()
+    screen = TrustScreen(now.question(), status=now.status, grace=0.0)
     answer = await show_dialog(context.app, screen)
     if answer is not None and answer != "later":
-        now.say(answer)
+        now.save_answer(answer)
         await context.reopen()
         context.notify("This folder is trusted." if answer == "trust" else "Nothing of it is used.")

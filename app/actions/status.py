@@ -38,7 +38,7 @@ def facts(context: ActionContext) -> list[Fact]:
     live, runtime = context.live, context.live.runtime
     session = live.session
     mcp, code = mcp_summary(runtime.mcp.statuses()), lsp_summary(runtime.code.servers.statuses)
-    trusted = runtime.trust.standing in {"trusted", "nothing"}
+    trusted = runtime.trust.status in {"trusted", "nothing"}
     shells = [one for one in runtime.shells.snapshot() if one.state == "running"]
     return [
         Fact("Version", version("opencode-py")),

@@ -109,7 +109,7 @@ class SettingsApplier:
     def apply(self, runtime: "Runtime", commands: "Sequence[CommandInfo]") -> None:
         """Apply the settings, list the *commands*, and show what went wrong."""
         dispatcher, config = self._dispatcher, runtime.config.config
-        self._status.set_trusted(trusted=runtime.trust.standing in {"trusted", "nothing"})
+        self._status.set_trusted(trusted=runtime.trust.status in {"trusted", "nothing"})
         self._main.prompt.use_vim(on=config.ui.vim)
         ignored = provide(USER_COMMANDS, user_command_actions(commands))
         self._main.set_actions(actions())

@@ -1,4 +1,4 @@
-"""The completion list that opens while a ``/command`` or ``@path`` is typed."""
+"""The list that opens while a ``/word`` or ``@path`` is typed (spec 8, U8 and U14)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from app.text.sanitize import sanitize_line
 VISIBLE_ROWS = 8
 """Rows shown at once; the rest scrolls."""
 
-MAX_NAME_WIDTH = 24
-"""Cells of a name with which the others are aligned."""
+WIDEST = 24
+"""Cells of a name that the others are aligned with."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command as it is listed."""
+    """A command as it is listed: its first name, its other names, what it does."""
 
     name: str
     aliases: tuple[str, ...]
@@ -26,11 +26,9 @@ class CommandEntry:
 
 
 def matching_commands(entries: Sequence[CommandEntry], typed: str) -> list[CommandEntry]:
-    """Return the entries for *typed* (without the slash), best match first.
-
-    The entry with exactly this name is first, so that Enter runs what was typed in full; then names
-    that begin with it, then aliases that do, then names or titles that contain it.
-    """
+    """The entries for *typed* (without the slash): the one that has this name, so that enter
+    runs what was written out, then names that begin so, then aliases that do, then names or
+    titles that hold it."""
     typed = typed.lower()
 
     def rank(entry: CommandEntry) -> int | None:
@@ -49,17 +47,17 @@ def matching_commands(entries: Sequence[CommandEntry], typed: str) -> list[Comma
 
 
 class CompletionList(OptionList, can_focus=False):
-    """Never takes the focus: the prompt passes keys on to it."""
+    """Never takes the focus: the prompt steers it."""
 
     def __init__(self, entries: Sequence[CommandEntry], *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False, compact=True)
         self._entries = tuple(entries)
         self.files = False
-        """True if files are offered, not commands."""
+        """Whether it is files that are offered, not commands."""
         self.display = False
 
     def set_entries(self, entries: Sequence[CommandEntry]) -> None:
-        """Replace the commands; shown when the list opens the next time."""
+        """Other commands; the list opens with them the next time."""
         self._entries = tuple(entries)
 
     @property
@@ -68,26 +66,25 @@ class CompletionList(OptionList, can_focus=False):
 
     @property
     def chosen(self) -> str | None:
-        """Return the highlighted command's name, or the path of a file."""
+        """The highlighted command's name, or the path of a file."""
         option = self.highlighted_option
         return option.id if option is not None else None
 
     def show_commands(self, typed: str | None) -> bool:
-        """Show the commands for *typed*; None or no match closes the list. Returns whether it is
-        open."""
+        """Show what fits *typed*; None or no match closes. Returns whether it is open."""
         self.files = False
         found = matching_commands(self._entries, typed) if typed is not None else []
         if found:
-            width = min(MAX_NAME_WIDTH, max(len(entry.name) for entry in found)) + 3
-            self.set_options([_option(entry, width) for entry in found])
+            width = min(WIDEST, max(len(entry.name) for entry in found)) + 3
+            self.set_options([_row(entry, width) for entry in found])
             self.highlighted = 0
         self.display = bool(found)
         return self.is_open
 
     def show_files(self, paths: Sequence[str], agents: Sequence[tuple[str, str]] = ()) -> bool:
-        """Show *agents* and *paths*; none closes the list. Returns whether it is open."""
+        """Offer *agents* and *paths*; none closes. Returns whether it is open."""
         self.files = True
-        agent_names = {name for name, _ in agents}
+        taken = {name for name, _ in agents}
         rows = [
             Option(
                 Content.assemble(
@@ -99,9 +96,7 @@ class CompletionList(OptionList, can_focus=False):
             for name, what in agents
         ]
         rows += [
-            Option(Content(sanitize_line(path)), id=path)
-            for path in paths
-            if path not in agent_names
+            Option(Content(sanitize_line(path)), id=path) for path in paths if path not in taken
         ]
         self.set_options(rows)
         if rows:
@@ -114,7 +109,7 @@ class CompletionList(OptionList, can_focus=False):
             self.highlighted = ((self.highlighted or 0) + step) % self.option_count
 
 
-def _option(entry: CommandEntry, width: int) -> Option:
+def _row(entry: CommandEntry, width: int) -> Option:
     aliases = "  " + " ".join(f"/{alias}" for alias in entry.aliases) if entry.aliases else ""
     line = Content.assemble(
         (f"/{sanitize_line(entry.name)}".ljust(width - 1) + " ", "bold"),

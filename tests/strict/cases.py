@@ -1,21 +1,19 @@
-"""A rule of a strict server as two requests: one that breaks it and a similar valid one."""
+"""A rule as a pair of requests: one that breaks it and one, as near as can be, that keeps it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Case:
-    """One rule."""
+    """*phrase* stands in the complaint about *refused*."""
 
     rule: str
     phrase: str
-    """A part of the violation that is reported for *refused*."""
-
     refused: dict
     accepted: dict
 
 
 def schema(**more: object) -> dict:
-    """Return the schema of a tool's arguments."""
+    """The schema of a tool's arguments."""
     text = {"type": "string", "description": "A path."}
     return {"type": "object", "properties": {"file_path": text}, "required": ["file_path"], **more}

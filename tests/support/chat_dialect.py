@@ -1,4 +1,4 @@
-"""The writer of scripted responses as streams of chat completions."""
+"""Writes scripted answers as OpenAI chat completions streams."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _WORDS = {"end": "stop", "calls": "tool_calls", "limit": "length"}
 
 
 class ChatWriter:
-    """The writer of one response, piece by piece."""
+    """One answer's bytes, piece by piece."""
 
     def __init__(self, model: str, number: int) -> None:
         self._head = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "model": model}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from agent.permission.programs import git
 from agent.permission.programs.record import Program
-from agent.permission.syntax.lexicon import names
-from agent.permission.syntax.words import Word, as_written, one_word, plain
+from agent.permission.syntax.lexicon import word_set
+from agent.permission.syntax.words import Word, as_written, is_one_word, plain
 
 HARMLESS = re.compile(r"LANG|LC_\w+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|COLUMNS|LINES|CI")
 """Environment variables that change no program's effect."""
@@ -18,8 +18,10 @@ LOCAL = re.compile(r"(?!.*_proxy$)[a-z_][a-z0-9_]*|[A-Z]")
 ELEMENT = re.compile(r"\w+(\[(\d+|[@*])\])?")
 """A variable, or an element of it that no expression chooses."""
 
-KEYWORDS = names("then do done fi esac elif else in { } ]] function select case for while until if")
-_BINARY = names("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o")
+KEYWORDS = word_set(
+    "then do done fi esac elif else in { } ]] function select case for while until if"
+)
+_BINARY = word_set("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o")
 """Operators of ``test`` with an operand on each side."""
 _STARTERS = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND"})
 """Variables that hold text which a shell runs when it starts."""
@@ -37,7 +39,7 @@ def variable_reason(names: Sequence[str]) -> str:
 def evaluates_text(base: str, program: Program, words: Sequence[Word]) -> bool:
     """Whether the builtin evaluates its arguments as variable names with subscripts."""
     tests = base in ("test", "[")
-    names = tests and any(word.text in ("-v", "-R") or not one_word(word) for word in words)
+    names = tests and any(word.text in ("-v", "-R") or not is_one_word(word) for word in words)
     return names or program.evaluates_names
 
 

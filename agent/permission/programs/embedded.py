@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from agent.permission.syntax.words import Word
 
-_MOST = 200
+_MAX_TEXTS = 200
 """Texts of one command that are looked at."""
 
-_LONG = 2_000
+_MAX_COMMAND = 2_000
 """Characters of a text that may be one command; a longer one is a program in which some are."""
 
 _LEAD = re.compile(
@@ -37,16 +37,16 @@ _TICKS = re.compile(r"`([^`]*)`|(?:%x|qx)\s*([\[({/|!])(.*?)[\])}/|!]", re.DOTAL
 _SUBSTITUTE = re.compile(r"s([/|#,:@!])(?:(?!\1).)*\1((?:(?!\1).)*)\1\w*e")
 
 
-def embedded(words: Sequence[Word]) -> list[str]:
+def embedded_texts(words: Sequence[Word]) -> list[str]:
     """Texts in the arguments *words* that may be shell code."""
     found: dict[str, None] = {}
-    for word in words[:_MOST]:
+    for word in words[:_MAX_TEXTS]:
         for text in _forms(word.text):
-            if len(text) <= _LONG:
+            if len(text) <= _MAX_COMMAND:
                 found[text] = None
         for code in code_strings(word.text):
             found[code] = None
-    return [text for text in list(found)[:_MOST] if text.strip()]
+    return [text for text in list(found)[:_MAX_TEXTS] if text.strip()]
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -69,21 +69,21 @@ def code_strings(text: str) -> Iterator[str]:
     """The shell commands that program *text* (Python, awk, Perl, sed …) would start."""
     if _BARE.fullmatch(text):
         return
-    for call in list(_CALL.finditer(text))[:_MOST]:
+    for call in list(_CALL.finditer(text))[:_MAX_TEXTS]:
         parts: list[str] = []
         at = call.end()
-        while (quoted := _QUOTED.match(text, at)) and len(parts) < _MOST:
+        while (quoted := _QUOTED.match(text, at)) and len(parts) < _MAX_TEXTS:
             parts.append(_unescaped(quoted))
             gap = re.compile(r"[\s,\[\]()]*").match(text, quoted.end())
             at = gap.end() if gap else quoted.end()
         yield parts[0] if len(parts) == 1 else shlex.join(parts)
-    for piped in list(_PIPED.finditer(text))[:_MOST]:
+    for piped in list(_PIPED.finditer(text))[:_MAX_TEXTS]:
         quoted = _QUOTED.match(piped[1] or piped[2])
         if quoted:
             yield _unescaped(quoted).strip("| ")
-    for ticks in list(_TICKS.finditer(text))[:_MOST]:
+    for ticks in list(_TICKS.finditer(text))[:_MAX_TEXTS]:
         yield ticks[1] or ticks[3] or ""
-    for script in list(_SUBSTITUTE.finditer(text))[:_MOST]:
+    for script in list(_SUBSTITUTE.finditer(text))[:_MAX_TEXTS]:
         yield script[2]
 
 

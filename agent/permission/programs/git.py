@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import SIDE_EFFECTS, UNKNOWN, Command, Program
-from agent.permission.syntax.words import Word, one_word
+from agent.permission.syntax.words import Word, is_one_word
 
 _BRANCH_FLAGS = re.compile(
     r"-[arv]+|-vv|--(list|all|remotes|show-current|verbose|color|no-color|ignore-case|no-column)"
@@ -108,7 +108,7 @@ def _is_message(call: GitCall, at: int) -> bool:
     if call.subcommand not in ("commit", "tag", "merge", "stash", "notes"):
         return False
     flag = re.fullmatch(r"-[a-z]*m|--message", call.rest[at - 1].text)
-    return flag is not None and one_word(call.rest[at])
+    return flag is not None and is_one_word(call.rest[at])
 
 
 def _config_reads(texts: list[str]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agent.permission.programs import git
 from agent.permission.programs.record import Operands, Option, Program, Syntax
-from agent.permission.syntax.words import Word, one_word
+from agent.permission.syntax.words import Word, is_one_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def _by_options(program: Program, words: Sequence[Word]) -> Reading:
     scan = _Scan(program, words)
     operands = scan.operands
     if program.operands == "pattern" and not scan.pattern:
-        operands = operands[one_word(operands[0]) :] if operands else []
+        operands = operands[is_one_word(operands[0]) :] if operands else []
     proven = scan.proven and not (program.operands == "one" and len(operands) > 1)
     proven = proven and not (program.operands == "none" and operands)
     if program.operands in ("text", "none"):
@@ -89,7 +89,7 @@ class _Scan:
             self.proven = self.proven and words[at].literal
             step = self._long(words, at) if text.startswith("--") else self._short(words, at)
             # A word that splits may hold a path too.
-            self.files += [word for word in words[at : at + step] if not one_word(word)]
+            self.files += [word for word in words[at : at + step] if not is_one_word(word)]
             at += step
 
     def _long(self, words: Sequence[Word], at: int) -> int:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from agent.permission.programs.record import Program, Syntax
-from agent.permission.syntax.words import Word, one_word
+from agent.permission.syntax.words import Word, is_one_word
 
 
 def side_effect_reason(base: str, program: Program, words: Sequence[Word]) -> str:
@@ -140,7 +140,7 @@ def _awk(program: Program, words: Sequence[Word]) -> str:
     skip = False
     for word in words:
         text = word.text
-        if script is None and not one_word(word):
+        if script is None and not is_one_word(word):
             return f"{word.source} may split into a program of awk"
         if skip:
             skip = False

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import UNKNOWN, Program
-from agent.permission.syntax.lexicon import names
+from agent.permission.syntax.lexicon import word_set
 from agent.permission.syntax.words import Word, as_written, literal_word
 
-FLAGS = names("""
+FLAGS = word_set("""
 -v -vv -vvv -V --verbose -q --quiet -s --silent --debug -d --json --yes -y --no-color --color
 --help -h --version -D -r --recursive -g --global --offline --locked --frozen -i --ignore-case
 --no-input -n --dry-run --force -f --user --system --no-interaction --no-progress --stack-trace

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import Command, Program, Wrapper
 from agent.permission.programs.subcommand_names import FLAGS, option_lengths
-from agent.permission.syntax.lexicon import names
-from agent.permission.syntax.words import Word, as_written, literal_word, one_word
+from agent.permission.syntax.lexicon import word_set
+from agent.permission.syntax.words import Word, as_written, is_one_word, literal_word
 
 
 class Inner(NamedTuple):
@@ -46,7 +46,7 @@ class Inner(NamedTuple):
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 _CODE_OPTIONS = frozenset({"--command", "--run", "--exec", "--on-change", "--to-command"})
 """Options with shell code, of all programs that have one after operands."""
-_SHELL_OPTIONS = names(
+_SHELL_OPTIONS = word_set(
     "errexit nounset pipefail noglob noclobber extglob globstar nullglob failglob dotglob"
 )
 """Options of a shell, after ``-o``, that change no command."""
@@ -156,7 +156,7 @@ def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
         taken = 0 if priority else _words_after_option(command, text)
         if taken is None:
             return Inner(reason=f"the flag {text} of {name} is not known", runs_text=True)
-        if not all(map(one_word, words[at : at + taken])):
+        if not all(map(is_one_word, words[at : at + taken])):
             return Inner(reason=f"{words[at].source} may split into other words", runs_text=True)
         at += taken
     if not all(word.literal for word in words[at : at + wrapper.operands_before]):
@@ -171,7 +171,7 @@ def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
         found = _ASSIGNMENT.match(words[at].text)
         if found is None:
             break
-        if not one_word(words[at]):
+        if not is_one_word(words[at]):
             return Inner(reason=f"{words[at].source} may split into other words", runs_text=True)
         sets.append((found[1], words[at].text[found.end() :]))
         at += 1

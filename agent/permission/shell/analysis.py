@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.permission.programs.embedded import code_strings
-from agent.permission.shell.fallback import guessed
+from agent.permission.shell.fallback import possible_commands
 from agent.permission.shell.findings import Findings
-from agent.permission.shell.operands import in_code
-from agent.permission.shell.paths import Place
+from agent.permission.shell.operands import add_paths_in_code
+from agent.permission.shell.paths import Workspace
 from agent.permission.shell.walker import Walker
-from agent.permission.syntax.source import LIMIT, CannotAnalyseError
-from agent.records.requests import Need
+from agent.permission.syntax.source import MAX_ALLOWED_LENGTH, CannotAnalyzeError
+from agent.records.requests import PermissionNeed
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +29,14 @@ class Analysis:
     """*needs* in order of the line. *commands* are base names, *externals* and *edits*
     absolute paths. *problem* says why the line cannot be analysed, empty when it can."""
 
-    needs: tuple[Need, ...]
+    needs: tuple[PermissionNeed, ...]
     commands: tuple[str, ...]
     externals: tuple[str, ...]
     edits: tuple[str, ...]
     problem: str = ""
 
 
-def analyse(
+def analyze(
     command: str,
     *,
     directory: str,
@@ -49,7 +49,7 @@ def analyse(
     *readable* are folders outside the project that are read without consent (M4a).
     """
     found = Findings(
-        Place(
+        Workspace(
             os.path.realpath(directory),
             os.path.realpath(project),
             home if home is not None else str(Path.home()),
@@ -59,8 +59,8 @@ def analyse(
     problem = ""
     walker = Walker(found)
     try:
-        walker.code(command, frozenset({directory}))
-    except CannotAnalyseError as error:
+        walker.analyze_code(command, frozenset({directory}))
+    except CannotAnalyzeError as error:
         problem = str(error)
     except (ValueError, IndexError):
         # A tree of a shape that the walk does not know must ask; it may not fail.
@@ -69,22 +69,28 @@ def analyse(
     except RecursionError:
         problem = "it is nested too deeply"
     if problem:
-        aliases = dict.fromkeys((*found.texts(), *guessed(command), *_fed(found, walker)))
-        found.unknown(command, f"cannot be analysed: {problem}", aliases=tuple(aliases))
-    elif len(command) > LIMIT:
-        problem = f"it is longer than {LIMIT:,} characters"
-        found.unknown(command, f"cannot be allowed by a rule: {problem}")
-    if found.obeys or found.programs:
+        aliases = dict.fromkeys(
+            (*found.command_texts(), *possible_commands(command), *_fed(found, walker))
+        )
+        found.add_unknown(command, f"cannot be analysed: {problem}", aliases=tuple(aliases))
+    elif len(command) > MAX_ALLOWED_LENGTH:
+        problem = f"it is longer than {MAX_ALLOWED_LENGTH:,} characters"
+        found.add_unknown(command, f"cannot be allowed by a rule: {problem}")
+    if found.runs_text or found.runs_code:
         aliases = _fed(found, walker)
         if aliases:
-            found.unknown(command, "text in it may be run as code", aliases=tuple(aliases))
-    for text in (*found.data, *([command] if problem else [])) if found.programs or problem else ():
-        in_code(found, text, frozenset({directory}))
-    if not problem and found.code and found.evaluating:
-        aliases = tuple(dict.fromkeys(alias for text in found.code for alias in guessed(text)))
-        found.unknown(command, "quoted text with code in it may be evaluated", aliases=aliases)
+            found.add_unknown(command, "text in it may be run as code", aliases=tuple(aliases))
+    for text in (
+        (*found.texts, *([command] if problem else [])) if found.runs_code or problem else ()
+    ):
+        add_paths_in_code(found, text, frozenset({directory}))
+    if not problem and found.code and found.evaluates:
+        aliases = tuple(
+            dict.fromkeys(alias for text in found.code for alias in possible_commands(text))
+        )
+        found.add_unknown(command, "quoted text with code in it may be evaluated", aliases=aliases)
     if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
-        found.plain(command, "only tests, calculates or sets a variable of its own", "allow")
+        found.add_command(command, "only tests, calculates or sets a variable of its own", "allow")
     return Analysis(
         tuple(found.needs),
         tuple(dict.fromkeys(found.names)),
@@ -94,7 +100,7 @@ def analyse(
     )
 
 
-def bash_needs(
+def command_needs(
     command: str,
     *,
     directory: str,
@@ -102,13 +108,13 @@ def bash_needs(
     home: str | None = None,
     readable: Sequence[str] = (),
     shell: str = "bash",
-) -> tuple[Need, ...]:
+) -> tuple[PermissionNeed, ...]:
     """The needs of a command line: one for each command, write, and path outside.
 
     *shell* is the program that runs the line, a name or a path. What another than bash makes
     of it can't be known (B3): no command in it is proven, and none is offered for "always".
     """
-    found = analyse(command, directory=directory, project=project, home=home, readable=readable)
+    found = analyze(command, directory=directory, project=project, home=home, readable=readable)
     if _is_bash(shell):
         return found.needs
     name = Path(shell).name
@@ -118,11 +124,11 @@ def bash_needs(
     )
 
 
-def read_only(
+def is_read_only(
     command: str, *, directory: str, project: str, home: str | None = None, shell: str = "bash"
 ) -> bool:
     """Whether the line is proven to change nothing and to stay inside the project (L8)."""
-    needs = bash_needs(command, directory=directory, project=project, home=home, shell=shell)
+    needs = command_needs(command, directory=directory, project=project, home=home, shell=shell)
     return all(need.floor == "allow" and not need.strict for need in needs)
 
 
@@ -130,7 +136,7 @@ def _is_bash(shell: str) -> bool:
     return Path(shell).name.removesuffix(".exe") == "bash"
 
 
-def _unproven(need: Need, why: str) -> Need:
+def _unproven(need: PermissionNeed, why: str) -> PermissionNeed:
     """*need* of a line that is read by another shell than the one whose grammar was followed."""
     if need.permission != "bash":
         return replace(need, always=None)
@@ -139,7 +145,7 @@ def _unproven(need: Need, why: str) -> Need:
 
 def _fed(found: Findings, walker: Walker) -> list[str]:
     """Commands in the text that the line holds as data: ``echo 'rm x' | sh``, ``$X y``."""
-    texts = [code for text in found.data for code in code_strings(text)] if found.programs else []
-    if found.obeys or not found.programs:
-        texts += found.data
-    return [alias for text in dict.fromkeys(texts) for alias in walker.peek(text)]
+    texts = [code for text in found.texts for code in code_strings(text)] if found.runs_code else []
+    if found.runs_text or not found.runs_code:
+        texts += found.texts
+    return [alias for text in dict.fromkeys(texts) for alias in walker.commands_in(text)]

@@ -9,7 +9,7 @@ from agent.permission.syntax.words import Word
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 """A word that sets a variable, or an element of one: its name first."""
 
-Ends = tuple[Dirs, Dirs]
+FoldersAfter = tuple[Dirs, Dirs]
 """The folders after a command that succeeded and after one that failed."""
 
 

@@ -6,9 +6,9 @@ a command without a rule asks, a read without one needs nothing.
 
 from dataclasses import dataclass
 
-from agent.permission.rules import STRENGTH, Rule, decide, judge
-from agent.permission.shell.analysis import analyse
-from agent.records.requests import Action, JudgedNeed
+from agent.permission.rules import STRENGTH, Rule, deciding_rule, evaluate
+from agent.permission.shell.analysis import analyze
+from agent.records.requests import Action, EvaluatedNeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,33 +22,33 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CaseVerdict:
     """*judged* are the parts of the line with their verdicts; paths are absolute."""
 
     action: Action
-    judged: tuple[JudgedNeed, ...]
+    evaluated: tuple[EvaluatedNeed, ...]
     commands: tuple[str, ...]
     external_paths: tuple[str, ...]
     edits: tuple[str, ...]
     problem: str
 
 
-def verdict(case: Case) -> Verdict:
+def evaluate_case(case: Case) -> CaseVerdict:
     """The strictest verdict over everything the line needs."""
-    analysis = analyse(
+    analysis = analyze(
         case.command, directory=case.directory, project=case.directory, home=case.home
     )
-    judged: list[JudgedNeed] = []
+    judged: list[EvaluatedNeed] = []
     for need in analysis.needs:
-        known = decide(need.permission, need.pattern, case.rules)
+        known = deciding_rule(need.permission, need.pattern, case.rules)
         if known is None and need.permission == "read":
             continue
-        one = judge(need, case.rules)
+        one = evaluate(need, case.rules)
         if known is None and one.action == "allow" and need.pattern.strip():
-            one = JudgedNeed(need, "ask", "no rule allows it")
+            one = EvaluatedNeed(need, "ask", "no rule allows it")
         judged.append(one)
     actions: list[Action] = ["allow", *(one.action for one in judged)]
-    return Verdict(
+    return CaseVerdict(
         max(actions, key=STRENGTH.__getitem__),
         tuple(judged),
         analysis.commands,

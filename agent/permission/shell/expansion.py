@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import ELEMENT
-from agent.permission.shell.fallback import guessed
+from agent.permission.shell.fallback import possible_commands
 from agent.permission.shell.findings import READ_SPLITS, Findings
-from agent.permission.shell.operands import by_look
+from agent.permission.shell.operands import add_outside_paths
 from agent.permission.shell.paths import Dirs
 from agent.permission.syntax.parser import descendants, outermost, text_of, without
 from agent.permission.syntax.source import (
-    CannotAnalyseError,
-    counts,
-    evaluates,
+    CannotAnalyzeError,
+    arithmetic_at,
+    expansion_evaluates,
     hidden_code,
-    sum_at,
+    prints_number,
     unescape_backticks,
 )
 from agent.permission.syntax.words import STREAM, Part, Word, read_word
@@ -69,7 +69,7 @@ _QUOTES = ("string", "raw_string", "ansi_c_string", "translated_string")
 _SPLIT = ("string", "simple_expansion", "expansion", "command_substitution")
 _OPERANDS = ("concatenation", "word", *_QUOTES)
 _CODED = re.compile(r"[$`\\]")
-_PLACE = re.compile(r"\[(\w+)\]\+?=")
+_INDEX = re.compile(r"\[(\w+)\]\+?=")
 _NUMBER = re.compile(r"-?\d+")
 _COMPARES = re.compile(r"-(eq|ne|lt|le|gt|ge)")
 
@@ -85,27 +85,27 @@ class Expander:
 
     def __init__(self, found: Findings, run: Run, code: Code) -> None:
         self.found = found
-        self.run = run
-        self.code = code
+        self.analyze_nodes = run
+        self.analyze_code = code
         self._plain: dict[str, Word] = {}
 
-    def words(self, nodes: Sequence["Node"], dirs: Dirs, *, follow: bool = True) -> list[Word]:
+    def read_words(self, nodes: Sequence["Node"], dirs: Dirs, *, follow: bool = True) -> list[Word]:
         """One word for each run of nodes that touch, in order of position.
 
         *follow* is false where the caller has followed what is inside: twice at each level of
         nesting would be twice for ever deeper ones.
         """
         if len(nodes) == 1:
-            return [self._word(nodes, dirs, follow=follow)]
+            return [self._read_group(nodes, dirs, follow=follow)]
         groups: list[list[Node]] = []
         for node in sorted(nodes, key=lambda each: each.start_byte):
             if groups and groups[-1][-1].end_byte == node.start_byte:
                 groups[-1].append(node)
             else:
                 groups.append([node])
-        return [self._word(group, dirs, follow=follow) for group in groups]
+        return [self._read_group(group, dirs, follow=follow) for group in groups]
 
-    def _word(self, group: Sequence["Node"], dirs: Dirs, *, follow: bool) -> Word:
+    def _read_group(self, group: Sequence["Node"], dirs: Dirs, *, follow: bool) -> Word:
         if len(group) == 1 and group[0].type in _PLAIN:
             text = text_of(group[0])
             known = self._plain.get(text)
@@ -115,7 +115,7 @@ class Expander:
                 return known
         if follow:
             for node in group:
-                self.inside(node, dirs)
+                self.follow(node, dirs)
         if len(group) == 1 and group[0].type in EXPANDED:
             source = text_of(group[0])
             stream = group[0].type == "process_substitution"
@@ -145,143 +145,143 @@ class Expander:
         key = (name[1] or name[2]) if name else ""
         if key in ("?", "#", "$", "!"):
             return ("0",)
-        if key == "HOME" and key not in self.found.bound:
-            return (self.found.place.home,)
-        return self.found.bound.get(key)
+        if key == "HOME" and key not in self.found.variables:
+            return (self.found.workspace.home,)
+        return self.found.variables.get(key)
 
-    def inside(self, node: "Node", dirs: Dirs) -> None:
+    def follow(self, node: "Node", dirs: Dirs) -> None:
         """Follow everything in *node* that bash runs or evaluates while expanding it."""
         kind = node.type
         text = text_of(node)
         if kind in ("command_substitution", "process_substitution"):
             if text.startswith("`"):
-                self.code(unescape_backticks(text[1:-1]), dirs)
+                self.analyze_code(unescape_backticks(text[1:-1]), dirs)
             else:
-                self.run(node, dirs)
+                self.analyze_nodes(node, dirs)
         elif kind == "expansion":
-            self.expansion(text, dirs)
+            self.follow_expansion(text, dirs)
         elif kind in ("regex", "extglob_pattern"):
-            self.hidden(text, dirs)
+            self.follow_text(text, dirs)
         elif node.is_named and kind not in _INSIDE:
-            raise CannotAnalyseError(f"it holds a construct ({kind}) that is not followed")
+            raise CannotAnalyzeError(f"it holds a construct ({kind}) that is not followed")
         else:
             if kind == "arithmetic_expansion":
-                self.arithmetic(node)
+                self.check_arithmetic(node)
             for child in node.children:
-                self.inside(child, dirs)
+                self.follow(child, dirs)
 
-    def expansion(self, text: str, dirs: Dirs) -> None:
-        if evaluates(text):
-            self.found.unknown(text, f"{text} may run text that is held in a variable")
-        self.hidden(text[2:-1], dirs)
-        self._calculated(text)
+    def follow_expansion(self, text: str, dirs: Dirs) -> None:
+        if expansion_evaluates(text):
+            self.found.add_unknown(text, f"{text} may run text that is held in a variable")
+        self.follow_text(text[2:-1], dirs)
+        self._check_hidden_arithmetic(text)
 
-    def hidden(self, text: str, dirs: Dirs) -> None:
+    def follow_text(self, text: str, dirs: Dirs) -> None:
         for code in hidden_code(text):
-            self.code(code, dirs)
+            self.analyze_code(code, dirs)
 
-    def arithmetic(self, node: "Node") -> None:
+    def check_arithmetic(self, node: "Node") -> None:
         """A variable or subscript in arithmetic is evaluated again as an expression."""
         for name in descendants(node, "variable_name", "word"):
             text = text_of(name)
-            values = self.found.bound.get(text, ("0",))
+            values = self.found.variables.get(text, ("0",))
             if values is None or not all(_NUMBER.fullmatch(value) for value in values):
-                self.found.unknown(text_of(node), f"{text} is evaluated as an expression")
+                self.found.add_unknown(text_of(node), f"{text} is evaluated as an expression")
         for each in descendants(node, "subscript"):
             if not re.fullmatch(r"\w+\[(\d+|\w+)\]", text_of(each)):
-                self.found.unknown(text_of(node), f"{text_of(each)} is evaluated")
+                self.found.add_unknown(text_of(node), f"{text_of(each)} is evaluated")
         if descendants(node, "variable_name", "subscript"):
-            self.found.evaluating = True
+            self.found.evaluates = True
         for quote in outermost(node, "word", *_QUOTES):
             if _CODED.search(without(quote, *EXPANDED)):
-                word = self._word([quote], frozenset(), follow=False)
-                aliases = tuple(guessed(word.text))
+                word = self._read_group([quote], frozenset(), follow=False)
+                aliases = tuple(possible_commands(word.text))
                 reason = "quoted code is evaluated as an expression"
-                self.found.unknown(text_of(node), reason, aliases=aliases)
+                self.found.add_unknown(text_of(node), reason, aliases=aliases)
 
         for each in outermost(node, "command_substitution"):
-            self._output(text_of(each))
+            self._check_output(text_of(each))
 
-    def _output(self, substitution: str) -> None:
+    def _check_output(self, substitution: str) -> None:
         """What a command writes is evaluated: a file that it shows may hold code."""
         inner = re.sub(r"^\$\(|^`|[)`]$", "", substitution)
-        if not counts(inner):
-            self.found.unknown(substitution, "its output is evaluated as an expression")
+        if not prints_number(inner):
+            self.found.add_unknown(substitution, "its output is evaluated as an expression")
 
-    def test(self, node: "Node", dirs: Dirs) -> tuple[Dirs, Dirs]:
+    def check_test(self, node: "Node", dirs: Dirs) -> tuple[Dirs, Dirs]:
         """``[ … ]`` and ``[[ … ]]``: no command, but paths are looked at and text evaluated. The
         folders stay as they are."""
         double = text_of(node).startswith("[[")
         for child in node.children:
-            self.inside(child, dirs)
+            self.follow(child, dirs)
         operators = [text_of(each) for each in descendants(node, "test_operator")]
         for each in outermost(node, *_OPERANDS):
-            self._word([each], dirs, follow=False)
+            self._read_group([each], dirs, follow=False)
         bare = [text_of(each) for each in outermost(node, *_SPLIT) if each.type != "string"]
         if not double and bare:
             # In single brackets it may split into ``-v`` and a name, which is evaluated.
-            self.found.evaluating = True
-            if any(map(self.found.brings, bare)):
-                self.found.unknown(text_of(node), READ_SPLITS)
+            self.found.evaluates = True
+            if any(map(self.found.may_be_read_text, bare)):
+                self.found.add_unknown(text_of(node), READ_SPLITS)
         if double and any(map(_COMPARES.fullmatch, operators)):
-            self.found.evaluating = True
-            self._compared(node)
+            self.found.evaluates = True
+            self._check_comparison(node)
         for each in descendants(node, "unary_expression"):
             if each.child_count == 2 and re.fullmatch("-[a-zA-Z]", text_of(each.children[0])):
-                word = self._word(each.children[1:], dirs, follow=False)
+                word = self._read_group(each.children[1:], dirs, follow=False)
                 operator = text_of(each.children[0])
                 if operator in ("-v", "-R"):
-                    self._named(word, text_of(node))
+                    self._check_variable_name(word, text_of(node))
                 elif operator not in ("-n", "-z", "-o", "-t"):
-                    self._looked_at(word, dirs)
+                    self._add_tested_path(word, dirs)
         return dirs, dirs
 
-    def _named(self, word: Word, text: str) -> None:
+    def _check_variable_name(self, word: Word, text: str) -> None:
         """*word* of the test *text* names a variable, whose subscript is evaluated."""
         if word.parts or not ELEMENT.fullmatch(word.text):
             reason = f"{word.text} is evaluated"
-            self.found.unknown(text, reason, aliases=tuple(guessed(word.text)))
+            self.found.add_unknown(text, reason, aliases=tuple(possible_commands(word.text)))
 
-    def element(self, word: Word) -> None:
+    def check_element(self, word: Word) -> None:
         """*word* is one of a list; ``[…]=`` in front says which, and that is evaluated."""
         if not word.source.startswith("[") or "=" not in word.text:
             return
-        place = _PLACE.match(word.source)
-        values = self.found.bound.get(place[1], ("0",)) if place else None
+        place = _INDEX.match(word.source)
+        values = self.found.variables.get(place[1], ("0",)) if place else None
         if values is None or not all(map(_NUMBER.fullmatch, values)):
             reason = "its place in the list is evaluated"
-            self.found.unknown(word.source, reason, aliases=tuple(guessed(word.text)))
+            self.found.add_unknown(word.source, reason, aliases=tuple(possible_commands(word.text)))
 
-    def _compared(self, node: "Node") -> None:
+    def _check_comparison(self, node: "Node") -> None:
         for each in descendants(node, "word", "variable_name"):
-            values = self.found.bound.get(text_of(each), ("0",))
+            values = self.found.variables.get(text_of(each), ("0",))
             if values is None or not all(_NUMBER.fullmatch(value) for value in values):
-                self.found.unknown(text_of(node), f"{text_of(each)} is evaluated")
+                self.found.add_unknown(text_of(node), f"{text_of(each)} is evaluated")
         for each in descendants(node, "binary_expression"):
             if any(_COMPARES.fullmatch(text_of(child)) for child in each.children):
                 for output in outermost(each, "command_substitution"):
-                    self._output(text_of(output))
+                    self._check_output(text_of(output))
 
-    def _looked_at(self, word: Word, dirs: Dirs) -> None:
-        by_look(self.found, [word], dirs)
+    def _add_tested_path(self, word: Word, dirs: Dirs) -> None:
+        add_outside_paths(self.found, [word], dirs)
 
-    def body(self, text: str, dirs: Dirs) -> None:
+    def follow_heredoc(self, text: str, dirs: Dirs) -> None:
         """A here-document that bash expands; the grammar misses parts, so it is read by hand."""
-        self.hidden(text, dirs)
-        self._calculated(text)
+        self.follow_text(text, dirs)
+        self._check_hidden_arithmetic(text)
         for found in re.finditer(r"(?<!\\)\$\{[^}]*\}", text):
-            if evaluates(found[0]):
-                self.found.unknown(found[0], f"{found[0]} may run text held in a variable")
+            if expansion_evaluates(found[0]):
+                self.found.add_unknown(found[0], f"{found[0]} may run text held in a variable")
 
-    def _calculated(self, text: str) -> None:
+    def _check_hidden_arithmetic(self, text: str) -> None:
         """Arithmetic in a text that is expanded and that the grammar doesn't show."""
         for found in re.finditer(r"(?<!\\)\$\(\(|\$\[", text):
-            rest = sum_at(text, found.end())
+            rest = arithmetic_at(text, found.end())
             for code in hidden_code(rest):
-                self._output(code)
+                self._check_output(code)
             for name in re.findall(r"[A-Za-z_]\w*", rest):
-                if name in self.found.bound:
-                    self.found.unknown(rest, f"{name} is evaluated as an expression")
+                if name in self.found.variables:
+                    self.found.add_unknown(rest, f"{name} is evaluated as an expression")
             if re.search(r"['\"\\]", rest):
-                aliases = tuple(guessed(rest))
-                self.found.unknown(rest, "quoted text is evaluated", aliases=aliases)
+                aliases = tuple(possible_commands(rest))
+                self.found.add_unknown(rest, "quoted text is evaluated", aliases=aliases)

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.syntax.parser import parse, text_of
-from agent.permission.syntax.source import DEPTH
+from agent.permission.syntax.source import MAX_DEPTH
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-PARSED = 200_000
+MAX_PARSED = 200_000
 """Characters that are parsed; longer text is only split at separators."""
 
-_WHOLE_TAILS = 12
-_CUT = 300
+_MAX_WHOLE_TAILS = 12
+_MAX_TAIL = 300
 """The first tails of a command are given whole, the others up to so many characters."""
 
 _SEPARATOR = re.compile(r"[\n;&|(){}`]+")
@@ -28,21 +28,21 @@ _KEYWORDS = re.compile(r"^(?:\s*(?:!|then|do|else|elif|if|while|until|time|copro
 
 def tails(words: Sequence[str]) -> list[str]:
     """The command *words* without its first word, its first two, and so on."""
-    found = [" ".join(words[at:]) for at in range(1, min(len(words), _WHOLE_TAILS))]
-    rest = range(_WHOLE_TAILS, len(words))
-    return found + [" ".join(words[at : at + _CUT // 2])[:_CUT] for at in rest]
+    found = [" ".join(words[at:]) for at in range(1, min(len(words), _MAX_WHOLE_TAILS))]
+    rest = range(_MAX_WHOLE_TAILS, len(words))
+    return found + [" ".join(words[at : at + _MAX_TAIL // 2])[:_MAX_TAIL] for at in rest]
 
 
-def guessed(command: str) -> list[str]:
+def possible_commands(command: str) -> list[str]:
     """Texts in *command* that may be commands, each once."""
-    text = _one_kind_of_blank(command)
+    text = _normalize_blanks(command)
     found: dict[str, None] = {}
-    if len(text) <= PARSED:
+    if len(text) <= MAX_PARSED:
         root = parse(text)
         _collect(found, _commands(root))
         if not root.has_error:
             return list(found)
-    found.update(dict.fromkeys(split_up(text)))
+    found.update(dict.fromkeys(split_commands(text)))
     return list(found)
 
 
@@ -65,11 +65,11 @@ def _commands(root: "Node") -> Iterator[tuple[str, str]]:
             spans.append([])
         waiting += [(child, around, depth) for child in reversed(node.children)]
     for (node, depth), inner in zip(commands, spans, strict=True):
-        own = _left(node, inner)
-        yield (text_of(node) if inner and depth <= DEPTH else own), own
+        own = _text_without(node, inner)
+        yield (text_of(node) if inner and depth <= MAX_DEPTH else own), own
 
 
-def _left(node: "Node", inner: Sequence[tuple[int, int]]) -> str:
+def _text_without(node: "Node", inner: Sequence[tuple[int, int]]) -> str:
     """The text of *node* without its *inner* spans, which are in order and apart."""
     data = node.text or b""
     pieces: list[bytes] = []
@@ -81,16 +81,16 @@ def _left(node: "Node", inner: Sequence[tuple[int, int]]) -> str:
     return b"".join(pieces).decode()
 
 
-def split_up(text: str) -> list[str]:
+def split_commands(text: str) -> list[str]:
     """As ``guessed``, at less cost and with more that is no command: no grammar is asked."""
     found: dict[str, None] = {}
-    parts = _SEPARATOR.split(_one_kind_of_blank(text))
+    parts = _SEPARATOR.split(_normalize_blanks(text))
     bare = (_KEYWORDS.sub("", part) for part in parts)
     _collect(found, ((part, part) for part in bare))
     return list(found)
 
 
-def _one_kind_of_blank(text: str) -> str:
+def _normalize_blanks(text: str) -> str:
     spaced = re.sub(r"[^\S\n ]|[\x00-\x08\x0e-\x1f\x7f-\x9f]", "\n", text)
     return spaced.encode(errors="replace").decode()
 

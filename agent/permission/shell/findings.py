@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass, field, replace
 
 from agent.permission.protected import is_secret
-from agent.permission.shell.paths import Dirs, Place, is_stream, paths_of
-from agent.permission.syntax.source import counts
+from agent.permission.shell.paths import Dirs, Workspace, is_stream, paths_of
+from agent.permission.syntax.source import prints_number
 from agent.permission.syntax.words import Word
-from agent.records.requests import Action, Need
+from agent.records.requests import Action, PermissionNeed
 
 READ_SPLITS = "text that is read may split into an operator that evaluates"
 """Why an expansion without quotes in a test asks: ``[ $x ]`` where x holds ``-v a[$(…)]``."""
@@ -30,37 +30,37 @@ class Findings:
     folders they were looked for in; *outputs* the variables that may hold what a command wrote.
     """
 
-    place: Place
-    named: set[tuple[str, Dirs]] = field(default_factory=set[tuple[str, Dirs]], compare=False)
-    needs: list[Need] = field(default_factory=list[Need])
-    _known: set[Need] = field(default_factory=set[Need])
+    workspace: Workspace
+    checked: set[tuple[str, Dirs]] = field(default_factory=set[tuple[str, Dirs]], compare=False)
+    needs: list[PermissionNeed] = field(default_factory=list[PermissionNeed])
+    _known: set[PermissionNeed] = field(default_factory=set[PermissionNeed])
     names: list[str] = field(default_factory=list[str])
     externals: list[str] = field(default_factory=list[str])
     edits: list[str] = field(default_factory=list[str])
-    bound: dict[str, tuple[str, ...] | None] = field(
+    variables: dict[str, tuple[str, ...] | None] = field(
         default_factory=dict[str, tuple[str, ...] | None]
     )
-    outputs: set[str] = field(default_factory=set[str])
+    read_variables: set[str] = field(default_factory=set[str])
     code: dict[str, None] = field(default_factory=dict[str, None])
-    evaluating: bool = False
-    data: dict[str, None] = field(default_factory=dict[str, None])
-    obeys: bool = False
-    programs: bool = False
+    evaluates: bool = False
+    texts: dict[str, None] = field(default_factory=dict[str, None])
+    runs_text: bool = False
+    runs_code: bool = False
 
-    def add(self, need: Need) -> None:
+    def add(self, need: PermissionNeed) -> None:
         known = len(self._known)
         self._known.add(need)
         if len(self._known) > known:
             self.needs.append(need)
 
-    def brings(self, expansion: str) -> bool:
+    def may_be_read_text(self, expansion: str) -> bool:
         """Whether *expansion* may stand for text that was read, such as a file's."""
         if expansion.startswith("`") or (expansion[:2] == "$(" and expansion[:3] != "$(("):
-            return not counts(expansion.strip("`").removeprefix("$(").removesuffix(")"))
+            return not prints_number(expansion.strip("`").removeprefix("$(").removesuffix(")"))
         name = _NAME.match(expansion)
-        return name is not None and name[1] in self.outputs
+        return name is not None and name[1] in self.read_variables
 
-    def texts(self) -> tuple[str, ...]:
+    def command_texts(self) -> tuple[str, ...]:
         """The commands so far, in every spelling, for deny rules."""
         return tuple(
             text
@@ -69,92 +69,94 @@ class Findings:
             for text in (need.pattern, *need.aliases)
         )
 
-    def withhold(self, start: int) -> None:
+    def withhold_always(self, start: int) -> None:
         """Offer no "always" for the needs from index *start* on."""
         self.needs[start:] = [
             need if need.always is None else replace(need, always=None)
             for need in self.needs[start:]
         ]
 
-    def unknown(self, text: str, reason: str, *, aliases: tuple[str, ...] = ()) -> None:
+    def add_unknown(self, text: str, reason: str, *, aliases: tuple[str, ...] = ()) -> None:
         """Something that no rule but "allow everything" covers (B3)."""
-        self.add(Need("bash", text, reason=reason, strict="unknown", aliases=aliases))
+        self.add(PermissionNeed("bash", text, reason=reason, strict="unknown", aliases=aliases))
 
-    def plain(self, text: str, reason: str, floor: Action) -> None:
-        self.add(Need("bash", text, reason=reason, floor=floor))
+    def add_command(self, text: str, reason: str, floor: Action) -> None:
+        self.add(PermissionNeed("bash", text, reason=reason, floor=floor))
 
-    def external(self, path: str, *, folder: bool) -> None:
+    def add_external(self, path: str, *, folder: bool) -> None:
         """A path outside the project; *folder* asks for itself, a file for its folder."""
-        real = self.place.real(path)
+        real = self.workspace.resolve(path)
         # A string, and up to a thousand of them in one line.
         folder = folder or os.path.isdir(real)  # see above
         around = real if folder or real == "/" else real.rpartition("/")[0] or "/"
         self.externals.append(os.path.normpath(path))
         pattern = f"{around.rstrip('/')}/*"
         self.add(
-            Need(
+            PermissionNeed(
                 "external_directory",
                 pattern,
-                always=self.place.offered(around),
+                always=self.workspace.folder_pattern(around),
                 shown=real,
                 reason=_outside(path, real),
                 aliases=(real,),
             )
         )
 
-    def read(self, word: Word, dirs: Dirs, *, folder: bool = False) -> bool:
+    def add_read(self, word: Word, dirs: Dirs, *, folder: bool = False) -> bool:
         """*word* names files that are read. False when it is not known which."""
-        paths = paths_of(word, dirs, self.place)
+        paths = paths_of(word, dirs, self.workspace)
         if paths is None:
             return False
         plain = 0
         for path in paths:
-            if is_stream(path) or self.place.free_to_read(path):
+            if is_stream(path) or self.workspace.is_readable(path):
                 continue
-            if not self.place.inside(path):
-                self.external(path, folder=folder)
-            shown = self.place.relative(path)
+            if not self.workspace.is_inside(path):
+                self.add_external(path, folder=folder)
+            shown = self.workspace.relative(path)
             secret = is_secret(shown) or is_secret(path)
             plain += 0 if secret else 1
             if secret or plain <= _MOST_READS:
                 reason = f"{shown} may hold secrets" if secret else ""
-                self.add(Need("read", shown, reason=reason, floor="ask" if secret else "allow"))
+                self.add(
+                    PermissionNeed("read", shown, reason=reason, floor="ask" if secret else "allow")
+                )
         return True
 
-    def touch(self, word: Word, dirs: Dirs) -> bool:
+    def add_change(self, word: Word, dirs: Dirs) -> bool:
         """*word* names files that a program changes by its own rule (``rm``, ``cp`` …)."""
-        paths = paths_of(word, dirs, self.place)
+        paths = paths_of(word, dirs, self.workspace)
         if paths is None:
             return False
         for path in paths:
             if is_stream(path):
                 continue
-            if not self.place.inside(path):
-                self.external(path, folder=False)
-            if self.place.guarded(path):
-                self.write_need(path)
+            if not self.workspace.is_inside(path):
+                self.add_external(path, folder=False)
+            if self.workspace.is_guarded(path):
+                self.add_edit(path)
         return True
 
-    def write(self, word: Word, dirs: Dirs) -> bool:
+    def add_write(self, word: Word, dirs: Dirs) -> bool:
         """*word* is the target of a redirection: an edit of that file (B4)."""
-        paths = paths_of(word, dirs, self.place)
+        paths = paths_of(word, dirs, self.workspace)
         if paths is None:
             return False
         for path in paths:
             if not is_stream(path):
-                if not self.place.inside(path):
-                    self.external(path, folder=False)
-                self.write_need(path)
+                if not self.workspace.is_inside(path):
+                    self.add_external(path, folder=False)
+                self.add_edit(path)
         return True
 
-    def write_need(self, path: str) -> None:
-        shown = self.place.relative(path)
-        guarded = self.place.guarded(path)
+    def add_edit(self, path: str) -> None:
+        shown = self.workspace.relative(path)
+        guarded = self.workspace.is_guarded(path)
         reason = f"writes {shown}"
         if guarded:
             reason += ", which governs the agent or the repository"
         self.edits.append(os.path.normpath(path))
-        self.add(Need("edit", shown, reason=reason, strict="guarded" if guarded else ""))
+        self.add(PermissionNeed("edit", shown, reason=reason, strict="guarded" if guarded else ""))
 
 
 def _outside(path: str, real: str) -> str:

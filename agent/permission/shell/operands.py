@@ -11,12 +11,12 @@ from agent.permission.programs.record import WRITTEN, Program, Syntax
 from agent.permission.protected import is_guarded, is_secret
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import Dirs, paths_of, secrets_below
-from agent.permission.syntax.words import Word, has_tilde, one_word, plain
+from agent.permission.syntax.words import Word, has_tilde, is_one_word, plain
 
 _ADDRESS = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://(?!(.*/)?\.\.(/|$))")
 """``x://../.env`` is a path as well, through a folder of that name."""
-_LEAD = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
-_NO_PATH = re.compile(r"[\w./][\w./+%-]*", re.ASCII)
+_NAME_BEFORE_VALUE = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
+_SINGLE_PATH = re.compile(r"[\w./][\w./+%-]*", re.ASCII)
 """A word that is one path if it is any."""
 _COMPOSED = re.compile(r"^-|[=:,@]")
 _FLAG_LETTERS = 6
@@ -31,7 +31,7 @@ _CODE = re.compile(r"[\s;(){}]")
 _SED_FILE = re.compile(r"[rRwW]\s*([^\s;}]+)")
 
 
-def report(
+def add_paths(
     found: Findings,
     base: str,
     program: Program,
@@ -47,49 +47,51 @@ def report(
     Returns why the command is not understood when a path is known at run time only.
     """
     if base in ("cd", "pushd"):
-        return _folder(found, words, dirs)
-    _scripts(found, program, words, dirs)
+        return _add_folder(found, words, dirs)
+    _add_paths_in_scripts(found, program, words, dirs)
     candidates = _candidates(words)
     writes = reading is None or uncovered
     if program.syntax == "git":
         commands = [program.subcommand.get(word.text) for word in words]
         writes = any(command is not None and command.effect == "write" for command in commands)
     if writes:
-        _named(found, candidates, dirs)
+        _add_guarded(found, candidates, dirs)
     if reading is not None:
         if program.syntax == "git":
-            by_look(found, git.parse(words).globals, dirs)
+            add_outside_paths(found, git.parse(words).globals, dirs)
         if not reading.proven:
-            by_look(found, [word for word in words if word.text.startswith("-")], dirs)
-        for word in _once(reading.paths):
-            if not found.read(word, dirs, folder=program.operands == "folders"):
+            add_outside_paths(found, [word for word in words if word.text.startswith("-")], dirs)
+        for word in _distinct(reading.paths):
+            if not found.add_read(word, dirs, folder=program.operands == "folders"):
                 return f"the path {word.source} is known at run time only"
         return ""
-    _by_look(found, candidates, dirs)
-    operands = [word for word in words if not (word.text.startswith("-") and one_word(word))]
+    _add_outside(found, candidates, dirs)
+    operands = [word for word in words if not (word.text.startswith("-") and is_one_word(word))]
     if program.operands not in ("write", "mode"):
-        shown = _shown(program, words, operands)
-        _secrets(found, candidates if shown is words else _candidates(shown), dirs)
+        shown = _readable_words(program, words, operands)
+        _add_secrets(found, candidates if shown is words else _candidates(shown), dirs)
     if program.operands in WRITTEN:
         if program.operands == "mode":
             operands = operands[1:]
-        for word in _once(operands):
+        for word in _distinct(operands):
             target = Word(word.raw.split("=", 1)[-1], word.source, word.parts)
-            if not found.touch(target if program.operands == "assigned" else word, dirs):
+            if not found.add_change(target if program.operands == "assigned" else word, dirs):
                 return f"the path {word.source} is known at run time only"
     return ""
 
 
-def by_words(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
+def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
     """Report the paths among the arguments *words* of a program that no table knows: it may
     write or show each of them."""
     candidates = _candidates(words)
-    _named(found, candidates, dirs)
-    _by_look(found, candidates, dirs)
-    _secrets(found, candidates, dirs)
+    _add_guarded(found, candidates, dirs)
+    _add_outside(found, candidates, dirs)
+    _add_secrets(found, candidates, dirs)
 
 
-def _shown(program: Program, words: Sequence[Word], operands: Sequence[Word]) -> Sequence[Word]:
+def _readable_words(
+    program: Program, words: Sequence[Word], operands: Sequence[Word]
+) -> Sequence[Word]:
     """The *words* whose files the program may show, *words* itself if it may show each."""
     shown = operands[:-1] if program.operands == "copy" else words
     if program.interpreter:
@@ -97,30 +99,32 @@ def _shown(program: Program, words: Sequence[Word], operands: Sequence[Word]) ->
     return shown
 
 
-def _scripts(found: Findings, program: Program, words: Sequence[Word], dirs: Dirs) -> None:
+def _add_paths_in_scripts(
+    found: Findings, program: Program, words: Sequence[Word], dirs: Dirs
+) -> None:
     """Ask for the files that code among the arguments names."""
     if program.syntax in _SCRIPTED or program.interpreter:
         for word in words:
-            in_code(found, word.text, dirs, sed=program.syntax == "sed")
+            add_paths_in_code(found, word.text, dirs, sed=program.syntax == "sed")
 
 
-def _once(words: Sequence[Word]) -> list[Word]:
+def _distinct(words: Sequence[Word]) -> list[Word]:
     """*words* without those that stand there before."""
     return list({(word.raw, word.parts): word for word in words}.values())
 
 
-def _folder(found: Findings, words: Sequence[Word], dirs: Dirs) -> str:
+def _add_folder(found: Findings, words: Sequence[Word], dirs: Dirs) -> str:
     target = cd_target(words)
     if target is None:
-        found.external(found.place.home, folder=True)
+        found.add_external(found.workspace.home, folder=True)
         return ""
     if target.text == "-":
         return ""
-    known = found.read(target, dirs, folder=True)
+    known = found.add_read(target, dirs, folder=True)
     return "" if known else f"the folder {target.source} is known at run time only"
 
 
-def spellings(value: str) -> Iterator[str]:
+def path_candidates(value: str) -> Iterator[str]:
     """The texts in *value* that may be a path: it whole, what is joined to a flag or a name in
     it, the parts of a list."""
     yield value
@@ -130,44 +134,44 @@ def spellings(value: str) -> Iterator[str]:
         for at in range(2, min(len(value), 2 + _FLAG_LETTERS)):
             yield value[at:]
     rest = value
-    while lead := _LEAD.match(rest):
+    while lead := _NAME_BEFORE_VALUE.match(rest):
         rest = rest[lead.end() :]
         yield rest
     parts = re.split("[:,]", value)
     if len(parts) > 1 and "://" not in value and re.search(r"[/=\ue006]|^\.", parts[0]):
         for part in parts:
-            lead = _LEAD.match(part)
+            lead = _NAME_BEFORE_VALUE.match(part)
             yield part[lead.end() :] if lead else part
 
 
 def _candidates(words: Sequence[Word]) -> list[Word]:
     """Each text in *words* that may be a path, once."""
-    if len(words) == 1 and _NO_PATH.fullmatch(words[0].raw):
+    if len(words) == 1 and _SINGLE_PATH.fullmatch(words[0].raw):
         return [words[0]]
     found: dict[str, Word] = {}
     for word in words:
         for value in word.values or ():
-            for path in spellings(value):
+            for path in path_candidates(value):
                 if path and path not in found:
                     same = path == word.raw and not word.parts
                     found[path] = word if same else Word(path, word.source)
     return list(found.values())
 
 
-def by_look(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
+def add_outside_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
     """Report the words that look like paths which may lie outside the project."""
-    _by_look(found, _candidates(words), dirs)
+    _add_outside(found, _candidates(words), dirs)
 
 
-def _by_look(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+def _add_outside(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
     for word in candidates:
         text = plain(word.raw)
         outside = text.startswith(("/", "../")) or text == ".." or "/../" in text
         if (outside or has_tilde(word.raw)) and text.strip("/"):
-            found.touch(word, dirs)
+            found.add_change(word, dirs)
 
 
-def _named(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+def _add_guarded(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
     """Ask for each guarded file among *candidates*: the program may write it (class C).
 
     A line names the same words again and again: each is looked at once in the same folders.
@@ -176,27 +180,27 @@ def _named(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
         if "://" in word.raw:
             continue
         if word.plain:
-            if (word.raw, dirs) in found.named:
+            if (word.raw, dirs) in found.checked:
                 continue
-            found.named.add((word.raw, dirs))
-        paths = paths_of(word, dirs, found.place)
+            found.checked.add((word.raw, dirs))
+        paths = paths_of(word, dirs, found.workspace)
         if paths is None:
             paths = [plain(word.raw)] if is_guarded(plain(word.raw)) else []
         for path in paths:
-            if found.place.guarded(path):
-                found.write_need(path)
+            if found.workspace.is_guarded(path):
+                found.add_edit(path)
 
 
-def _secrets(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
+def _add_secrets(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
     """Ask to read each file with secrets among *candidates*: the program may show it (M4a)."""
     for word in candidates:
         text = plain(word.raw)
         # What stands behind ``--file=`` is a candidate of its own, and an address is no file.
-        if is_secret(text) and not (_LEAD.match(text) or _ADDRESS.match(text)):
-            found.read(word, dirs)
+        if is_secret(text) and not (_NAME_BEFORE_VALUE.match(text) or _ADDRESS.match(text)):
+            found.add_read(word, dirs)
 
 
-def in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = False) -> None:
+def add_paths_in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = False) -> None:
     """Ask for each guarded or secret file that program *text* names in a string of its own, a
     script of *sed* behind a command that reads or writes."""
     tokens: dict[str, None] = dict.fromkeys(_SED_FILE.findall(text) if sed else ())
@@ -208,16 +212,18 @@ def in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = False) -> Non
             continue  # a bare word is a key more often than a file
         word = Word(token, token)
         if is_guarded(token):
-            for path in paths_of(word, dirs, found.place) or ():
-                if found.place.guarded(path):
-                    found.write_need(path)
+            for path in paths_of(word, dirs, found.workspace) or ():
+                if found.workspace.is_guarded(path):
+                    found.add_edit(path)
         if is_secret(token):
-            found.read(word, dirs)
+            found.add_read(word, dirs)
 
 
-def meets_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:
+def reads_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:
     """Whether a recursive read may show a file with secrets."""
-    folders = [path for word in reading.below for path in paths_of(word, dirs, found.place) or ()]
+    folders = [
+        path for word in reading.below for path in paths_of(word, dirs, found.workspace) or ()
+    ]
     if reading.below == () and reading.recursive:
         folders = list(dirs)
     return any(

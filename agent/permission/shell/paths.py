@@ -14,19 +14,19 @@ from agent.permission.syntax.words import Word, glob_pattern, home_path, is_patt
 Dirs = frozenset[str]
 """The folders a command may run in, absolute; empty when that is not known."""
 
-MOST_DIRS = 64
+MAX_DIRS = 64
 """Folders that a command may run in that are followed: each ``cd x;`` doubles them."""
 
-MATCHES = 1_000
+MAX_MATCHES = 1_000
 """Matches of one pattern that are looked at."""
 
-PATTERNS = 64
+MAX_PATTERNS = 64
 """Patterns of one line that are looked up: each reads a folder."""
 
-DEEP = 8
+DEEP_PATTERN_COST = 8
 """What a pattern counts for that reads many folders: it has a wildcard in front of its name."""
 
-SCANNED = 20_000
+MAX_SCANNED = 20_000
 """Entries that are looked at for files with secrets before a recursive read asks."""
 
 _STREAMS = re.compile(r"/dev/(null|stdin|stdout|stderr|fd/\d+)")
@@ -39,7 +39,7 @@ def is_stream(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Workspace:
     """The folder that was opened and its project, resolved, and the user's home.
 
     *readable* are folders outside that may be read without consent (resolved): what the
@@ -57,7 +57,7 @@ class Place:
     _guarded: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
     _listings: dict[str, list[str]] = field(default_factory=dict[str, list[str]], compare=False)
 
-    def listing(self, folder: str) -> list[str]:
+    def list_names(self, folder: str) -> list[str]:
         """The names in *folder*, none if it can't be read; it is read once for each line."""
         found = self._listings.get(folder)
         if found is None:
@@ -69,7 +69,7 @@ class Place:
             self._listings[folder] = found
         return found
 
-    def real(self, path: str) -> str:
+    def resolve(self, path: str) -> str:
         """*path* (absolute) with all links resolved; each is looked at once, as its folder is."""
         found = self._files.get(path)
         if found is None:
@@ -94,50 +94,50 @@ class Place:
             return os.path.realpath(folder or "/").rstrip("/")
         return _entry(known, name).rstrip("/")
 
-    def inside(self, path: str) -> bool:
+    def is_inside(self, path: str) -> bool:
         """Whether *path* and what it links to lie in the project; each is looked at once."""
         known = self._inside.get(path)
         if known is None:
-            known = self._inside[path] = self._lies_inside(path)
+            known = self._inside[path] = self._is_inside(path)
         return known
 
-    def _lies_inside(self, path: str) -> bool:
+    def _is_inside(self, path: str) -> bool:
         folder, _, name = path.rstrip("/").rpartition("/")
-        above = self.real(folder) if folder else "/"
+        above = self.resolve(folder) if folder else "/"
         own = os.path.normpath(f"{above}/{name}")
-        return _under(self.real(path), self.project) and _under(own, self.project)
+        return _under(self.resolve(path), self.project) and _under(own, self.project)
 
-    def free_to_read(self, path: str) -> bool:
+    def is_readable(self, path: str) -> bool:
         """Whether *path* and what it links to lie in a folder that is read without consent."""
-        return any(_under(self.real(path), folder) for folder in self.readable)
+        return any(_under(self.resolve(path), folder) for folder in self.readable)
 
     def relative(self, path: str) -> str:
         """*path* as rules name it: relative to the project if it lies inside."""
-        return self._named(self.real(path))
+        return self._relative(self.resolve(path))
 
-    def guarded(self, path: str) -> bool:
+    def is_guarded(self, path: str) -> bool:
         """Whether writing *path*, or what it links to, is always asked about (class C).
 
         Commands of one line name the same files: each is looked at once.
         """
         known = self._guarded.get(path)
         if known is None:
-            known = self._guarded[path] = self._look(path)
+            known = self._guarded[path] = self._is_guarded(path)
         return known
 
-    def _look(self, path: str) -> bool:
-        real = self.real(path)
+    def _is_guarded(self, path: str) -> bool:
+        real = self.resolve(path)
         given = os.path.normpath(path) if "/." in path or "//" in path else path
-        found = is_guarded(self._named(real), real)
-        return found or (given != real and is_guarded(self._named(given), given))
+        found = is_guarded(self._relative(real), real)
+        return found or (given != real and is_guarded(self._relative(given), given))
 
-    def _named(self, path: str) -> str:
+    def _relative(self, path: str) -> str:
         if path == self.project:
             return "."
         return path[len(self.project.rstrip("/")) + 1 :] if _under(path, self.project) else path
 
-    def offered(self, folder: str) -> str | None:
-        return offered_folder(folder, self.project, self.home)
+    def folder_pattern(self, folder: str) -> str | None:
+        return folder_pattern(folder, self.project, self.home)
 
 
 def _entry(folder: str, name: str) -> str:
@@ -147,7 +147,7 @@ def _entry(folder: str, name: str) -> str:
     return os.path.realpath(joined) if os.path.islink(joined) else joined  # see above
 
 
-def offered_folder(folder: str, project: str, home: str) -> str | None:
+def folder_pattern(folder: str, project: str, home: str) -> str | None:
     """The pattern that "always" may store for *folder*, None for too wide a one: the root, what
     holds the project or the home folder, a name with wildcards in it."""
     holds = _under(project, folder) or _under(home, folder)
@@ -161,19 +161,19 @@ def _under(path: str, folder: str) -> bool:
     return len(path) == len(folder) or folder.endswith("/") or path[len(folder)] == "/"
 
 
-def either(*dirs: Dirs) -> Dirs:
+def any_of(*dirs: Dirs) -> Dirs:
     """The folders when any of *dirs* may hold; one unknown makes all unknown, as too many do."""
     first = dirs[0]
     if all(each is first for each in dirs):
         return first
     if not all(dirs):
         return frozenset()
-    return followed(first.union(*dirs))
+    return limited(first.union(*dirs))
 
 
-def followed(dirs: Dirs) -> Dirs:
+def limited(dirs: Dirs) -> Dirs:
     """*dirs* while they are few enough to be followed."""
-    return dirs if len(dirs) <= MOST_DIRS else frozenset()
+    return dirs if len(dirs) <= MAX_DIRS else frozenset()
 
 
 def _joined(folder: str, path: str) -> str:
@@ -183,13 +183,13 @@ def _joined(folder: str, path: str) -> str:
 _ROOT = frozenset({"/"})
 
 
-def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
+def paths_of(word: Word, dirs: Dirs, place: Workspace) -> list[str] | None:
     """Every absolute path *word* can mean, not resolved; None when that is not known."""
     values = word.values
     if values is None:
         return None
     found: list[str] = []
-    if len(place.patterns) > PATTERNS and word.globs:
+    if len(place.patterns) > MAX_PATTERNS and word.globs:
         return None
     folders = sorted(dirs)
     for value in values:
@@ -202,8 +202,8 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
                 base = place.home if path != plain(value) else folder
                 pattern = value if base == folder else value.lstrip("\ue006").lstrip("/")
                 deep = is_pattern(value.rpartition("/")[0])
-                place.patterns.extend([pattern] * (DEEP if deep else 1))
-                if len(place.patterns) > PATTERNS:
+                place.patterns.extend([pattern] * (DEEP_PATTERN_COST if deep else 1))
+                if len(place.patterns) > MAX_PATTERNS:
                     return None
                 matched = _matches(_joined(glob.escape(base), glob_pattern(pattern)), place)
                 if matched is None:
@@ -212,23 +212,23 @@ def paths_of(word: Word, dirs: Dirs, place: Place) -> list[str] | None:
     return found
 
 
-def _matches(pattern: str, place: Place) -> list[str] | None:
+def _matches(pattern: str, place: Workspace) -> list[str] | None:
     """The files a pattern names now."""
     folder, _, last = pattern.rpartition("/")
     if glob.has_magic(folder) or not glob.has_magic(last):
         names = glob.iglob(pattern)  # Path.glob has no absolute patterns
     else:
         around = f"{folder}/"
-        listed = (name for name in place.listing(around) if name[0] != "." or last[0] == ".")
+        listed = (name for name in place.list_names(around) if name[0] != "." or last[0] == ".")
         names = (around + name for name in fnmatch.filter(listed, last))
-    found = list(itertools.islice(names, MATCHES + 1))
-    return None if len(found) > MATCHES else found
+    found = list(itertools.islice(names, MAX_MATCHES + 1))
+    return None if len(found) > MAX_MATCHES else found
 
 
 def secrets_below(folder: str, *, hidden: bool = True) -> bool:
     """Whether a recursive read of *folder* may meet a file with secrets (or it is too big)."""
     for seen, name in enumerate(_names(folder, hidden=hidden)):
-        if seen > SCANNED or is_secret(name):
+        if seen > MAX_SCANNED or is_secret(name):
             return True
     return False
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import LOCAL
-from agent.permission.shell.call import Ends
+from agent.permission.shell.call import FoldersAfter
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import Dirs
 from agent.permission.syntax.parser import descendants, text_of
-from agent.permission.syntax.source import counts
+from agent.permission.syntax.source import prints_number
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,10 +26,10 @@ _TAKES = re.compile(r"\$\((?!\()|`|\$\{?!?[a-z_]")
 """A command's output in a value, or another variable of the line."""
 
 
-def _reads(value: str) -> bool:
+def _may_be_read_text(value: str) -> bool:
     """Whether the *value* of an assignment may be text that was read, and no mere number."""
     output = _OUTPUT.fullmatch(value)
-    number = _SUM.fullmatch(value) or (output is not None and counts(output[1]))
+    number = _SUM.fullmatch(value) or (output is not None and prints_number(output[1]))
     return not number and _TAKES.search(value) is not None
 
 
@@ -40,11 +40,11 @@ class Variables:
         self, found: Findings, words: Expander, peek: Callable[[str], tuple[str, ...]]
     ) -> None:
         self.found = found
-        self.words = words
-        self.peek = peek
+        self.expander = words
+        self.commands_in = peek
         self._plain: dict[str, tuple[str, str]] = {}
 
-    def bind(self, root: "Node") -> None:
+    def note_variables(self, root: "Node") -> None:
         """Note the variables that the code sets before anything is judged."""
         found = descendants(root, "variable_assignment", "for_statement", "command")
         kinds: dict[str, list[Node]] = {}
@@ -55,80 +55,80 @@ class Variables:
             value = text_of(node).partition("=")[2]
             number = (value,) if _NUMBER.fullmatch(value) else None
             self._note(name[0] if name else "", number)
-            if name and _reads(value):
-                self.found.outputs.add(name[0])
+            if name and _may_be_read_text(value):
+                self.found.read_variables.add(name[0])
         for node in kinds.get("for_statement", ()):
             self._note(text_of(node.children[1]), ())
         for text in map(text_of, kinds.get("command", ())):
             if _SETS.match(text):
                 for name in re.findall(r"\b[A-Za-z_]\w*", text):
                     self._note(name, None)
-                    self.found.outputs.add(name)
+                    self.found.read_variables.add(name)
 
     def _note(self, name: str, values: tuple[str, ...] | None) -> None:
-        known = self.found.bound.get(name, values)
+        known = self.found.variables.get(name, values)
         same = values is not None and known is not None and (known == values or not known)
-        first = name not in self.found.bound
-        self.found.bound[name] = values if first or same else None
+        first = name not in self.found.variables
+        self.found.variables[name] = values if first or same else None
 
-    def declaration(self, node: "Node", dirs: Dirs) -> Ends:
+    def declaration(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         local = node.type == "declaration_command"
         values: list[str] = []
         for child in node.children[1:]:
             if child.type == "variable_assignment":
-                name, value = self.assigned(child, dirs)
+                name, value = self.follow_assignment(child, dirs)
                 values.append(value)
                 local = bool(LOCAL.fullmatch(name)) and local
             else:
-                self.words.inside(child, dirs)
+                self.expander.follow(child, dirs)
                 local = local and child.type == "variable_name"
         text = text_of(node)
         if local and LOCAL.fullmatch(text.split()[-1].partition("=")[0]):
-            self.found.plain(text, "sets a variable", "ask")
+            self.found.add_command(text, "sets a variable", "ask")
         else:
             aliases = self.aliases(*values)
-            self.found.unknown(text, "can change what later commands do", aliases=aliases)
+            self.found.add_unknown(text, "can change what later commands do", aliases=aliases)
         return dirs, dirs
 
-    def assigned(self, node: "Node", dirs: Dirs) -> tuple[str, str]:
+    def follow_assignment(self, node: "Node", dirs: Dirs) -> tuple[str, str]:
         """Follow one assignment; its name, empty for a subscript, and its unquoted value."""
         text = text_of(node)
         known = self._plain.get(text)
         if known is None:
-            known = self._assigned(node, dirs)
+            known = self._follow_assignment(node, dirs)
             if not re.search(r"[$`<>(]", text):
                 self._plain[text] = known
         return known
 
-    def _assigned(self, node: "Node", dirs: Dirs) -> tuple[str, str]:
+    def _follow_assignment(self, node: "Node", dirs: Dirs) -> tuple[str, str]:
         for child in node.children:
-            self.words.inside(child, dirs)
+            self.expander.follow(child, dirs)
         nodes = [child for child in node.children[1:] if child.type in WORDS]
         for child in node.children[1:]:
             if child.type == "array":
                 items = [item for item in child.children if item.type in WORDS]
-                for word in self.words.words(items, dirs, follow=False):
-                    self.words.element(word)
+                for word in self.expander.read_words(items, dirs, follow=False):
+                    self.expander.check_element(word)
                 nodes += items
-        values = [word.text for word in self.words.words(nodes, dirs, follow=False)]
-        self.found.data.update(dict.fromkeys(values))
+        values = [word.text for word in self.expander.read_words(nodes, dirs, follow=False)]
+        self.found.texts.update(dict.fromkeys(values))
         name = node.children[0]
         return text_of(name) if name.type == "variable_name" else "", " ".join(values)
 
-    def assignment(self, node: "Node", dirs: Dirs) -> Ends:
+    def assignment(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         """A variable that only the line reads is no command: what its value runs is judged, and
         so is each command that the variable stands in."""
-        name, value = self.assigned(node, dirs)
+        name, value = self.follow_assignment(node, dirs)
         if not LOCAL.fullmatch(name):
             reason = "sets a variable that can change what runs"
-            self.found.unknown(text_of(node), reason, aliases=self.aliases(value))
+            self.found.add_unknown(text_of(node), reason, aliases=self.aliases(value))
         return dirs, dirs
 
     def aliases(self, *values: str) -> tuple[str, ...]:
         """What the values would run if a program took them for commands, for deny rules."""
-        return tuple(text for value in values for text in self.peek(value))
+        return tuple(text for value in values for text in self.commands_in(value))
 
-    def assignments(self, node: "Node", dirs: Dirs) -> Ends:
+    def assignments(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         for child in node.children:
             self.assignment(child, dirs)
         return dirs, dirs

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import KEYWORDS, LOCAL
 from agent.permission.programs.lookup import base_name
-from agent.permission.shell.call import Call, Ends
+from agent.permission.shell.call import Call, FoldersAfter
 from agent.permission.shell.command import Commands
 from agent.permission.shell.expansion import WORDS, Expander
-from agent.permission.shell.fallback import guessed, split_up
+from agent.permission.shell.fallback import possible_commands, split_commands
 from agent.permission.shell.findings import Findings
-from agent.permission.shell.paths import Dirs, Place, either
+from agent.permission.shell.paths import Dirs, Workspace, any_of
 from agent.permission.shell.redirects import Redirections
 from agent.permission.shell.variables import Variables
-from agent.permission.syntax.lexicon import names
+from agent.permission.syntax.lexicon import word_set
 from agent.permission.syntax.parser import lost_text, parse, text_of
 from agent.permission.syntax.source import (
-    DEPTH,
-    CannotAnalyseError,
+    MAX_DEPTH,
+    CannotAnalyzeError,
     join_lines,
     quote_dash,
     refuse_early,
@@ -32,21 +32,21 @@ from agent.permission.syntax.words import literal_word
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TOKENS = names(
+_TOKENS = word_set(
     "; & && || | |& ( ) { } $( <( >( ` ! if then else elif fi for select while until do done in "
     "case esac function"
 ) | {"\n"}
 _EXPANDS = re.compile(r"[$`<>(]")
 _SIMPLE = re.compile(r"[\w./:@%+-]+(?: [\w./:@%+-]+)*", re.ASCII)
 """A command of plain words, which is what it looks like."""
-_GRAMMATICAL = KEYWORDS | names(
+_GRAMMATICAL = KEYWORDS | word_set(
     "time coproc export declare typeset readonly local unset unsetenv read mapfile readarray "
     "getopts printf"
 )
 """Names that make another node of a command, or a variable of a word behind them."""
-_PEEKS = 3
+_MAX_LEVELS = 3
 """Levels of text in text that are looked into for deny rules."""
-_LOOKS = 64
+_MAX_TEXTS = 64
 """Texts of a line that are parsed for deny rules; of more, every word is taken for a command."""
 _SPELLED = re.compile(r"[`{]|\$[^\w@*#?!$-]|\\\n|-delete")
 _SETTING = re.compile(r"=|\b(?:for|select|read\w*|printf|mapfile|getopts)\b")
@@ -60,24 +60,24 @@ def _root(text: str) -> "Node":
     """The tree of *text*, which shows all of it."""
     root = parse(text)
     if root.has_error:
-        raise CannotAnalyseError("its syntax is not understood")
+        raise CannotAnalyzeError("its syntax is not understood")
     lost = lost_text(root, text)
     quoted = quote_dash(text) if lost == "-" else None
     if quoted is not None:
         return _root(quoted)
     if lost:
-        raise CannotAnalyseError(f"the parser does not show {lost[:20]!r}")
+        raise CannotAnalyzeError(f"the parser does not show {lost[:20]!r}")
     return root
 
 
-def _spelled(text: str) -> bool:
+def _may_compose_names(text: str) -> bool:
     return bool(_SPELLED.search(text) or ("$" in text and _SETTING.search(text)))
 
 
-def _expected(node: "Node") -> None:
+def _check_token(node: "Node") -> None:
     """Refuse a token that no rule of this walk knows."""
     if not node.is_named and node.type not in _TOKENS:
-        raise CannotAnalyseError(f"{node.type.strip() or 'a token'} stands in an odd place")
+        raise CannotAnalyzeError(f"{node.type.strip() or 'a token'} stands in an odd place")
 
 
 class Walker:
@@ -86,13 +86,13 @@ class Walker:
     def __init__(self, found: Findings, peeking: int = 0) -> None:
         self.found = found
         self.level = 0
-        self.peek = Peek(found.place, peeking)
-        self._judged: dict[tuple[str, Dirs, int], Ends] = {}
-        self.commands = Commands(found, self.nested, self.peek)
-        self.words = Expander(found, self.substitution, self.code)
-        self.redirections = Redirections(found, self.words)
-        self.variables = Variables(found, self.words, self.peek)
-        self._handlers: dict[str, Callable[[Node, Dirs], Ends]] = {
+        self.commands_in = TextCommands(found.workspace, peeking)
+        self._analyzed: dict[tuple[str, Dirs, int], FoldersAfter] = {}
+        self.commands = Commands(found, self.analyze_nested, self.commands_in)
+        self.expander = Expander(found, self.substitution, self.analyze_code)
+        self.redirections = Redirections(found, self.expander)
+        self.variables = Variables(found, self.expander, self.commands_in)
+        self._handlers: dict[str, Callable[[Node, Dirs], FoldersAfter]] = {
             "list": self._list,
             "pipeline": self._pipeline,
             "negated_command": self._negated,
@@ -106,235 +106,237 @@ class Walker:
             "c_style_for_statement": self._c_for,
             "case_statement": self._case,
             "function_definition": self._function,
-            "test_command": self.words.test,
+            "test_command": self.expander.check_test,
             "declaration_command": self.variables.declaration,
             "unset_command": self.variables.declaration,
             "variable_assignment": self.variables.assignment,
             "variable_assignments": self.variables.assignments,
         }
 
-    def code(self, text: str, dirs: Dirs) -> None:
+    def analyze_code(self, text: str, dirs: Dirs) -> None:
         """Analyse *text* as bash code that runs in one of *dirs*."""
-        if self.level > DEPTH:
-            raise CannotAnalyseError(f"it is nested more than {DEPTH} levels deep")
+        if self.level > MAX_DEPTH:
+            raise CannotAnalyzeError(f"it is nested more than {MAX_DEPTH} levels deep")
         if _SIMPLE.fullmatch(text) and text.partition(" ")[0] not in _GRAMMATICAL:
             # A parser and a tree for each of a thousand ``sh -c name`` would say the same.
             words = tuple(map(literal_word, text.split(" ")))
-            self.commands.judge(Call(words, text, dirs, level=self.level + 1))
+            self.commands.analyze(Call(words, text, dirs, level=self.level + 1))
             return
         refuse_early(text)
         joined = join_lines(text)
         root = _root(joined)
         self.level += 1
         if _SETTING.search(joined):
-            self.variables.bind(root)
+            self.variables.note_variables(root)
         self.sequence(root.children, dirs)
         self.level -= 1
 
-    def nested(self, text: str, dirs: Dirs, level: int) -> None:
+    def analyze_nested(self, text: str, dirs: Dirs, level: int) -> None:
         """As ``code``, for what a call at *level* runs."""
         before, self.level = self.level, level
-        self.code(text, dirs)
+        self.analyze_code(text, dirs)
         self.level = before
 
     def substitution(self, node: "Node", dirs: Dirs) -> None:
         """``$(…)``, ``<(…)``: a subshell."""
         self.sequence(node.children, dirs)
 
-    def sequence(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
-        ends: Ends = (dirs, dirs)
+    def sequence(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
+        ends: FoldersAfter = (dirs, dirs)
         for node in nodes:
             if node.type == "comment" or not node.is_named:
-                _expected(node)
+                _check_token(node)
                 continue
             ends = self.statement(node, dirs)
-            dirs = either(*ends)
+            dirs = any_of(*ends)
         return ends
 
-    def statement(self, node: "Node", dirs: Dirs) -> Ends:
+    def statement(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         handler = self._handlers.get(node.type)
         if handler is not None:
             return handler(node, dirs)
         if node.type == "file_redirect":
-            self.redirections.redirect(node, dirs)
+            self.redirections.add_redirection(node, dirs)
             return dirs, dirs
-        raise CannotAnalyseError(f"it holds a construct ({node.type}) that is not followed")
+        raise CannotAnalyzeError(f"it holds a construct ({node.type}) that is not followed")
 
-    def _list(self, node: "Node", dirs: Dirs) -> Ends:
+    def _list(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         parts = [child for child in node.children if child.type != "comment"]
         if len(parts) != 3:
-            raise CannotAnalyseError("its parts are put together in a way that is not followed")
+            raise CannotAnalyzeError("its parts are put together in a way that is not followed")
         left, operator, right = parts
         first = self.statement(left, dirs)
         if operator.type == "&&":
             second = self.statement(right, first[0])
-            return second[0], either(first[1], second[1])
+            return second[0], any_of(first[1], second[1])
         second = self.statement(right, first[1])
-        return either(first[0], second[0]), second[1]
+        return any_of(first[0], second[0]), second[1]
 
-    def _pipeline(self, node: "Node", dirs: Dirs) -> Ends:
+    def _pipeline(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         for child in node.children:
             if child.is_named:
                 self.statement(child, dirs)
         return dirs, dirs
 
-    def _negated(self, node: "Node", dirs: Dirs) -> Ends:
+    def _negated(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         ends = self.sequence(node.children, dirs)
         return ends[1], ends[0]
 
-    def _subshell(self, node: "Node", dirs: Dirs) -> Ends:
+    def _subshell(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         self.sequence(node.children, dirs)
         return dirs, dirs
 
-    def _compound(self, node: "Node", dirs: Dirs) -> Ends:
+    def _compound(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         if node.children[0].type == "((":
-            self.words.arithmetic(node)
+            self.expander.check_arithmetic(node)
             for child in node.children:
-                self.words.inside(child, dirs)
+                self.expander.follow(child, dirs)
             return dirs, dirs
         return self.sequence(node.children, dirs)
 
-    def _command(self, node: "Node", dirs: Dirs, extra: Sequence["Node"] = ()) -> Ends:
+    def _command(self, node: "Node", dirs: Dirs, extra: Sequence["Node"] = ()) -> FoldersAfter:
         key = (text_of(node), dirs, self.level)
         if extra or _EXPANDS.search(key[0]):
-            return self._one(node, key[0], dirs, extra)
+            return self._analyze_command(node, key[0], dirs, extra)
         # The same words again, without anything that depends on the place in the line.
-        ends = self._judged.get(key)
+        ends = self._analyzed.get(key)
         if ends is None:
-            ends = self._judged[key] = self._one(node, key[0], dirs, extra)
+            ends = self._analyzed[key] = self._analyze_command(node, key[0], dirs, extra)
         return ends
 
-    def _one(self, node: "Node", text: str, dirs: Dirs, extra: Sequence["Node"]) -> Ends:
+    def _analyze_command(
+        self, node: "Node", text: str, dirs: Dirs, extra: Sequence["Node"]
+    ) -> FoldersAfter:
         sets: list[tuple[str, str]] = []
         parts: list[Node] = []
         text = " ".join([text, *map(text_of, extra)])
         for child in node.children:
             if child.type == "variable_assignment":
-                sets.append(self.variables.assigned(child, dirs))
+                sets.append(self.variables.follow_assignment(child, dirs))
             elif child.type == "file_redirect":
-                extra = (*extra, *self.redirections.redirect(child, dirs))
+                extra = (*extra, *self.redirections.add_redirection(child, dirs))
             elif child.type == "herestring_redirect":
-                self.redirections.herestring(child, dirs)
+                self.redirections.add_herestring(child, dirs)
             elif child.type in WORDS or child.type in ("$", "regex", "extglob_pattern"):
                 parts.append(child)
             else:
-                raise CannotAnalyseError(f"it holds a construct ({child.type}) not followed")
-        words = self.words.words([*parts, *extra], dirs)
+                raise CannotAnalyzeError(f"it holds a construct ({child.type}) not followed")
+        words = self.expander.read_words([*parts, *extra], dirs)
         call = Call(tuple(words), text, dirs, tuple(sets), level=self.level)
-        return self.commands.judge(call)
+        return self.commands.analyze(call)
 
-    def _redirected(self, node: "Node", dirs: Dirs) -> Ends:
+    def _redirected(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         body: Node | None = None
         extra: list[Node] = []
         later: list[Node] = []
         for child in node.children:
             if child.type == "file_redirect":
-                extra += self.redirections.redirect(child, dirs)
+                extra += self.redirections.add_redirection(child, dirs)
             elif child.type == "heredoc_redirect":
-                words, statements = self.redirections.heredoc(child, dirs)
+                words, statements = self.redirections.add_heredoc(child, dirs)
                 extra += words
                 later += statements
             elif child.type == "herestring_redirect":
-                self.redirections.herestring(child, dirs)
+                self.redirections.add_herestring(child, dirs)
             elif body is None:
                 body = child
             else:
-                raise CannotAnalyseError("its redirections are not understood")
+                raise CannotAnalyzeError("its redirections are not understood")
         if body is None or body.type != "command":
             if extra:
-                raise CannotAnalyseError("words follow a redirection")
+                raise CannotAnalyzeError("words follow a redirection")
             ends = (dirs, dirs) if body is None else self.statement(body, dirs)
         else:
             ends = self._command(body, dirs, extra)
         for statement in later:
-            ends = self.statement(statement, either(*ends))
-            ends = (either(dirs, *ends), either(dirs, *ends))
+            ends = self.statement(statement, any_of(*ends))
+            ends = (any_of(dirs, *ends), any_of(dirs, *ends))
         return ends
 
-    def _branches(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
+    def _branches(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
         """Every branch may run in any folder that a statement before it left."""
         states = [dirs]
         for child in nodes:
             if child.type in ("elif_clause", "else_clause", "do_group"):
-                states += self._branches(child.children, either(*states))
+                states += self._branches(child.children, any_of(*states))
             elif child.is_named and child.type != "comment":
-                states += self.statement(child, either(*states))
+                states += self.statement(child, any_of(*states))
             else:
-                _expected(child)
-        return either(*states), either(*states)
+                _check_token(child)
+        return any_of(*states), any_of(*states)
 
-    def _loop(self, nodes: Sequence["Node"], dirs: Dirs) -> Ends:
+    def _loop(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
         moves = any(
             re.search(r"\b(cd|pushd|popd|eval)\b|(^|[\s;])(\.|source)\s", text_of(node))
             for node in nodes
         )
         return self._branches(nodes, frozenset() if moves else dirs)
 
-    def _for(self, node: "Node", dirs: Dirs) -> Ends:
+    def _for(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         name = text_of(node.children[1])
         if not LOCAL.fullmatch(name):
-            self.found.unknown(f"for {name}", f"sets {name}, which can change what runs")
+            self.found.add_unknown(f"for {name}", f"sets {name}, which can change what runs")
         listed = [child for child in node.children[2:] if child.type in WORDS]
-        words = self.words.words(listed, dirs)
-        self.found.data.update(dict.fromkeys(word.text for word in words))
-        if self.found.bound.get(name) is not None:
+        words = self.expander.read_words(listed, dirs)
+        self.found.texts.update(dict.fromkeys(word.text for word in words))
+        if self.found.variables.get(name) is not None:
             values = [word.values for word in words]
             flat = [value for each in values for value in each or ()]
-            self.found.bound[name] = tuple(flat) if flat and None not in values else None
+            self.found.variables[name] = tuple(flat) if flat and None not in values else None
         rest = [child for child in node.children[2:] if child.type not in WORDS]
         return self._loop(rest, dirs)
 
-    def _c_for(self, node: "Node", dirs: Dirs) -> Ends:
+    def _c_for(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         body = [
             child for child in node.children if child.type in ("do_group", "compound_statement")
         ]
         for child in node.children:
             if child not in body:
-                self.words.inside(child, dirs)
-                self.words.arithmetic(child)
+                self.expander.follow(child, dirs)
+                self.expander.check_arithmetic(child)
         return self._loop(body, dirs)
 
-    def _case(self, node: "Node", dirs: Dirs) -> Ends:
+    def _case(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         states = [dirs]
         for child in node.children:
             if child.type == "case_item":
                 states += self._case_item(child, dirs)
             elif child.is_named and child.type != "comment":
-                self.words.words([child], dirs)
-        return either(*states), either(*states)
+                self.expander.read_words([child], dirs)
+        return any_of(*states), any_of(*states)
 
-    def _case_item(self, node: "Node", dirs: Dirs) -> Ends:
+    def _case_item(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         closed = next(at for at, child in enumerate(node.children) if child.type == ")")
         for child in node.children[:closed]:
             if child.is_named:
-                self.words.inside(child, dirs)
+                self.expander.follow(child, dirs)
         body = [child for child in node.children[closed + 1 :] if child.type != ";;"]
         return self.sequence(body, dirs)
 
-    def _function(self, node: "Node", dirs: Dirs) -> Ends:
+    def _function(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         name = next(text_of(child) for child in node.children if child.type == "word")
-        self.found.unknown(f"{name}()", f"defines {name}, which may hide a program")
+        self.found.add_unknown(f"{name}()", f"defines {name}, which may hide a program")
         for child in node.children:
             if child.type == "file_redirect":
-                self.redirections.redirect(child, dirs)
+                self.redirections.add_redirection(child, dirs)
             elif child.is_named and child.type != "word":
                 self.statement(child, frozenset())
         return dirs, dirs
 
 
-class Peek:
+class TextCommands:
     """The commands of a text if it were run, for deny rules; empty for text that is none.
 
     *depth* counts how many texts it is in: no more than ``_PEEKS`` are looked into.
     """
 
-    def __init__(self, place: Place, depth: int) -> None:
-        self._place = place
+    def __init__(self, place: Workspace, depth: int) -> None:
+        self._workspace = place
         self._depth = depth
         self._known: dict[str, tuple[str, ...]] = {}
 
     def __call__(self, text: str) -> tuple[str, ...]:
-        if self._depth > _PEEKS:
+        if self._depth > _MAX_LEVELS:
             return ()
         if _ONE_WORD.fullmatch(text):
             base = base_name(text)
@@ -343,16 +345,16 @@ class Peek:
             return ()
         known = self._known.get(text)
         if known is None:
-            parsed = len(self._known) < _LOOKS or _spelled(text)
-            known = self._look_into(text) if parsed else tuple(split_up(text))
+            parsed = len(self._known) < _MAX_TEXTS or _may_compose_names(text)
+            known = self._look_into(text) if parsed else tuple(split_commands(text))
             self._known[text] = known
         return known
 
     def _look_into(self, text: str) -> tuple[str, ...]:
-        scratch = Findings(self._place)
+        scratch = Findings(self._workspace)
         walker = Walker(scratch, self._depth + 1)
         try:
-            walker.code(text, frozenset())
-        except (CannotAnalyseError, ValueError, IndexError, RecursionError):
-            return tuple(dict.fromkeys((*scratch.texts(), *guessed(text))))
-        return tuple(dict.fromkeys(scratch.texts()))
+            walker.analyze_code(text, frozenset())
+        except (CannotAnalyzeError, ValueError, IndexError, RecursionError):
+            return tuple(dict.fromkeys((*scratch.command_texts(), *possible_commands(text))))
+        return tuple(dict.fromkeys(scratch.command_texts()))

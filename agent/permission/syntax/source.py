@@ -8,16 +8,16 @@ does, and text that bash expands is searched for substitutions by hand.
 import re
 from collections.abc import Iterator
 
-LIMIT = 10_000
+MAX_ALLOWED_LENGTH = 10_000
 """Characters of a command line that a rule may allow (security bound)."""
 
-MOST = 100_000
+MAX_LENGTH = 100_000
 """Characters of a command line that is looked at in full, so that deny rules see all of it."""
 
-DEPTH = 40
+MAX_DEPTH = 40
 """Levels of nesting that are followed (security bound)."""
 
-NESTED = 15_000
+MAX_NESTED = 15_000
 """Characters of code in text, and of commands behind other programs, that are followed, those of
 all levels together: each ``eval`` in a chain of them runs nearly all of the line again."""
 
@@ -26,20 +26,20 @@ _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\uf8ff]")
 """Control characters but tab and newline, surrogates and the private use area."""
 
 
-class CannotAnalyseError(Exception):
+class CannotAnalyzeError(Exception):
     """The text may run something that the analysis does not see. ``str()`` says why."""
 
 
 def refuse_early(text: str) -> None:
     """Raise for text that bash and the parser would read differently."""
-    if len(text) > MOST:
-        raise CannotAnalyseError(f"it is longer than {MOST:,} characters")
+    if len(text) > MAX_LENGTH:
+        raise CannotAnalyzeError(f"it is longer than {MAX_LENGTH:,} characters")
     if text.startswith("\ufeff"):
-        raise CannotAnalyseError("it starts with a byte order mark")
+        raise CannotAnalyzeError("it starts with a byte order mark")
     odd = _ODD.search(text)
     if odd is not None:
         kind = "unassigned" if odd[0] >= "\ud800" else "control"
-        raise CannotAnalyseError(f"it holds the {kind} character U+{ord(odd[0]):04X}")
+        raise CannotAnalyzeError(f"it holds the {kind} character U+{ord(odd[0]):04X}")
 
 
 def join_lines(text: str) -> str:
@@ -47,7 +47,7 @@ def join_lines(text: str) -> str:
     if "\\\n" not in text:
         return text
     if "`" in text or re.search(r"\bcase\b", text):
-        raise CannotAnalyseError("its lines are joined inside a construct that is not followed")
+        raise CannotAnalyzeError("its lines are joined inside a construct that is not followed")
     return _Joiner(text).run()
 
 
@@ -79,7 +79,7 @@ class _Joiner:
             self.step()
         return "".join(self.out)
 
-    def take(self, count: int) -> None:
+    def copy(self, count: int) -> None:
         self.out.append(self.text[self.at : self.at + count])
         self.at += count
 
@@ -91,26 +91,26 @@ class _Joiner:
             if rest[1:2] == "\n":
                 self.at += 2
             else:
-                self.take(2)
+                self.copy(2)
         elif char == '"':
             self.open.pop() if top == '"' else self.open.append('"')
-            self.take(1)
+            self.copy(1)
         elif rest.startswith("$(("):
             self.open.append("+")
-            self.take(3)
+            self.copy(3)
         elif rest.startswith(("$(", "${")):
             self.open.append(rest[1])
-            self.take(2)
+            self.copy(2)
         elif top == "{" and char == "}":
             self.open.pop()
-            self.take(1)
+            self.copy(1)
         elif top == "+" and rest.startswith("))"):
             self.open.pop()
-            self.take(2)
+            self.copy(2)
         elif top == '"':
-            self.take(1)
+            self.copy(1)
         elif char in "'#" and top == "{":
-            raise CannotAnalyseError("its lines are joined beside a quote in an expansion")
+            raise CannotAnalyzeError("its lines are joined beside a quote in an expansion")
         else:
             self.plain(char, top)
 
@@ -120,19 +120,19 @@ class _Joiner:
         before = self.text[self.at - 1] if self.at else "\n"
         if rest.startswith("$'"):
             closing = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL).match(self.text, self.at)
-            self.take(closing.end() - self.at if closing else len(self.text))
+            self.copy(closing.end() - self.at if closing else len(self.text))
         elif char == "'":
             end = self.text.find("'", self.at + 1)
-            self.take(end + 1 - self.at if end >= 0 else len(self.text))
+            self.copy(end + 1 - self.at if end >= 0 else len(self.text))
         elif char == "#" and before in " \t\n;&|()":
             end = self.text.find("\n", self.at)
-            self.take(end - self.at if end >= 0 else len(self.text))
+            self.copy(end - self.at if end >= 0 else len(self.text))
         elif rest.startswith("<<") and rest != "<<<" and top != "+":
             self.heredoc()
         elif rest == "<<<":
-            self.take(3)
+            self.copy(3)
         elif char == "\n" and self.bodies:
-            self.take(1)
+            self.copy(1)
             for body in self.bodies:
                 self.body(*body)
             self.bodies.clear()
@@ -141,18 +141,18 @@ class _Joiner:
                 self.open.append("(")
             elif char == ")" and top == "(":
                 self.open.pop()
-            self.take(1)
+            self.copy(1)
 
     def heredoc(self) -> None:
         found = re.compile(r"<<(-?)[ \t]*((?:[\w.-]|'[^'\n]*'|\"[^\"\n]*\"|\\\w)+)").match(
             self.text, self.at
         )
         if found is None:
-            raise CannotAnalyseError("its here-document is not understood")
+            raise CannotAnalyzeError("its here-document is not understood")
         word = found[2]
         quoted = re.search(r"['\"\\]", word) is not None
         self.bodies.append((re.sub(r"['\"\\]", "", word), not quoted, bool(found[1])))
-        self.take(found.end() - self.at)
+        self.copy(found.end() - self.at)
 
     def body(self, end: str, expands: bool, tabs: bool) -> None:
         while self.at < len(self.text):
@@ -211,7 +211,7 @@ def _backtick_end(text: str, at: int) -> int:
         elif text[at] == "`":
             return at
         at += 1
-    raise CannotAnalyseError("a backtick is not closed")
+    raise CannotAnalyzeError("a backtick is not closed")
 
 
 def _paren_end(text: str, at: int) -> int:
@@ -230,10 +230,10 @@ def _paren_end(text: str, at: int) -> int:
             if not depth:
                 return at
         at += 1
-    raise CannotAnalyseError("a substitution is not closed")
+    raise CannotAnalyzeError("a substitution is not closed")
 
 
-def sum_at(text: str, at: int) -> str:
+def arithmetic_at(text: str, at: int) -> str:
     """The expression of a ``$((…))`` or ``$[…]`` that opens in front of *at*."""
     depth = 2 if text[at - 1] == "(" else 1
     for end in range(at, len(text)):
@@ -253,7 +253,7 @@ _COUNTS = re.compile(
 )
 
 
-def counts(code: str) -> bool:
+def prints_number(code: str) -> bool:
     """Whether *code* writes a number and nothing that it read, such as a name or a line."""
     return _COUNTS.fullmatch(code) is not None
 
@@ -263,7 +263,7 @@ _OPERATOR = re.compile(r"(\w+)(\[[^\]]*\])?(:?[-+?]|##?|%%?|//?|/[#%]|\^\^?|,,?|
 _LENGTH = re.compile(r"#?\w+\[(\d+|[@*])\]")
 
 
-def evaluates(expansion: str) -> bool:
+def expansion_evaluates(expansion: str) -> bool:
     """Whether ``${…}`` may run text that stands in a variable, or assigns one (5.2)."""
     inner = expansion.removeprefix("${").removesuffix("}")
     if _PLAIN.fullmatch(inner) or _LENGTH.fullmatch(inner):
@@ -276,4 +276,4 @@ def evaluates(expansion: str) -> bool:
         return True
     if found[3] == ":":
         return not re.fullmatch(r"[\s\d:-]*", inner[found.end() :])
-    return "${" in inner[found.end() :] and evaluates(inner[inner.index("${") :])
+    return "${" in inner[found.end() :] and expansion_evaluates(inner[inner.index("${") :])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from agent.permission.syntax.source import CannotAnalyseError
+from agent.permission.syntax.source import CannotAnalyzeError
 
 _ACTIVE = {"{": "\ue000", ",": "\ue001", "}": "\ue002", "*": "\ue003", "?": "\ue004", "[": "\ue005"}
 _TILDE = "\ue006"
@@ -36,7 +36,7 @@ _SPLITS = re.compile(r"[\s*?\[\\]|^$")
 STREAM = "/dev/fd/63"
 """What a word that is one process substitution is to the program: an open file."""
 
-MOST_VALUES = 256
+MAX_VALUES = 256
 """Values of one word (brace lists, loop variables) that are followed."""
 
 
@@ -102,20 +102,20 @@ class Word:
     @cached_property
     def _values(self) -> tuple[str, ...] | None:
         if not self.parts:
-            return self._spelled((self.raw,))
+            return self._with_braces_expanded((self.raw,))
         choices: list[tuple[str, ...]] = []
         for part in self.parts:
             if part.values is None:
                 return None
             choices.append(part.values)
-        filled = itertools.islice(itertools.product(*choices), MOST_VALUES + 1)
-        return self._spelled([self._fill(chosen) for chosen in filled])
+        filled = itertools.islice(itertools.product(*choices), MAX_VALUES + 1)
+        return self._with_braces_expanded([self._fill(chosen) for chosen in filled])
 
-    def _spelled(self, texts: Sequence[str]) -> tuple[str, ...] | None:
+    def _with_braces_expanded(self, texts: Sequence[str]) -> tuple[str, ...] | None:
         """*texts* with their brace lists spelled out, None for too many."""
         if _ACTIVE["{"] in self.raw or self.parts:
-            texts = [each for text in texts for each in _braces(text)]
-        return None if len(texts) > MOST_VALUES else tuple(texts)
+            texts = [each for text in texts for each in _expand_braces(text)]
+        return None if len(texts) > MAX_VALUES else tuple(texts)
 
     @property
     def may_be_option(self) -> bool:
@@ -146,7 +146,7 @@ def has_tilde(value: str) -> bool:
     return value.startswith(_TILDE)
 
 
-def one_word(word: Word) -> bool:
+def is_one_word(word: Word) -> bool:
     """Whether bash makes one word of it, whatever its variables hold."""
     if any(mark in word.raw for mark in (_ACTIVE["{"], *_GLOBS)):
         return False
@@ -206,7 +206,7 @@ def ansi_text(body: str) -> str:
         body,
     )
     if any(0xD800 <= ord(char) < 0xF900 for char in value):
-        raise CannotAnalyseError("it spells an unassigned character")
+        raise CannotAnalyzeError("it spells an unassigned character")
     return value.split("\0", 1)[0]
 
 
@@ -272,7 +272,7 @@ class _Reader:
         if self.source[self.at] == "$" and not self.double and after == "'":
             closing = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL).match(self.source, self.at)
             if closing is None:
-                raise CannotAnalyseError("a quote is not closed")
+                raise CannotAnalyzeError("a quote is not closed")
             self.raw.append(ansi_text(closing[1]))
             self.at = closing.end()
         elif self.source[self.at] == "$" and not self.double and after == '"':
@@ -281,7 +281,7 @@ class _Reader:
             self.raw.append("$")
             self.at += 1
         else:
-            raise CannotAnalyseError("it holds an expansion that the parser does not show")
+            raise CannotAnalyzeError("it holds an expansion that the parser does not show")
 
     def in_double(self) -> None:
         char = self.source[self.at]
@@ -290,7 +290,7 @@ class _Reader:
             self.raw.append(after)
             self.at += 2
         else:
-            self.take(_IN_DOUBLE)
+            self.take_run(_IN_DOUBLE)
 
     def bare(self) -> None:
         char = self.source[self.at]
@@ -301,21 +301,21 @@ class _Reader:
         elif char == "'":
             end = self.source.find("'", self.at + 1)
             if end < 0:
-                raise CannotAnalyseError("a quote is not closed")
+                raise CannotAnalyzeError("a quote is not closed")
             self.raw.append(self.source[self.at + 1 : end])
             self.at = end + 1
         elif char in "()" or (char in "<>" and after == "("):
-            raise CannotAnalyseError("it holds a pattern or substitution that is not followed")
+            raise CannotAnalyzeError("it holds a pattern or substitution that is not followed")
         else:
             tilde = char == "~" and (not self.raw or self.raw[-1] in ("=", ":"))
             active = _TILDE if tilde else _ACTIVE.get(char)
             if active is None:
-                self.take(_IN_BARE)
+                self.take_run(_IN_BARE)
             else:
                 self.raw.append(active)
                 self.at += 1
 
-    def take(self, run: re.Pattern[str]) -> None:
+    def take_run(self, run: re.Pattern[str]) -> None:
         """The character here, and what stands for itself behind it."""
         found = run.match(self.source, self.at)
         self.raw.append(found[0] if found else self.source[self.at])
@@ -325,7 +325,7 @@ class _Reader:
 _BRACED = re.compile("\ue000([^\ue000\ue002]*)\ue002")
 
 
-def _braces(raw: str) -> list[str]:
+def _expand_braces(raw: str) -> list[str]:
     """Brace lists spelled out; one that is no list stays as it is."""
     for found in _BRACED.finditer(raw):
         body = found[1]
@@ -334,12 +334,12 @@ def _braces(raw: str) -> list[str]:
         if span:
             first, last = int(span[1]), int(span[2])
             step = 1 if last >= first else -1
-            items = [str(number) for number in range(first, last + step, step)][: MOST_VALUES + 1]
+            items = [str(number) for number in range(first, last + step, step)][: MAX_VALUES + 1]
         elif len(items) == 1:
             continue
         before, after = raw[: found.start()], raw[found.end() :]
-        done = [text for item in items for text in _braces(before + item + after)]
-        return done[: MOST_VALUES + 1]
+        done = [text for item in items for text in _expand_braces(before + item + after)]
+        return done[: MAX_VALUES + 1]
     return [raw]
 
 

@@ -22,7 +22,7 @@ RunKind = Literal[
     "allowed without asking",
 ]
 
-TABLES: Mapping[str, RunKind] = {
+PROGRAM_KEYS: Mapping[str, RunKind] = {
     "mcp": "MCP server",
     "formatter": "formatter",
     "lsp": "language server",
@@ -34,7 +34,7 @@ TABLES: Mapping[str, RunKind] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
+class ProjectProgram:
     """One thing that a project would run, reach or allow. *argv* is whole, or *detail* says
     what it is instead; *source* is the file, *raw* all that the file says of it (as JSON)."""
 
@@ -46,7 +46,7 @@ class Runs:
     raw: str = ""
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         """What would run, whole. A single word is a shell command, or a program alone."""
         if not self.argv:
             return self.detail
@@ -54,34 +54,36 @@ class Runs:
         return f"{words}\nwith {self.detail}" if self.detail else words
 
 
-def programs(values: JsonObject, source: str) -> Iterator[Runs]:
+def find_programs(values: JsonObject, source: str) -> Iterator[ProjectProgram]:
     """What the settings *values* of the file *source* would run, reach and allow."""
-    for key, kind in TABLES.items():
+    for key, kind in PROGRAM_KEYS.items():
         value = values.get(key)
         if isinstance(value, dict):
             for name, entry in value.items():
-                yield from _entry(kind, name, entry, source)
+                yield from _programs_of_entry(kind, name, entry, source)
         elif isinstance(value, list):
             for entry in value:
-                yield from _entry(kind, _name(entry), entry, source)
+                yield from _programs_of_entry(kind, _entry_name(entry), entry, source)
         elif value is True:
-            yield Runs(kind=kind, name="all", source=source, detail="those found on PATH")
+            yield ProjectProgram(kind=kind, name="all", source=source, detail="those found on PATH")
     instructions = values.get("instructions")
     for entry in instructions if isinstance(instructions, list) else []:
         if isinstance(entry, str) and "://" in entry:
-            yield Runs(kind="instructions from", name=entry, source=source, detail=entry)
-    yield from _allowed(values, source)
+            yield ProjectProgram(kind="instructions from", name=entry, source=source, detail=entry)
+    yield from _allow_rules(values, source)
 
 
-def _entry(kind: RunKind, name: str, entry: Json, source: str) -> Iterator[Runs]:
+def _programs_of_entry(
+    kind: RunKind, name: str, entry: Json, source: str
+) -> Iterator[ProjectProgram]:
     """One entry of a table. A hook's entry holds several commands, anywhere in it."""
     raw = json.dumps(entry, sort_keys=True)
     commands = list(_commands(entry))
     if not commands:
-        detail = ", ".join(dict.fromkeys(_addresses(entry))) or _short(entry)
-        yield Runs(kind=kind, name=name, source=source, detail=detail, raw=raw)
+        detail = ", ".join(dict.fromkeys(_addresses(entry))) or _entry_text(entry)
+        yield ProjectProgram(kind=kind, name=name, source=source, detail=detail, raw=raw)
     for argv, extra in commands:
-        yield Runs(kind=kind, name=name, source=source, argv=argv, detail=extra, raw=raw)
+        yield ProjectProgram(kind=kind, name=name, source=source, argv=argv, detail=extra, raw=raw)
 
 
 def _commands(value: Json) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -120,7 +122,7 @@ def _addresses(value: Json) -> Iterator[str]:
             yield from _addresses(item)
 
 
-def _allowed(values: JsonObject, source: str) -> Iterator[Runs]:
+def _allow_rules(values: JsonObject, source: str) -> Iterator[ProjectProgram]:
     """The allow rules, which hold once the project is trusted."""
     agents = values.get("agent")
     owners: list[tuple[str, JsonObject]] = [("", values)]
@@ -134,14 +136,14 @@ def _allowed(values: JsonObject, source: str) -> Iterator[Runs]:
         for rule in found:
             if rule.action == "allow" and not allows_everything(rule):
                 name = rule.permission if not owner else f"{rule.permission} (agent {owner})"
-                yield Runs(
+                yield ProjectProgram(
                     kind="allowed without asking", name=name, source=source, detail=rule.pattern
                 )
 
 
-def _name(entry: Json) -> str:
-    return str(entry[0]) if isinstance(entry, list) and entry else _short(entry)
+def _entry_name(entry: Json) -> str:
+    return str(entry[0]) if isinstance(entry, list) and entry else _entry_text(entry)
 
 
-def _short(entry: Json) -> str:
+def _entry_text(entry: Json) -> str:
     return entry if isinstance(entry, str) else json.dumps(entry, sort_keys=True)

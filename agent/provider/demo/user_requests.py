@@ -1,21 +1,20 @@
-"""The requests that users can type to the demo model, and their parser."""
+"""Plain requests: what a person may type, as records."""
 
 import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
 LONG_ANSWER_WORDS = 600
-"""The words of a long response: at the default pace there is time to stop it."""
+"""Words of a long answer: at the usual pace it lasts long enough to be stopped."""
 
 MAX_WORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Tour:
-    """The guided tour."""
+    """The guided tour. *asked* is false when nothing else was understood."""
 
     requested: bool = True
-    """False when the tour is the response to an unknown request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class SmallTalk:
-    """A message without a request."""
+    """A word that asks for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class ListFolder:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A request to read a file; *first* and *last* are line numbers from 1, 0 for none."""
+    """*first* and *last* are line numbers from 1, 0 where none was given."""
 
     path: str
     first: int = 0
@@ -49,7 +48,7 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A request to search for the regular expression *pattern*."""
+    """*pattern* is a regular expression."""
 
     pattern: str
     shown: str
@@ -158,7 +157,7 @@ _COMPILED = {
 
 
 def parse_request(text: str) -> UserRequest:
-    """Return the request in *text*, the tour where it is none of the known ones."""
+    """What *text* asks for; the tour where it is none of the plain requests."""
     text = text.strip()
     bare = text.rstrip(" .?!") or text
     for name, pattern in _COMPILED.items():
@@ -166,30 +165,30 @@ def parse_request(text: str) -> UserRequest:
         whole = name in {"create", "run"}
         match = pattern.fullmatch(text if whole else bare)
         if match is not None:
-            request = _request(name, {key: value or "" for key, value in match.groupdict().items()})
+            request = _made(name, {key: value or "" for key, value in match.groupdict().items()})
             if request is not None:
                 return request
     return Tour(requested=False)
 
 
-def _request(name: str, groups: dict[str, str]) -> UserRequest | None:
+def _made(name: str, said: dict[str, str]) -> UserRequest | None:
     match name:
         case "tour" | "go_on" | "small_talk" | "help" | "stream" | "long" | "think":
-            return _toolless_request(name, groups)
+            return _of_words(name, said)
         case "agent":
-            named = groups["agent"].lower()
-            return AskAgent(named if named == "explore" else "general", groups["prompt"])
+            named = said["agent"].lower()
+            return AskAgent(named if named == "explore" else "general", said["prompt"])
         case "run":
-            return RunCommand(strip_quotes(groups["command"]))
+            return RunCommand(strip_quotes(said["command"]))
         case "todo":
-            items = [item.strip(" -*\t") for item in re.split(r"[,;\n]", groups["items"])]
+            items = [item.strip(" -*\t") for item in re.split(r"[,;\n]", said["items"])]
             return WriteTodos(tuple(item for item in items if item))
         case _:
-            return _file_request(name, groups)
+            return _of_files(name, said)
 
 
-def _toolless_request(name: str, groups: dict[str, str]) -> UserRequest:
-    """Return a request that needs no tool, or the tour."""
+def _of_words(name: str, said: dict[str, str]) -> UserRequest:
+    """Requests that are answered without a tool, or by the tour."""
     match name:
         case "tour":
             return Tour()
@@ -200,43 +199,43 @@ def _toolless_request(name: str, groups: dict[str, str]) -> UserRequest:
         case "help":
             return Help()
         case "stream":
-            return Stream(min(int(groups["count"]), MAX_WORDS))
+            return Stream(min(int(said["count"]), MAX_WORDS))
         case "long":
             return Stream(LONG_ANSWER_WORDS)
         case _:
-            return Think(groups["about"])
+            return Think(said["about"])
 
 
-def _file_request(name: str, groups: dict[str, str]) -> UserRequest | None:
-    path = strip_quotes(groups["path"])
+def _of_files(name: str, said: dict[str, str]) -> UserRequest | None:
+    path = strip_quotes(said["path"])
     match name:
         case "replace":
-            old, new = strip_quotes(groups["old"]), strip_quotes(groups["new"])
-            return Replace(old, new, path, everywhere=bool(groups["all"]))
+            old, new = strip_quotes(said["old"]), strip_quotes(said["new"])
+            return Replace(old, new, path, everywhere=bool(said["all"]))
         case "create":
             # "write poem" names no file, "write poem.txt" and "create x with y" do.
-            named = groups["text"] or "." in path or "/" in path
-            return CreateFile(path, strip_quotes(groups["text"])) if named else None
+            named = said["text"] or "." in path or "/" in path
+            return CreateFile(path, strip_quotes(said["text"])) if named else None
         case "list":
             return ListFolder(path)
         case "read":
-            return ReadFile(path, int(groups["first"] or 0), int(groups["last"] or 0))
+            return ReadFile(path, int(said["first"] or 0), int(said["last"] or 0))
         case "find":
-            pattern = strip_quotes(groups["pattern"])
+            pattern = strip_quotes(said["pattern"])
             if not any(char in pattern for char in "*?./"):
                 return None
             return FindFiles(pattern if "/" in pattern else f"**/{pattern}", path)
         case "grep":
-            pattern = strip_quotes(groups["pattern"])
+            pattern = strip_quotes(said["pattern"])
             return Search(pattern, pattern, path)
         case _:
-            words = strip_quotes(groups["text"])
-            # Escape only what is special in every dialect, so that the pattern stays readable.
+            words = strip_quotes(said["text"])
+            # Only what has a meaning in every dialect, so that the pattern stays readable.
             return Search(re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", words), words, path)
 
 
 def strip_quotes(text: str) -> str:
-    """Return *text* without one pair of quotes or backticks around it."""
+    """*text* without one pair of quotes or backticks around it."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
         return text[1:-1]

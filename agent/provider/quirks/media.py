@@ -1,4 +1,4 @@
-"""Quirks of images and documents: a text replaces those that a model cannot see."""
+"""Quirks of pictures and documents: told in words where they cannot be seen."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,33 +33,32 @@ SUPPORTED_MEDIA: Mapping[Api, frozenset[str]] = {
     "cohere": COMMON_IMAGES,
     "ollama": COMMON_IMAGES,
 }
-"""The media types that each protocol can carry, from its documentation."""
+"""What each protocol can carry at all, by its documentation."""
 
 
 def replace_unsupported_media(request: ModelRequest, target: Target) -> ModelRequest:
-    """Providers refuse files that the model cannot see or the protocol cannot carry: "This model
-    does not support image input", "Could not process image". A text names the file instead."""
+    """ "This model does not support image input", or "Could not process image": a file that the
+    model cannot see, or its protocol not carry, becomes words that name it."""
     _ = target
 
-    def shown(media: MediaContent) -> TextContent | MediaContent:
+    def told(media: MediaContent) -> TextContent | MediaContent:
         return media if _sees(request.model, media) else TextContent(media_placeholder(media))
 
     def result(given: ToolResultContent) -> ToolResultContent:
         if not given.media:
             return given
         seen = tuple(m for m in given.media if _sees(request.model, m))
-        placeholders = [media_placeholder(m) for m in given.media if not _sees(request.model, m)]
-        texts = [given.output] if given.output.strip() else []
-        output = "\n\n".join([*texts, *placeholders]) if placeholders else given.output
+        words = [media_placeholder(m) for m in given.media if not _sees(request.model, m)]
+        said = [given.output] if given.output.strip() else []
+        output = "\n\n".join([*said, *words]) if words else given.output
         return replace(given, output=output, media=seen)
 
     turns: list[Turn] = []
     for turn in request.turns:
         match turn:
             case UserTurn():
-                contents = [shown(c) if isinstance(c, MediaContent) else c for c in turn.content]
-                same = same_objects(turn.content, contents)
-                turns.append(turn if same else UserTurn(tuple(contents)))
+                said = [told(c) if isinstance(c, MediaContent) else c for c in turn.content]
+                turns.append(turn if same_objects(turn.content, said) else UserTurn(tuple(said)))
             case ToolTurn():
                 turns.append(replace_results(turn, [result(r) for r in turn.content]))
             case _:
@@ -68,15 +67,15 @@ def replace_unsupported_media(request: ModelRequest, target: Target) -> ModelReq
 
 
 def replace_refused_media(request: ModelRequest, target: Target) -> ModelRequest:
-    """A server refused an image or document, although the model should take it: send none."""
+    """A server that refused a picture or document, whatever the lists say of its model, is asked
+    again without any."""
     blind = replace(request.model, vision=False, documents=False)
-    replaced = replace_unsupported_media(replace(request, model=blind), target)
-    return replace(replaced, model=request.model)
+    told = replace_unsupported_media(replace(request, model=blind), target)
+    return replace(told, model=request.model)
 
 
 def drop_media_from_failed_results(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic refuses media in failed results: "all content must be type text if is_error is
-    true"."""
+    """Anthropic: "all content must be type text if is_error is true"."""
     _ = target
 
     def plain(result: ToolResultContent) -> ToolResultContent:
@@ -90,8 +89,8 @@ def _without_media(result: ToolResultContent) -> ToolResultContent:
 
 
 def move_result_media_to_user(request: ModelRequest, target: Target) -> ModelRequest:
-    """Chat completions and similar protocols refuse media in results: "tool messages take text
-    only". Send them as a user message right after the results."""
+    """Chat completions and their like: "tool messages take text only". What a tool shows comes
+    from the user, right after its results."""
     _ = target
     turns: list[Turn] = []
     for turn in request.turns:
@@ -115,6 +114,6 @@ def _sees(model: ModelInfo, media: MediaContent) -> bool:
 
 
 def media_placeholder(media: MediaContent) -> str:
-    """Return the text that replaces *media*."""
+    """The words that stand for *media*."""
     name = f" {media.name}" if media.name else ""
     return f"[Attachment{name} ({media.mime}): this model cannot see it.]"

@@ -1,4 +1,5 @@
-"""Quirks of prompt caches: marks where providers require them, else a key for the session."""
+"""Quirks of prompt caches: marks for those that want them, a key for those that find the prefix
+themselves (spec 2, C10)."""
 
 from agent.provider.client import ModelRequest
 from agent.provider.quirks.target import Target
@@ -13,8 +14,8 @@ MARKED_MESSAGES = 2
 
 
 def add_cache_key(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """OpenAI and others distribute requests over machines with separate caches, so that the cache
-    is missed: a key sends those of one session to the same machine."""
+    """OpenAI and others spread requests over machines, each with a cache of its own: those of one
+    session have to come to the same one."""
     _ = target
     return {**body, "prompt_cache_key": request.session_id} if request.session_id else body
 
@@ -22,18 +23,18 @@ def add_cache_key(body: JsonObject, request: ModelRequest, target: Target) -> Js
 def add_anthropic_cache_marks(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """Anthropic caches nothing without marks, and refuses more than 4. Mark the two last blocks of
-    the system prompt (which follow the tools), and the two last messages that can end a request:
-    the next request finds the mark that this one wrote at its end."""
+    """Anthropic caches only up to a mark, and refuses more than 4: head and rest of the system
+    prompt (the tools stand before it), and the last two messages that end a request. The mark of
+    this request's end is found again by the next one where it was written."""
     _ = request, target
     _mark_last(get_objects(body, "system")[-MARKED_SYSTEM:])
-    for message in _request_ends(get_objects(body, "messages")):
+    for message in _ending(get_objects(body, "messages")):
         _mark_last(get_objects(message, "content")[-1:])
     return body
 
 
 def add_chat_cache_marks(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Claude in chat completions (and Qwen at Alibaba) caches nothing without marks either."""
+    """Behind chat completions too, Claude (and Qwen at Alibaba) caches nothing without marks."""
     _ = target
     messages = get_objects(body, "messages")
     head = [text for text in request.system if text]
@@ -41,7 +42,7 @@ def add_chat_cache_marks(body: JsonObject, request: ModelRequest, target: Target
         parts: list[JsonObject] = [{"type": "text", "text": text} for text in head]
         _mark_last(parts[-MARKED_SYSTEM:])
         messages[0]["content"] = list[Json](parts)
-    for message in _request_ends(messages):
+    for message in _ending(messages):
         content = message.get("content")
         if message.get("role") == "tool":
             message[CACHE_CONTROL] = MARK
@@ -53,22 +54,22 @@ def add_chat_cache_marks(body: JsonObject, request: ModelRequest, target: Target
 
 
 def add_bedrock_cache_points(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Claude and Nova at Bedrock cache nothing without cache points, of which 4 are allowed."""
+    """Bedrock: Claude and Nova cache only up to a point, of which 4 may be set."""
     _ = request, target
     system = get_objects(body, "system")
     at = len(system) - MARKED_SYSTEM
     pointed: list[Json] = []
     for number, block in enumerate(system):
         pointed += [block, POINT] if number >= at else [block]
-    for message in _request_ends(get_objects(body, "messages")):
+    for message in _ending(get_objects(body, "messages")):
         content = message.get("content")
         if isinstance(content, list):
             content.append(POINT)
     return {**body, "system": pointed} if pointed else body
 
 
-def _request_ends(messages: list[JsonObject]) -> list[JsonObject]:
-    """Return the last messages that can end a request: those of the user and of tools."""
+def _ending(messages: list[JsonObject]) -> list[JsonObject]:
+    """The last messages that may end a request: what is not said by the model."""
     ends = [message for message in messages if message.get("role") in ("user", "tool")]
     return ends[-MARKED_MESSAGES:]
 

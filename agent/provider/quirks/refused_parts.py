@@ -1,25 +1,25 @@
-"""Names of optional parts that a server can refuse, and patterns that recognize a refusal."""
+"""What a server's refusal objects to, so that it can be asked again without that part."""
 
 import re
 from collections.abc import Iterable
 
 IMAGES = "images"
-"""Images and documents. A refusal concerns one of them; the model can accept the next."""
+"""Pictures and documents. One is refused for itself; the model may well see the next one."""
 
 DOCUMENT_NAMES = ("pdf", "document", "file", "file_data", "input_file")
-"""Servers' names for a document that they refuse."""
+"""What servers call a document that they refuse."""
 
 REASONING_REPLAY = "reasoning replay"
-"""Reasoning of earlier responses that goes back with the next request."""
+"""Reasoning of earlier answers that goes back with the next request."""
 
 ALTERNATING_ROLES = "roles in turn"
-"""Two messages of one role in a row, which some chat templates refuse."""
+"""Two messages of one role in a row, which a chat template raises at."""
 
 CACHE_MARKS = "cache marks"
-"""Marks for the provider's prompt cache."""
+"""Marks where the provider is to cache."""
 
 UNSIGNED_CALLS = "calls without signatures"
-"""Calls of other models, without the signature that Gemini requires."""
+"""Calls of other models in the history of one that signs its own."""
 
 TEMPERATURE = "temperature"
 
@@ -31,5 +31,5 @@ REQUIREMENT_PATTERN = re.compile(r"missing|must be (passed|provided|present)|is 
 
 
 def first_named(text: str, names: Iterable[str]) -> str | None:
-    """Return the first of *names* that is a word of *text* (both in lower case)."""
+    """The first of *names* that stands as a word in *text* (both in lower case)."""
     return next((name for name in names if re.search(rf"\b{re.escape(name)}\b", text)), None)

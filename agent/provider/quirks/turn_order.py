@@ -1,4 +1,4 @@
-"""Quirks of the order of turns: alternating roles, and the result that follows each call."""
+"""Quirks of conversations: who speaks when, and what each call needs after it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,26 +26,26 @@ from agent.provider.quirks.target import Target
 LOST_RESULT = "The result of this call was lost; it may or may not have run."
 NO_OUTPUT = "(no output)"
 CONTINUE_TEXT = "Go on."
-"""The user text at the start or end of a conversation that has a model's turn there."""
+"""Said where a conversation would begin or end with the model's own words."""
 
 ACKNOWLEDGEMENT = "I have the results."
 
 
 def drop_empty_text(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic and others refuse empty texts: "text content blocks must be non-empty"."""
+    """Anthropic: "text content blocks must be non-empty", and the like elsewhere."""
     _ = target
     system = tuple(text for text in request.system if text.strip())
     turns: list[Turn] = []
     for turn in request.turns:
         match turn:
             case UserTurn():
-                kept = tuple(c for c in turn.content if not _blank(c))
+                said = tuple(c for c in turn.content if not _blank(c))
                 turns += (
-                    [turn if len(kept) == len(turn.content) else UserTurn(kept)] if kept else []
+                    [turn if len(said) == len(turn.content) else UserTurn(said)] if said else []
                 )
             case AssistantTurn():
-                kept = tuple(c for c in turn.content if not _blank(c))
-                turns += [replace_content(turn, kept)] if kept else []
+                told = tuple(c for c in turn.content if not _blank(c))
+                turns += [replace_content(turn, told)] if told else []
             case ToolTurn():
                 turns.append(turn)
     return replace(replace_turns(request, turns), system=system)
@@ -56,8 +56,8 @@ def _blank(content: object) -> bool:
 
 
 def drop_reasoning_only_turns(request: ModelRequest, target: Target) -> ModelRequest:
-    """Providers refuse a message of reasoning alone. Anthropic: "the final block in an assistant
-    message cannot be thinking"; in chat completions it has neither content nor calls."""
+    """Anthropic: "the final block in an assistant message cannot be thinking"; chat completions:
+    an assistant message without content and calls."""
     _ = target
     turns = tuple(
         turn
@@ -69,8 +69,8 @@ def drop_reasoning_only_turns(request: ModelRequest, target: Target) -> ModelReq
 
 
 def split_text_after_calls(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic refuses text after calls: "tool_use ids were found without tool_result blocks
-    immediately after". Split such a response in two, each with its results."""
+    """Anthropic: "tool_use ids were found without tool_result blocks immediately after", where
+    an answer goes on behind its calls. Such an answer becomes two, each with its results."""
     _ = target
     turns: list[Turn] = []
     for number, turn in enumerate(request.turns):
@@ -79,7 +79,7 @@ def split_text_after_calls(request: ModelRequest, target: Target) -> ModelReques
             continue
         after = request.turns[number + 1] if number + 1 < len(request.turns) else None
         results = after.content if isinstance(after, ToolTurn) else ()
-        *early, last = _split(turn) if _continues_after_calls(turn) else (turn,)
+        *early, last = _split(turn) if _goes_on(turn) else (turn,)
         for piece in early:
             ids = {call.call_id for call in tool_calls_of(piece)}
             turns.append(piece)
@@ -88,8 +88,8 @@ def split_text_after_calls(request: ModelRequest, target: Target) -> ModelReques
     return replace(request, turns=tuple(turns))
 
 
-def _continues_after_calls(turn: AssistantTurn) -> bool:
-    """Return whether anything but a call follows a call."""
+def _goes_on(turn: AssistantTurn) -> bool:
+    """Whether something stands behind a call that is no call."""
     calls = [isinstance(content, ToolCallContent) for content in turn.content]
     return any(before and not after for before, after in pairwise(calls))
 
@@ -105,19 +105,18 @@ def _split(turn: AssistantTurn) -> list[AssistantTurn]:
 
 
 def pair_calls_with_results(request: ModelRequest, target: Target) -> ModelRequest:
-    """All providers refuse calls without a result and results without a call: "no tool output found
-    for function call", "tool result without its call". Each call gets one result right after its
-    turn, in order; a sentence replaces a lost one."""
+    """All: "no tool output found for function call", "tool result without its call". Each call
+    gets one result right after its turn, in order; of a lost one a sentence tells."""
     _ = target
-    return replace(request, turns=tuple(_with_results(request.turns)))
+    return replace(request, turns=tuple(_answered(request.turns)))
 
 
-def _with_results(turns: Sequence[Turn]) -> Iterator[Turn]:
+def _answered(turns: Sequence[Turn]) -> Iterator[Turn]:
     waiting: list[ToolCallContent] = []
     for turn in turns:
         given = turn.content if isinstance(turn, ToolTurn) else ()
         if waiting:
-            results = _results_for(waiting, given)
+            results = _results(waiting, given)
             same = isinstance(turn, ToolTurn) and same_objects(results, given)
             yield turn if same else ToolTurn(results)
             waiting = []
@@ -125,17 +124,17 @@ def _with_results(turns: Sequence[Turn]) -> Iterator[Turn]:
             yield turn
             waiting = tool_calls_of(turn)
     if waiting:
-        yield ToolTurn(_results_for(waiting, ()))
+        yield ToolTurn(_results(waiting, ()))
 
 
 def tool_calls_of(turn: Turn) -> list[ToolCallContent]:
-    """Return the calls of *turn*, in order."""
+    """The calls of *turn*, in order."""
     if not isinstance(turn, AssistantTurn):
         return []
     return [content for content in turn.content if isinstance(content, ToolCallContent)]
 
 
-def _results_for(
+def _results(
     calls: Sequence[ToolCallContent], given: Sequence[ToolResultContent]
 ) -> tuple[ToolResultContent, ...]:
     left = list(given)
@@ -151,20 +150,19 @@ def _results_for(
 
 
 def fill_empty_results(request: ModelRequest, target: Target) -> ModelRequest:
-    """Providers refuse empty results, and models take one for a failure. Anthropic: "content cannot
-    be empty if is_error is true"; Bedrock and Gemini refuse any empty result."""
+    """Anthropic: "content cannot be empty if is_error is true"; Bedrock and Gemini refuse any
+    empty result, and models take one for a failure."""
     _ = target
 
-    def filled(result: ToolResultContent) -> ToolResultContent:
+    def told(result: ToolResultContent) -> ToolResultContent:
         empty = not result.output or result.output.isspace()
         return replace(result, output=NO_OUTPUT) if empty else result
 
-    return map_results(request, filled)
+    return map_results(request, told)
 
 
 def start_with_user(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic and many chat templates refuse a conversation that the model starts: "first message
-    must use the user role"."""
+    """Anthropic: "first message must use the user role"; many chat templates fail likewise."""
     _ = target
     if not request.turns or isinstance(request.turns[0], UserTurn):
         return request
@@ -172,9 +170,8 @@ def start_with_user(request: ModelRequest, target: Target) -> ModelRequest:
 
 
 def end_with_user(request: ModelRequest, target: Target) -> ModelRequest:
-    """Providers refuse a conversation that ends with the model. Anthropic: "does not support
-    assistant message prefill"; Mistral: "expected last role user or tool". Elsewhere the model
-    would continue its last sentence."""
+    """Anthropic: "does not support assistant message prefill", Mistral: "expected last role user
+    or tool"; elsewhere the model would go on in the middle of its last sentence."""
     _ = target
     if request.turns and not isinstance(request.turns[-1], AssistantTurn):
         return request
@@ -182,8 +179,8 @@ def end_with_user(request: ModelRequest, target: Target) -> ModelRequest:
 
 
 def merge_same_roles(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic and the chat templates of local models refuse two messages of one role in a row:
-    "roles must alternate". Merge them; reasoning must come first, so drop that of the second."""
+    """Anthropic: "roles must alternate", and the templates of local models raise an exception.
+    Neighbours of one role are joined; thoughts can only lead, so those of the second go."""
     _ = target
     turns: list[Turn] = []
     for turn in request.turns:
@@ -199,7 +196,7 @@ def merge_same_roles(request: ModelRequest, target: Target) -> ModelRequest:
 
 
 def insert_reply_before_user(request: ModelRequest, target: Target) -> ModelRequest:
-    """Mistral refuses a user message after results: "Unexpected role 'user' after role 'tool'"."""
+    """Mistral: "Unexpected role 'user' after role 'tool'"."""
     _ = target
     turns: list[Turn] = []
     for turn in request.turns:

@@ -1,7 +1,6 @@
-"""Splitting of a response body into messages: JSON lines, and AWS' binary event stream.
+"""Bodies that are no server-sent events: JSON lines, and AWS' binary event stream (spec 5, R9).
 
-Both produce ``SseEvent``, like ``BodyDecoder`` for server-sent events, so that a decoder need not
-know the framing.
+Both come out as ``SseEvent``, so that a decoder need not know how its messages travelled.
 """
 
 import binascii
@@ -13,21 +12,21 @@ from agent.provider.transport.sse import BOM, MAX_EVENT_BYTES, BodyDecoder, Even
 
 
 class Framing(Protocol):
-    """A splitter of bytes into events; ``close`` returns those that the end completes."""
+    """Feed it bytes, take complete events; ``close`` gives what the end completes."""
 
     def feed(self, piece: bytes) -> list[SseEvent]:
-        """Return the events that *piece* completes. Raises ``EventTooLong``, ``BrokenFrame``."""
+        """The events that *piece* completes. Raises ``EventTooLong``, ``BrokenFrame``."""
         ...
 
     def close(self) -> list[SseEvent]: ...
 
 
 class BrokenFrame(ValueError):
-    """An invalid frame: its lengths or checksums are wrong."""
+    """A frame that cannot be one: its lengths or checksums are wrong."""
 
 
 class JsonLines:
-    """One event per line. A body of server-sent events is decoded as such."""
+    """One event a line; a body of server-sent events is read as that."""
 
     def __init__(self) -> None:
         self._line = bytearray()
@@ -64,19 +63,19 @@ def _line(line: bytes) -> SseEvent:
 
 
 PRELUDE = struct.Struct(">III")
-"""The length of the frame, that of its headers, and the checksum of these two."""
+"""Whole length, length of the headers, checksum of these two."""
 TEXT_HEADER = 7
 ERROR = "error"
-"""The name of the event for an error in the headers of a frame."""
+"""The event that an error is handed on as which AWS tells in a frame's headers."""
 
 MIN_FRAME = PRELUDE.size + 4
 
 
 class AwsFrames:
-    """Frames of ``application/vnd.amazon.eventstream``: prelude, headers, payload, checksum.
+    """Messages of ``application/vnd.amazon.eventstream``: prelude, headers, payload, checksum.
 
     The event's name is ``:event-type``, or ``:exception-type`` for an error. A body that begins
-    with a bracket is no event stream and becomes one event.
+    with a bracket is no event stream and is handed on whole.
     """
 
     def __init__(self) -> None:
@@ -120,7 +119,7 @@ def _message(frame: bytes, headers: int) -> SseEvent:
 
 
 def _headers(data: bytes) -> dict[str, str]:
-    """Return the text headers up to the first of another type, which AWS does not send here."""
+    """The text headers; AWS sends no others here, so one of another type ends the reading."""
     found: dict[str, str] = {}
     at = 0
     while at < len(data):

@@ -1,4 +1,4 @@
-"""The retry policy for failed model calls: which errors are retried, and after how long."""
+"""Whether a failed model call is tried again, and after how long (spec 5, R7)."""
 
 import random
 from dataclasses import dataclass
@@ -12,26 +12,23 @@ RETRIED_KINDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The limits of retries. Times are in seconds."""
+    """*attempts* counts all tries, the first included; times are seconds.
+
+    *first* doubles with each failure up to *most*; a server's own delay is kept as it is, but
+    one above *longest* ends the turn with a message instead of a silent wait.
+    """
 
     attempts: int = 5
-    """All attempts, including the first."""
-
     initial: float = 2.0
-    """The upper bound of the first delay; it doubles with each failure."""
-
     maximum: float = 30.0
-    """The largest upper bound of a delay."""
-
     max_server_delay: float = 600.0
-    """The longest delay that a server can demand; a longer one ends the turn with a message."""
 
 
 DEFAULT_POLICY = RetryPolicy()
 
 
 def is_retryable(error: ProviderError) -> bool:
-    """Return whether the same request can succeed later."""
+    """Whether a repeat of the same request can succeed at all."""
     return error.kind in RETRIED_KINDS or error.retry_once
 
 
@@ -43,10 +40,8 @@ def retry_delay(
     *,
     retried_once: bool = False,
 ) -> float | None:
-    """Return the seconds to wait after failure number *attempt* (from 1), None to give up.
-
-    *retried_once* says that the single retry of an error with ``retry_once`` is used up.
-    """
+    """Seconds to wait after failure number *attempt* (from 1), None to give up. *mended* says
+    that what is tried once more was tried once more already."""
     if not is_retryable(error) or attempt >= policy.attempts:
         return None
     if error.kind not in RETRIED_KINDS and retried_once:
@@ -60,7 +55,7 @@ def retry_delay(
 def give_up_reason(
     attempt: int, error: ProviderError, policy: RetryPolicy = DEFAULT_POLICY
 ) -> str | None:
-    """Return why ``retry_delay`` gave up on an error of a kind that is retried, else None."""
+    """Why ``delay`` gave up though the error is of a kind that is retried, None otherwise."""
     if error.kind not in RETRIED_KINDS:
         return None
     if error.retry_after is not None and error.retry_after > policy.max_server_delay:

@@ -1,4 +1,4 @@
-"""JSON for the wire: encoding that every parser accepts, and tolerant access to parsed values."""
+"""JSON as it goes over the wire: valid for every parser, whatever a model or a file put in."""
 
 import json
 import math
@@ -7,8 +7,8 @@ from agent.records.json import Json, JsonObject
 
 
 def encode_body(body: JsonObject) -> bytes:
-    """Return *body* as UTF-8 JSON; lone surrogates, which UTF-8 lacks, become U+FFFD."""
-    text = _dumps(body, _COMPACT)
+    """*body* as UTF-8 JSON; lone surrogates, which no encoding takes, become U+FFFD."""
+    text = _dumps(body, _CLOSE)
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -16,12 +16,12 @@ def encode_body(body: JsonObject) -> bytes:
 
 
 def encode_arguments(value: JsonObject) -> str:
-    """Return the arguments of a call as JSON text."""
-    return _dumps(value, _SPACED)
+    """The arguments of a call as the text that is sent."""
+    return _dumps(value, _LOOSE)
 
 
 def is_json_object(text: str) -> bool:
-    """Return whether *text* is one complete JSON object."""
+    """Whether *text* is one whole JSON object, so that nothing can follow."""
     if not text.rstrip().endswith("}"):
         return False
     try:
@@ -31,7 +31,7 @@ def is_json_object(text: str) -> bool:
 
 
 def parse_object(text: str) -> JsonObject | None:
-    """Return the object in *text*, None if it is no JSON object."""
+    """The object in *text*, None for what is none."""
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):
@@ -40,26 +40,26 @@ def parse_object(text: str) -> JsonObject | None:
 
 
 def get_object(data: JsonObject, name: str) -> JsonObject:
-    """Return the object *name* of *data*, empty where there is none."""
+    """The object *name* of *data*, empty where there is none."""
     value = data.get(name)
     return value if isinstance(value, dict) else {}
 
 
 def get_text(data: JsonObject, name: str) -> str:
-    """Return the text *name* of *data*, empty where there is none."""
+    """The text *name* of *data*, empty where there is none."""
     value = data.get(name)
     return value if isinstance(value, str) else ""
 
 
 def get_objects(data: JsonObject, name: str) -> list[JsonObject]:
-    """Return the objects of the list *name* of *data*."""
+    """The objects of the list *name* of *data*."""
     value = data.get(name)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-# Shared encoders: ``json.dumps`` would create one for each of the many calls of a session.
-_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_SPACED = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+# Made once: ``json.dumps`` makes one for each call, and each step writes every call of its session.
+_CLOSE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_LOOSE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def _dumps(value: JsonObject, encoder: json.JSONEncoder) -> str:
@@ -70,7 +70,7 @@ def _dumps(value: JsonObject, encoder: json.JSONEncoder) -> str:
 
 
 def _finite(value: Json) -> Json:
-    """Return *value* with the numbers that JSON lacks (NaN, infinity) as null."""
+    """*value* with the numbers that JSON does not have (NaN, infinity) as null."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list):

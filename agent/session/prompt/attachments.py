@@ -4,13 +4,13 @@ notebook comes out as it does for the model, and the file counts as read (spec 8
 from dataclasses import replace
 
 from agent.files import FileTracker
-from agent.permission.service import AskContext, PermissionService
+from agent.permission.service import PermissionContext, PermissionService
 from agent.provider.client import ModelInfo
 from agent.records.blocks import Block
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.ids import new_id
 from agent.records.messages import FilePart, MessageWithParts, Part, Session, TextPart
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.api import Mention
 from agent.tools.core.base import ToolContext
 from agent.tools.registry import Registry
@@ -91,9 +91,9 @@ class Mentions:
         return [text, *files]
 
     async def _consent(
-        self, mention: Mention, needs: tuple[Need, ...], context: ToolContext
+        self, mention: Mention, needs: tuple[PermissionNeed, ...], context: ToolContext
     ) -> None:
-        asker = AskContext(
+        asker = PermissionContext(
             session_id=context.session_id,
             root_id=context.root_id,
             message_id=context.message_id,
@@ -105,7 +105,7 @@ class Mentions:
         reads = tuple(need for need in needs if need.permission == "read")
         try:
             if mention.server:  # the user named it; a deny holds all the same
-                await self._permissions.check(asker, reads)
+                await self._permissions.raise_if_denied(asker, reads)
             else:
                 await self._permissions.ask(asker, reads, HEADING)
         except PermissionRejected as error:
@@ -118,7 +118,7 @@ def _ignore(text: str) -> None:
 
 
 async def _granted(
-    needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+    needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
     _ = needs, heading, blocks
     return PermissionReply("once")

@@ -8,7 +8,7 @@ from typing import Self
 
 from agent.config.model import Config
 from agent.config.paths import Paths
-from agent.permission.trust.trust import Standing, Trust
+from agent.permission.trust.trust import Trust, TrustStatus
 from agent.session.prompt.instructions import Instructions
 from agent.session.prompt.remember import Remember
 from agent.skills import FoundSkills, Skills
@@ -32,9 +32,9 @@ class Guidance:
         def trusted() -> bool:
             return trust.trusted
 
-        def standing(project: str) -> Standing:
+        def standing(project: str) -> TrustStatus:
             # A session of another project may be open here: that one was not asked about.
-            return trust.standing if project == str(trust.project) else "refused"
+            return trust.status if project == str(trust.project) else "refused"
 
         mode = config.instructions_mode
         return cls(

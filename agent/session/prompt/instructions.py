@@ -15,8 +15,8 @@ from typing import Literal
 from agent.config import environment
 from agent.config.discovery import folder_chain
 from agent.config.paths import Paths, home_folder, opencode_folder
-from agent.permission.trust.project_files import INSTRUCTION_FILES, PATTERN_FILES, pattern_files
-from agent.permission.trust.trust import Standing
+from agent.permission.trust.project_files import INSTRUCTION_FILES, MAX_PATTERN_FILES, pattern_files
+from agent.permission.trust.trust import TrustStatus
 from agent.records.messages import Completed
 from agent.session.prompt.instruction_file import Bounds, Reading, read_instructions
 from agent.session.prompt.remote import fetch_text
@@ -68,7 +68,7 @@ class Instructions:
         self,
         paths: Paths,
         env: Mapping[str, str],
-        standing: Callable[[str], Standing],
+        standing: Callable[[str], TrustStatus],
         *,
         entries: Iterable[str] = (),
         mode: Mode = "nearest",
@@ -154,7 +154,7 @@ class Instructions:
             return []
         path = str(self._home / entry[2:]) if entry.startswith("~/") else entry
         found = glob.iglob(path, recursive=True)  # noqa: PTH207 - Path takes no absolute pattern
-        return [Path(name) for name in islice(found, PATTERN_FILES) if Path(name).is_file()]
+        return [Path(name) for name in islice(found, MAX_PATTERN_FILES) if Path(name).is_file()]
 
     async def _fetch(self) -> list[str]:
         """Ask the addresses, side by side; the sentences on those that failed."""

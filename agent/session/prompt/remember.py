@@ -13,7 +13,7 @@ from agent.permission.trust.trust import Trust
 from agent.records.blocks import Block
 from agent.records.errors import ToolError
 from agent.records.ids import new_id
-from agent.records.requests import JudgedNeed, Need, PermissionReply, PermissionRequest
+from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.session.prompt.instructions import Mode, project_files
 from agent.tools.core.base import ToolContext
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
@@ -50,7 +50,7 @@ class Remember:
     async def write(self, draft: Draft, reply: PermissionReply) -> str:
         """Write what was shown; the name of the file. Raises ``ToolError``."""
         done = await apply_change(draft.change, reply, self._context())
-        self._trust.vouch()
+        self._trust.trust_own_file()
         return done.target.shown
 
     def _draft(self, line: str) -> Draft:
@@ -63,7 +63,7 @@ class Remember:
             raise ToolError(f"{target.shown} leads out of the project, so nothing is added to it.")
         loaded = load_text(target)
         change = plan_change(target, loaded, _added(loaded.file.text if loaded else "", line))
-        need = Need("edit", target.real_pattern, reason="you add this line")
+        need = PermissionNeed("edit", target.real_pattern, reason="you add this line")
         request = PermissionRequest(
             id=new_id("per"),
             session_id="",
@@ -75,7 +75,7 @@ class Remember:
             heading=f"Add this line to {target.shown}?",
             folder=str(self._directory),
             blocks=(change.diff.block,),
-            needs=(JudgedNeed(need, "ask", need.reason),),
+            needs=(EvaluatedNeed(need, "ask", need.reason),),
             always=(),
             created=time.time(),
         )
@@ -113,7 +113,7 @@ def _ignore(text: str) -> None:
 
 
 async def _nobody(
-    needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+    needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
     del blocks
     raise ToolError(f"{heading} {len(needs)} things would have to be asked here.")

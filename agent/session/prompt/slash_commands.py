@@ -27,7 +27,7 @@ from agent.records.errors import CommandError
 from agent.records.ids import new_id
 from agent.records.json import JsonObject
 from agent.records.messages import Session
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.api import Mention, PromptInput, Subtask
 from agent.session.prompt.attachments import ATTACHED
 from agent.session.prompt.guidance import Guidance
@@ -216,7 +216,7 @@ def _ignore(text: str) -> None:
 
 
 async def _unasked(
-    needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+    needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
     """Replaced by the pipeline before anything runs."""
     raise AssertionError(heading, needs, blocks)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from agent.agents import AgentInfo, Agents, lineage
 from agent.bus import Bus
-from agent.permission.rules import decide
+from agent.permission.rules import deciding_rule
 from agent.process import SpillStore
 from agent.provider.client import ModelInfo
 from agent.records.context_parts import ContextPart
@@ -185,7 +185,7 @@ class Briefing:
         sets = [agents.rules(name, child=child) for name, child in lineage(agent, callers)]
 
         def denied(name: str) -> bool:
-            ruling = (decide("skill", name, rules, trusted=True) for rules in sets)
+            ruling = (deciding_rule("skill", name, rules, trusted=True) for rules in sets)
             return any(rule is not None and rule.action == "deny" for rule in ruling)
 
         return skill_list(s for s in found.skills.values() if not denied(s.name))

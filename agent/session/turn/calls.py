@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from agent.files import FileTracker
-from agent.permission.service import AskContext, PermissionService
+from agent.permission.service import PermissionContext, PermissionService
 from agent.process import Terminals
 from agent.provider.catalog.catalog import Catalog
 from agent.records.blocks import Block
 from agent.records.decisions import Decision
 from agent.records.messages import AssistantMessage, Session, ToolPart, Usage
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.context.conversation import Conversation
 from agent.session.guards import DoomLoop
 from agent.session.prompt.system_prompt import Briefing
@@ -78,8 +78,8 @@ class TurnCalls:
 
         async def ask_repeat(part: ToolPart, answered: Callable[[Decision], None]) -> None:
             await self._deps.permissions.ask(
-                replace(self._ask_context(message, part), on_answered=answered),
-                (Need("doom_loop", part.tool, reason="the same call as before, again"),),
+                replace(self._ask_context(message, part), on_decision=answered),
+                (PermissionNeed("doom_loop", part.tool, reason="the same call as before, again"),),
                 "The same call is repeated. Go on?",
                 (),
             )
@@ -98,8 +98,8 @@ class TurnCalls:
             )
         )
 
-    def _ask_context(self, message: AssistantMessage, part: ToolPart) -> AskContext:
-        return AskContext(
+    def _ask_context(self, message: AssistantMessage, part: ToolPart) -> PermissionContext:
+        return PermissionContext(
             session_id=self._session.id,
             root_id=self._lineage.root_id,
             message_id=message.id,
@@ -117,7 +117,7 @@ class TurnCalls:
         model = self._deps.catalog.model(message.model)
 
         async def ask(
-            needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+            needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
         ) -> PermissionReply:
             reply = await self._deps.permissions.ask(context, needs, heading, blocks)
             return reply or PermissionReply("once")

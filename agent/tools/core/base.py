@@ -18,7 +18,7 @@ from agent.provider.client import AssistantTurn, UserTurn
 from agent.records.blocks import Block, ToolLabel
 from agent.records.json import JsonObject
 from agent.records.messages import FilePart
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.subagents import Subagents
 
 
@@ -42,7 +42,7 @@ class Plan(Generic[PayloadT]):
 
     label: ToolLabel
     payload: PayloadT
-    needs: tuple[Need, ...] = ()
+    needs: tuple[PermissionNeed, ...] = ()
     blocks: tuple[Block, ...] = ()
     heading: str = "Allow this?"
     writes: tuple[str, ...] | None = None
@@ -105,7 +105,7 @@ class Ask(Protocol):
     """Asks for needs that are found only while executing (a redirect to another host)."""
 
     async def __call__(
-        self, needs: tuple[Need, ...], heading: str, blocks: tuple[Block, ...] = (), /
+        self, needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
     ) -> PermissionReply:
         """The reply. *blocks* show what it is about, none of them what the call is about.
         Raises ``PermissionRejected``."""

@@ -14,9 +14,9 @@ from typing import Literal
 
 from agent.files.disk import NotRegular
 from agent.permission.protected import is_guarded, is_secret
-from agent.permission.shell.paths import offered_folder
+from agent.permission.shell.paths import folder_pattern
 from agent.records.errors import ToolError
-from agent.records.requests import Action, Need
+from agent.records.requests import Action, PermissionNeed
 from agent.tools.core.base import ToolContext
 
 SENSITIVE_REASON = "may hold secrets"
@@ -107,7 +107,7 @@ def printable(text: str) -> str:
     return text
 
 
-def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[Need, ...]:
+def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[PermissionNeed, ...]:
     """The consent for leaving the project, if *target* does. *folder*: it is one itself."""
     if not target.outside:
         return ()
@@ -115,22 +115,22 @@ def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[Need, ...]:
     real = printable(target.real)
     linked = target.path != target.real
     return (
-        Need(
+        PermissionNeed(
             "external_directory",
             top.rstrip("/") + "/*",
-            always=offered_folder(top, target.project, os.path.realpath(Path.home())),
+            always=folder_pattern(top, target.project, os.path.realpath(Path.home())),
             shown=real,
             reason=f"{target.shown} leads {OUTSIDE_REASON}" if linked else OUTSIDE_REASON,
         ),
     )
 
 
-def read_needs(target: ToolPath) -> tuple[Need, ...]:
+def read_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
     """Consent to read one file (M4a: allowed inside the project unless it holds secrets)."""
     secret = target.is_secret
     pattern = printable(target.real_pattern)
     parent = dirname(pattern)
-    need = Need(
+    need = PermissionNeed(
         "read",
         pattern,
         always=f"{parent}/*" if parent and not secret else pattern,
@@ -141,11 +141,11 @@ def read_needs(target: ToolPath) -> tuple[Need, ...]:
     return (*outside_need(target), need)
 
 
-def edit_needs(target: ToolPath) -> tuple[Need, ...]:
+def edit_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
     """Consent to change one file; no rule covers a protected one (security, class C)."""
     protected = target.is_protected
     pattern = printable(target.real_pattern)
-    need = Need(
+    need = PermissionNeed(
         "edit",
         pattern,
         always=None if protected else pattern,
@@ -163,16 +163,18 @@ def search_needs(
     *,
     folder: bool,
     spill: str | None = None,
-) -> tuple[Need, ...]:
+) -> tuple[PermissionNeed, ...]:
     """Consent to search below *root*; naming a secret file or folder asks like reading it. *spill*
     is the real path of the folder of kept outputs, free to search (T5)."""
     if spill is not None and within(root.real, spill):
         return ()
     floor: Action = "allow"
-    needs = [Need(permission, printable(pattern), always="*", floor=floor)]
+    needs = [PermissionNeed(permission, printable(pattern), always="*", floor=floor)]
     if root.is_secret:
         needs.append(
-            Need("read", root.real_pattern, always=root.real_pattern, reason=SENSITIVE_REASON)
+            PermissionNeed(
+                "read", root.real_pattern, always=root.real_pattern, reason=SENSITIVE_REASON
+            )
         )
     return (*outside_need(root, folder=folder), *needs)
 

@@ -47,7 +47,7 @@ async def info(directory: Path) -> JsonObject:
     facts |= {name: shutil.which(name) for name in PROGRAMS}
     facts |= {name: os.environ.get(name) for name in VARIABLES}
     facts["folder"] = str(directory)
-    facts["trust"] = trust.standing
+    facts["trust"] = trust.status
     facts["model"] = loaded.config.model
     facts["settings from"] = list(dict.fromkeys(loaded.sources.values()))
     facts["notices"] = list(loaded.notices)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TextIO
 
 from agent.agents import Agents
-from agent.permission.rules import DEFAULT, Rule, about, decide, judge
-from agent.permission.shell.analysis import bash_needs
-from agent.permission.shell.cases import Case, verdict
+from agent.permission.rules import DEFAULT, Rule, applicable_rules, deciding_rule, evaluate
+from agent.permission.shell.analysis import command_needs
+from agent.permission.shell.cases import Case, evaluate_case
 from agent.process import shell
-from agent.records.requests import JudgedNeed, Need
+from agent.records.requests import EvaluatedNeed, PermissionNeed
 from app.cli.debug.config import read_folder_settings
 from app.text.sanitize import sanitize
 
@@ -29,14 +29,14 @@ def answer_cases(lines: TextIO, out: TextIO) -> int:
             Rule(rule["permission"], rule["pattern"], rule["action"], "given")
             for rule in case["rules"]
         )
-        found = verdict(Case(case["command"], case["cwd"], case["home"], rules))
+        found = evaluate_case(Case(case["command"], case["cwd"], case["home"], rules))
         answer = {
             "id": case["id"],
             "verdict": found.action,
             "commands": list(found.commands),
             "external_paths": list(found.external_paths),
             "edits": list(found.edits),
-            "reasons": [one.reason for one in found.judged],
+            "reasons": [one.reason for one in found.evaluated],
             "analysable": not found.problem,
         }
         out.write(json.dumps(answer) + "\n")
@@ -49,12 +49,12 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
     loaded, trust = asyncio.run(read_folder_settings(directory))
     rules = Agents(loaded).rules(agent)
     deny_wins = loaded.config.permission_mode == "deny-wins"
-    needs: tuple[Need, ...] = (Need(permission, pattern),)
+    needs: tuple[PermissionNeed, ...] = (PermissionNeed(permission, pattern),)
     if permission == "bash":
-        needs = bash_needs(
+        needs = command_needs(
             pattern, directory=str(directory), project=str(trust.project), shell=shell()[0]
         )
-    judged = [judge(need, rules, trusted=trust.trusted, deny_wins=deny_wins) for need in needs]
+    judged = [evaluate(need, rules, trusted=trust.trusted, deny_wins=deny_wins) for need in needs]
     for one in judged:
         what = sanitize(one.need.shown or one.need.pattern)
         name = "" if one.need.permission == permission else f"{one.need.permission}: "
@@ -76,7 +76,7 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
     return 0
 
 
-def _explanation(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:
+def _explanation(one: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:
     """Return the lines that explain a verdict: what was matched, and the rule that decided."""
     need = one.need
     if need.shown and need.shown != need.pattern:
@@ -84,7 +84,7 @@ def _explanation(one: JudgedNeed, rules: Sequence[Rule], **how: bool) -> Iterato
     others = [alias for alias in need.aliases if " " in alias or alias.isalpha()]
     if others:
         yield f"for deny rules also: {', '.join(others[:MAX_ALIASES])}"
-    rule = decide(need.permission, need.pattern, about(need, rules), **how)
+    rule = deciding_rule(need.permission, need.pattern, applicable_rules(need, rules), **how)
     if rule is None:
         yield "no rule fits it"
     elif rule.source == DEFAULT and need.permission == "bash":

@@ -37,7 +37,7 @@ async def prompt_of(
         if not name or _is_path(name):
             return base
     if name == "init":
-        runtime.trust.vouch()
+        runtime.trust.trust_own_file()
         return replace(base, text=init_prompt(join_texts(argument, piped)))
     known = {each.name for each in await runtime.commands.all()}
     if name not in known:

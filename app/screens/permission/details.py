@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from textual.content import Content
 
 from agent.records.blocks import ShellBlock
-from agent.records.requests import JudgedNeed, PermissionRequest
+from agent.records.requests import EvaluatedNeed, PermissionRequest
 from app.text.sanitize import sanitize, sanitize_line
 
 VERDICT_WIDTH = 6
@@ -34,7 +34,7 @@ _ASCII_LETTER = re.compile(r"[A-Za-z]")
 _MIMICKING = ("cyrillic ", "greek ", "armenian ")
 
 
-def needs_text(needs: tuple[JudgedNeed, ...], width: int, *, above: bool) -> Content:
+def needs_text(needs: tuple[EvaluatedNeed, ...], width: int, *, above: bool) -> Content:
     """Return one entry for each part of the call, *width* cells wide: the verdict, the part, the
     reason.
 
@@ -48,7 +48,7 @@ def needs_text(needs: tuple[JudgedNeed, ...], width: int, *, above: bool) -> Con
     return Content("\n").join(entries)
 
 
-def _need_entry(judged: JudgedNeed, text: str, column: int, width: int) -> Content:
+def _need_entry(judged: EvaluatedNeed, text: str, column: int, width: int) -> Content:
     tone = {"allow": "$tone-ok", "ask": "$tone-warn", "deny": "$tone-err"}[judged.action]
     if judged.need.destructive:
         tone = "$tone-err"

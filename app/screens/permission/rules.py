@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from agent.permission.rules import ALWAYS, DEFAULT, PROJECT, SAVED, Rule, is_project
+from agent.permission.rules import ALWAYS, DEFAULT, PROJECT, SAVED, Rule, is_project_rule
 from app.screens.base.picker import Picker, Row
 
 SESSION = "Always, in this session and its sub-agents"
@@ -39,7 +39,7 @@ def _rule_group(rule: Rule) -> str:
             return BUILT_IN
         case source if source.startswith("agent "):
             return f"Of the {source}"
-        case source if is_project(rule):
+        case source if is_project_rule(rule):
             return f"From the project: {source.removeprefix(PROJECT).strip() or 'its settings'}"
         case source:
             return f"From {source}"
@@ -50,7 +50,7 @@ def _rule_note(rule: Rule, *, trusted: bool) -> str:
         return "but allows what only reads in the project"
     if rule.source == DEFAULT and rule.permission == "read":
         return "but asks for files that may hold secrets"
-    if is_project(rule) and rule.action != "deny":
+    if is_project_rule(rule) and rule.action != "deny":
         return "lifts no deny" if trusted else "only tightens"
     return ""
 

@@ -14,23 +14,23 @@ from app.screens.permission.screen import SCROLL_STEPS
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:  # the first frame needs none of it
-    from agent.permission.trust.project_files import Steers
-    from agent.permission.trust.project_programs import Runs
-    from agent.permission.trust.trust import Standing, TrustAnswer, TrustQuestion
+    from agent.permission.trust.project_files import SteeringSource
+    from agent.permission.trust.project_programs import ProjectProgram
+    from agent.permission.trust.trust import TrustAnswer, TrustQuestion, TrustStatus
 
-HEADINGS: dict["Standing", str] = {
+HEADINGS: dict["TrustStatus", str] = {
     "open": "Do you trust this folder?",
     "trusted": "This folder is trusted",
     "refused": "This folder is not trusted",
     "nothing": "There is nothing here to trust",
 }
-KEYS: dict["Standing", tuple[tuple[str, str], ...]] = {
+KEYS: dict["TrustStatus", tuple[tuple[str, str], ...]] = {
     "open": (("y", "trust"), ("n", "don't"), ("esc", "don't, and ask next time")),
     "trusted": (("r", "revoke"), ("esc", "close")),
     "refused": (("y", "trust"), ("esc", "close")),
     "nothing": (("y", "trust what may lie in folders below"), ("esc", "close")),
 }
-ANSWERS: dict["Standing", dict[str, "TrustAnswer"]] = {
+ANSWERS: dict["TrustStatus", dict[str, "TrustAnswer"]] = {
     "open": {"y": "trust", "n": "refuse"},
     "trusted": {"r": "refuse"},
     "refused": {"y": "trust"},
@@ -72,7 +72,7 @@ def trust_text(question: "TrustQuestion") -> Content:
     return Content("\n\n").join([Content("\n").join(section) for section in sections])
 
 
-def _program_lines(runs: Iterable["Runs"]) -> Iterator[Content]:
+def _program_lines(runs: Iterable["ProjectProgram"]) -> Iterator[Content]:
     """Yield two lines for each program: its source, then what would run."""
     for entry in runs:
         yield Content.assemble(
@@ -81,12 +81,12 @@ def _program_lines(runs: Iterable["Runs"]) -> Iterator[Content]:
             f" {sanitize_line(entry.name)}",
             (f"   {sanitize_line(entry.source)}", "$tone-faint"),
         )
-        if entry.shown:
-            shown = sanitize(entry.shown).replace("\n", "\n      ")
+        if entry.text:
+            shown = sanitize(entry.text).replace("\n", "\n      ")
             yield Content.assemble("      ", (shown, "$tone-warn"))
 
 
-def _allowed_line(rule: "Runs") -> Content:
+def _allowed_line(rule: "ProjectProgram") -> Content:
     return Content.assemble(
         "  ",
         (sanitize_line(rule.name), "$tone-muted"),
@@ -95,7 +95,7 @@ def _allowed_line(rule: "Runs") -> Content:
     )
 
 
-def _steering_lines(steers: Iterable["Steers"]) -> Iterator[Content]:
+def _steering_lines(steers: Iterable["SteeringSource"]) -> Iterator[Content]:
     by_kind: dict[str, list[str]] = {}
     for entry in steers:
         by_kind.setdefault(entry.kind, []).append(sanitize_line(entry.name))
@@ -115,12 +115,12 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
         self,
         question: "TrustQuestion",
         *,
-        status: "Standing" = "open",
+        status: "TrustStatus" = "open",
         grace: float = QUIET_SECONDS,
     ) -> None:
         super().__init__(grace)
         self._question = question
-        self._status: Standing = status
+        self._status: TrustStatus = status
 
     def compose(self) -> ComposeResult:
         with Vertical(id="trust"):

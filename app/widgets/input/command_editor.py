@@ -1,4 +1,4 @@
-"""The editor of a command in the permission dialog."""
+"""Where a command is changed before it runs (spec 4, M6)."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ NEW_LINE = {"shift+enter", "alt+enter", "ctrl+j"}
 
 
 class CommandEditor(TextArea):
-    """Enter is done, shift+enter or ctrl+j inserts a line break, Esc discards the changes."""
+    """Enter is done, shift+enter (or ctrl+j) a new line, escape leaves all as it was."""
 
     DEFAULT_CSS = """
     CommandEditor {
@@ -26,7 +26,7 @@ class CommandEditor(TextArea):
 
     @dataclass
     class Done(Message):
-        """Editing ended; *command* is None if the changes were discarded."""
+        """*command* is None when it was left as it is."""
 
         command: str | None
 

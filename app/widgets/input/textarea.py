@@ -1,8 +1,6 @@
-"""Textual's multi-line editor, with a cursor that moves by graphemes.
-
-Textual's editor is imported without tree-sitter: nothing is highlighted here, and the first frame
-must not wait for it. Import it only from this module.
-"""
+"""Textual's editor, without the tree-sitter that it loads where it finds it: nothing is
+highlighted in one here, and the first frame must not wait for it (spec 0, A1). To be imported
+from here alone."""
 
 import sys
 from collections.abc import Generator
@@ -36,8 +34,7 @@ __all__ = ["GraphemeArea", "Location", "TextArea"]
 
 
 class GraphemeArea(TextArea):
-    """An editor whose cursor moves by graphemes, which are deleted as a whole. Its keys work in the
-    order they were typed."""
+    """Textual's own goes by code points."""
 
     async def _on_key(self, event: events.Key) -> None:
         await run_bound_action(self, self._bindings, event)

@@ -11,8 +11,8 @@ from agent.config.claude_code import from_claude_settings
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.opencode import from_tui
 from agent.config.paths import Paths
-from agent.permission.rules import Rule, decide
-from agent.permission.trust.project_files import look_through
+from agent.permission.rules import Rule, deciding_rule
+from agent.permission.trust.project_files import scan_project
 from tests.agent.config.conftest import Setting
 
 TUI = {
@@ -235,7 +235,7 @@ def test_k3_claude_codes_permissions_hold(
     setting.write(setting.home / ".claude/settings.json", PERMISSIONS)
     loaded = setting.load()
     rules = [Rule(r.permission, r.pattern, r.action, r.source) for r in loaded.rules]
-    found = decide(permission, text, rules)
+    found = deciding_rule(permission, text, rules)
     assert (found.action if found else None) == action
     assert {rule.source for rule in rules} == {"~/.claude/settings.json"}
 
@@ -269,7 +269,7 @@ def test_m9_a_projects_allows_count_with_trust_alone_and_are_shown_before(
     assert ruled(trusted=True) == [("edit", "sub/docs/*", "allow"), *denied]
     loaded = load_config(directory, setting.project, setting.env)
     assert "its allow rules left out, since this folder is not trusted" in loaded.notices[0]
-    found = look_through(directory, setting.project, Paths.find(setting.env), setting.env)
+    found = scan_project(directory, setting.project, Paths.find(setting.env), setting.env)
     assert [(each.kind, each.name, each.detail) for each in found.runs] == [
         ("allowed without asking", "edit", "sub/docs/*")
     ]
@@ -306,7 +306,7 @@ def test_m9_a_projects_mcp_json_counts_once_it_is_trusted(setting: Setting) -> N
     loaded = load_config(setting.project, setting.project, setting.env)
     assert not loaded.config.mcp
     assert any("not trusted" in notice for notice in loaded.notices)
-    found = look_through(setting.project, setting.project, Paths.find(setting.env), setting.env)
+    found = scan_project(setting.project, setting.project, Paths.find(setting.env), setting.env)
     assert [(one.kind, one.name, one.source) for one in found.runs] == [
         ("MCP server", "docs", ".mcp.json"),
         ("MCP server", "far", ".mcp.json"),

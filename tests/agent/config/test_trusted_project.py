@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.permission.rules import Rule, decide
+from agent.permission.rules import Rule, deciding_rule
 
 
 def load(setting, **more):
@@ -53,7 +53,7 @@ def test_m1_a_trusted_project_loosens_an_ask_and_no_deny_of_the_users_own(settin
     rules = [Rule(r.permission, r.pattern, r.action, r.source) for r in load(setting).rules]
 
     def action(command):
-        rule = decide("bash", command, rules, trusted=True)
+        rule = deciding_rule("bash", command, rules, trusted=True)
         return rule.action if rule else None
 
     assert action("npm run build") == "allow"

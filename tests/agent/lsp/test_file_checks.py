@@ -174,6 +174,6 @@ async def test_m9_a_folder_that_is_not_trusted_starts_nothing(tmp_path: Path) ->
     given = settings(tmp_path)
     (project / "opencode.json").write_text(json.dumps({"lsp": given["lsp"]}))
     async with open_harness(tmp_path, **given) as harness:
-        assert harness.runtime.trust.standing == "open"
+        assert harness.runtime.trust.status == "open"
         assert harness.runtime.code.servers.specs == ()
         assert harness.runtime.code.file_checks.formatters == ()

@@ -16,7 +16,7 @@ from agent.mcp.connection import ConnectionSettings, LazyLogins
 from agent.mcp.records import Server, ServerStatus
 from agent.mcp.service import McpService
 from agent.records.events import Event, McpChanged
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.registry import AnyTool, Registry
 
@@ -42,7 +42,7 @@ def raw(fault: str, **more: object) -> Server:
 def context(
     folder: Path, *, vision: bool = False, progress: Callable[[str], None] = lambda _: None
 ) -> ToolContext:
-    async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+    async def ask(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
         raise AssertionError(f"asked {heading} {needs}")
 
     return ToolContext(

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from agent.permission.rules import Rule, accepted, judge, strictest, vouched
-from agent.permission.service import AskContext, PermissionService
+from agent.permission.rules import Rule, accept_edit, allow_by_hook, evaluate, strictest
+from agent.permission.service import PermissionContext, PermissionService
 from agent.records.errors import PermissionRejected
-from agent.records.requests import Action, JudgedNeed, Need, PermissionReply
+from agent.records.requests import Action, EvaluatedNeed, PermissionNeed, PermissionReply
 from tests.agent.permission.test_service import ALWAYS, Desk
 
-CONTEXT = AskContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
-MAKE = Need("bash", "make all", always="make *")
+CONTEXT = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
+MAKE = PermissionNeed("bash", "make all", always="make *")
 
 
 def user(pattern: str, action: Action, permission: str = "bash") -> Rule:
@@ -35,14 +35,16 @@ def test_m1_of_several_verdicts_the_strictest_holds(
     assert strictest(*actions) == expected
 
 
-async def consulted(desk: Desk, word: Action | None, need: Need = MAKE) -> PermissionReply | None:
+async def consulted(
+    desk: Desk, word: Action | None, need: PermissionNeed = MAKE
+) -> PermissionReply | None:
     """The outcome of asking for *need* where a hook says *word*."""
 
     async def consult() -> tuple[Action | None, str]:
         return word, "the hook says so"
 
     async with asyncio.timeout(30):
-        return await desk.service.ask(replace(CONTEXT, consult=consult), (need,), "Run it?")
+        return await desk.service.ask(replace(CONTEXT, ask_hooks=consult), (need,), "Run it?")
 
 
 async def test_t3_a_hook_allows_what_no_rule_speaks_of() -> None:
@@ -88,8 +90,8 @@ async def test_m11_a_refusal_ends_the_question_with_its_sentence() -> None:
 async def test_m5_consent_does_not_go_beyond_a_deny() -> None:
     desk = Desk(user("make *", "deny"))
     with pytest.raises(PermissionRejected):
-        await desk.service.check(CONTEXT, (Need("bash", "ls"), MAKE))
-    await desk.service.check(CONTEXT, (Need("bash", "ls"),))
+        await desk.service.raise_if_denied(CONTEXT, (PermissionNeed("bash", "ls"), MAKE))
+    await desk.service.raise_if_denied(CONTEXT, (PermissionNeed("bash", "ls"),))
 
 
 async def test_a_question_tells_which_call_it_is_about() -> None:
@@ -128,7 +130,7 @@ async def test_s2_the_strictest_of_an_agent_and_its_callers_holds(strict: str) -
     context = replace(CONTEXT, agent="own", callers=("caller",))
     with pytest.raises(PermissionRejected):
         await service.ask(context, (MAKE,), "Run it?")
-    assert await service.ask(context, (Need("bash", "other"),), "Run it?") is None
+    assert await service.ask(context, (PermissionNeed("bash", "other"),), "Run it?") is None
 
 
 async def test_m3_a_later_allow_wins_unless_that_mode_is_on() -> None:
@@ -150,25 +152,25 @@ async def test_m3_a_later_allow_wins_unless_that_mode_is_on() -> None:
 )
 def test_b3_a_deny_finds_what_a_command_runs(runs: str, expected: Action) -> None:
     rules = (user("*", "allow"), user("rm *", "deny"))
-    assert judge(Need("bash", "env", runs=f" {runs}"), rules).action == expected
+    assert evaluate(PermissionNeed("bash", "env", runs=f" {runs}"), rules).action == expected
 
 
 def test_b3_a_deny_of_everything_is_no_word_on_what_is_run() -> None:
     """It denies the command itself, or was taken back for it."""
     rules = (user("*", "deny"), user("env *", "allow"))
-    assert judge(Need("bash", "env x", runs=" x"), rules).action == "allow"
+    assert evaluate(PermissionNeed("bash", "env x", runs=" x"), rules).action == "allow"
 
 
 def test_m15_accepting_and_vouching_touch_nothing_but_what_asks() -> None:
-    edit = Need("edit", "a.txt")
+    edit = PermissionNeed("edit", "a.txt")
     for action in ("allow", "deny"):
-        one = JudgedNeed(edit, action, "because")
-        assert accepted(one, ()) is one
-        assert vouched(one, ()) is one
-    asks = JudgedNeed(edit, "ask", "because")
-    assert (accepted(asks, ()).action, vouched(asks, ()).action) == ("allow", "allow")
+        one = EvaluatedNeed(edit, action, "because")
+        assert accept_edit(one, ()) is one
+        assert allow_by_hook(one, ()) is one
+    asks = EvaluatedNeed(edit, "ask", "because")
+    assert (accept_edit(asks, ()).action, allow_by_hook(asks, ()).action) == ("allow", "allow")
     ruled = (user("a.*", "ask", "edit"),)
-    assert accepted(asks, ruled) is asks
-    assert vouched(asks, ruled) is asks
-    command = JudgedNeed(MAKE, "ask", "because")
-    assert accepted(command, ()) is command
+    assert accept_edit(asks, ruled) is asks
+    assert allow_by_hook(asks, ruled) is asks
+    command = EvaluatedNeed(MAKE, "ask", "because")
+    assert accept_edit(command, ()) is command

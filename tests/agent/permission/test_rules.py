@@ -12,12 +12,12 @@ from agent.permission.rules import (
     PROJECT,
     STRENGTH,
     Rule,
-    decide,
-    is_project,
-    judge,
+    deciding_rule,
+    evaluate,
+    is_project_rule,
     matches,
 )
-from agent.records.requests import Action, Need
+from agent.records.requests import Action, PermissionNeed
 
 
 def slow(text: str, pattern: str) -> bool:
@@ -87,7 +87,7 @@ def rule(
 
 
 def action_of(*rules: Rule, text: str = "git push", **how: bool) -> Action | None:
-    found = decide("bash", text, rules, **how)
+    found = deciding_rule("bash", text, rules, **how)
     return found.action if found else None
 
 
@@ -132,32 +132,37 @@ def test_m3_deny_wins_looks_at_no_order() -> None:
     ],
 )
 def test_m4a_defaults(permission: str, expected: str) -> None:
-    assert judge(Need(permission, "x", floor="allow"), DEFAULT_RULES).action == expected
+    assert (
+        evaluate(PermissionNeed(permission, "x", floor="allow"), DEFAULT_RULES).action == expected
+    )
 
 
 def test_m4a_a_command_is_allowed_by_default_only_when_proven_read_only() -> None:
-    assert judge(Need("bash", "ls", floor="allow"), DEFAULT_RULES).action == "allow"
-    assert judge(Need("bash", "make", floor="ask"), DEFAULT_RULES).action == "ask"
+    assert evaluate(PermissionNeed("bash", "ls", floor="allow"), DEFAULT_RULES).action == "allow"
+    assert evaluate(PermissionNeed("bash", "make", floor="ask"), DEFAULT_RULES).action == "ask"
 
 
 def test_m4a_a_secret_asks_though_reading_is_allowed() -> None:
-    assert judge(Need("read", ".env", floor="ask"), DEFAULT_RULES).action == "ask"
+    assert evaluate(PermissionNeed("read", ".env", floor="ask"), DEFAULT_RULES).action == "ask"
 
 
 def test_b3_what_cannot_be_known_is_allowed_by_nothing_narrower_than_everything() -> None:
-    need = Need("bash", "$X y", strict="unknown")
+    need = PermissionNeed("bash", "$X y", strict="unknown")
     narrow = (*DEFAULT_RULES, rule("allow", "$X *"))
     wide = (*DEFAULT_RULES, rule("allow"))
     spotted = (*wide, rule("deny", "rm *"))
-    assert judge(need, narrow).action == "ask"
-    assert judge(need, wide).action == "allow"
-    assert judge(need, spotted).action == "ask"
-    assert judge(Need("bash", "x", strict="unknown", aliases=("rm x",)), spotted).action == "deny"
+    assert evaluate(need, narrow).action == "ask"
+    assert evaluate(need, wide).action == "allow"
+    assert evaluate(need, spotted).action == "ask"
+    assert (
+        evaluate(PermissionNeed("bash", "x", strict="unknown", aliases=("rm x",)), spotted).action
+        == "deny"
+    )
 
 
 def test_a_verdict_names_its_rule() -> None:
-    judged = judge(
-        Need("bash", "git push"), (*DEFAULT_RULES, rule("deny", "git push *", "~/c.json"))
+    judged = evaluate(
+        PermissionNeed("bash", "git push"), (*DEFAULT_RULES, rule("deny", "git push *", "~/c.json"))
     )
     assert "git push *" in judged.reason
     assert "~/c.json" in judged.reason
@@ -175,7 +180,7 @@ FOREIGN = st.builds(
 def test_m1_among_the_users_rules_only_the_last_match_counts(rules: list[Rule]) -> None:
     matching = [each for each in rules if slow_covers("git push", each.pattern)]
     expected = matching[-1] if matching else None
-    assert decide("bash", "git push", rules) == expected
+    assert deciding_rule("bash", "git push", rules) == expected
 
 
 @given(USER_RULES, st.lists(FOREIGN, max_size=5), st.booleans())
@@ -224,61 +229,65 @@ def test_m1_a_project_may_take_back_what_it_tightened_itself_but_no_further() ->
 
 
 def test_m1_a_word_that_only_starts_like_project_is_no_project_source() -> None:
-    assert is_project(rule("allow", source="project"))
-    assert is_project(rule("allow", source="project opencode.json"))
-    assert not is_project(rule("allow", source="projects"))
+    assert is_project_rule(rule("allow", source="project"))
+    assert is_project_rule(rule("allow", source="project opencode.json"))
+    assert not is_project_rule(rule("allow", source="projects"))
 
 
 def test_m1_a_permission_may_hold_wildcards() -> None:
     rules = (rule("allow", permission="db_*"), rule("deny", "drop*", permission="*"))
-    assert [decide("db_query", text, rules) for text in ("select", "drop x")] == list(rules)
-    assert decide("web", "select", rules) is None
+    assert [deciding_rule("db_query", text, rules) for text in ("select", "drop x")] == list(rules)
+    assert deciding_rule("web", "select", rules) is None
 
 
 @pytest.mark.parametrize("permission", ["bash", "edit", "read"])
 @pytest.mark.parametrize("floor", ["allow", "ask", "deny"])
 def test_m1_an_explicit_rule_decides_against_the_floor(permission: str, floor: Action) -> None:
-    need = Need(permission, "x", floor=floor)
+    need = PermissionNeed(permission, "x", floor=floor)
     for action in ("allow", "ask", "deny"):
         rules = (*DEFAULT_RULES, rule(action, permission=permission))
-        assert judge(need, rules).action == action
+        assert evaluate(need, rules).action == action
 
 
 def test_m1_without_any_rule_the_floor_decides() -> None:
-    assert judge(Need("bash", "ls", floor="allow"), ()).action == "allow"
-    assert judge(Need("bash", "make"), ()).action == "ask"
-    assert judge(Need("bash", "ls", floor="allow", strict="unknown"), ()).action == "ask"
+    assert evaluate(PermissionNeed("bash", "ls", floor="allow"), ()).action == "allow"
+    assert evaluate(PermissionNeed("bash", "make"), ()).action == "ask"
+    assert (
+        evaluate(PermissionNeed("bash", "ls", floor="allow", strict="unknown"), ()).action == "ask"
+    )
 
 
 def test_m4a_a_floor_of_ask_holds_under_a_default_that_allows() -> None:
-    assert judge(Need("task", "x", floor="ask"), DEFAULT_RULES).action == "ask"
-    assert judge(Need("task", "x", floor="allow"), DEFAULT_RULES).action == "allow"
+    assert evaluate(PermissionNeed("task", "x", floor="ask"), DEFAULT_RULES).action == "ask"
+    assert evaluate(PermissionNeed("task", "x", floor="allow"), DEFAULT_RULES).action == "allow"
 
 
 def test_c_guarded_needs_are_allowed_by_no_rule() -> None:
-    need = Need("edit", ".git/config", strict="guarded")
+    need = PermissionNeed("edit", ".git/config", strict="guarded")
     for source in ("user", ALWAYS, PROJECT):
         rules = (*DEFAULT_RULES, rule("allow", source=source, permission="edit"))
-        assert judge(need, rules, trusted=True).action == "ask"
-    assert judge(need, (rule("deny", ".git/*", permission="edit"),)).action == "deny"
+        assert evaluate(need, rules, trusted=True).action == "ask"
+    assert evaluate(need, (rule("deny", ".git/*", permission="edit"),)).action == "deny"
 
 
 @pytest.mark.parametrize("source", [ALWAYS, PROJECT, f"{PROJECT} a.json"])
 def test_b3_neither_always_nor_a_project_opens_what_cannot_be_known(source: str) -> None:
-    need = Need("bash", "$X", strict="unknown")
-    assert judge(need, (*DEFAULT_RULES, rule("allow", source=source)), trusted=True).action == "ask"
+    need = PermissionNeed("bash", "$X", strict="unknown")
+    assert (
+        evaluate(need, (*DEFAULT_RULES, rule("allow", source=source)), trusted=True).action == "ask"
+    )
 
 
 def test_b3_allow_everything_after_the_last_restriction_covers_the_unknown() -> None:
-    need = Need("bash", "$X", strict="unknown")
+    need = PermissionNeed("bash", "$X", strict="unknown")
     after = (rule("deny", "rm *"), rule("allow"))
-    assert judge(need, after).action == "allow"
-    assert judge(need, after, deny_wins=True).action == "ask"
+    assert evaluate(need, after).action == "allow"
+    assert evaluate(need, after, deny_wins=True).action == "ask"
 
 
 @pytest.mark.parametrize("action", ["allow", "ask"])
 def test_m2_aliases_count_for_deny_only(action: Action) -> None:
-    need = Need("bash", "/bin/rm x", aliases=("rm x",))
-    assert judge(need, (rule("ask"), rule("deny", "rm *"))).action == "deny"
-    assert judge(need, (rule("ask"), rule("allow", "rm *"))).action == "ask"
-    assert judge(need, (rule("deny"), rule(action, "rm *"))).action == "deny"
+    need = PermissionNeed("bash", "/bin/rm x", aliases=("rm x",))
+    assert evaluate(need, (rule("ask"), rule("deny", "rm *"))).action == "deny"
+    assert evaluate(need, (rule("ask"), rule("allow", "rm *"))).action == "ask"
+    assert evaluate(need, (rule("deny"), rule(action, "rm *"))).action == "deny"

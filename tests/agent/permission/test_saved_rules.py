@@ -7,7 +7,7 @@ import pytest
 from agent.agents import Agents
 from agent.config.loading import load_config
 from agent.config.paths import Paths
-from agent.permission.rules import decide
+from agent.permission.rules import deciding_rule
 from agent.permission.saved_rules import save_rule
 from agent.records.errors import ConfigError
 
@@ -22,7 +22,7 @@ def test_m14_a_saved_rule_is_read_at_the_next_start(tmp_path: Path) -> None:
     loaded = load_config(tmp_path, tmp_path, env, paths=Paths.find(env))
     assert loaded.notices == ()
     for permission, text in (("bash", "git push origin"), ("webfetch", "docs.python.org")):
-        rule = decide(permission, text, Agents(loaded).rules("build"))
+        rule = deciding_rule(permission, text, Agents(loaded).rules("build"))
         assert rule is not None
         assert rule.action == "allow"
 

@@ -7,10 +7,10 @@ import pytest
 
 from agent.bus import Bus, Subscription
 from agent.permission.rules import DEFAULT_RULES, Rule
-from agent.permission.service import AskContext, PermissionService
+from agent.permission.service import PermissionContext, PermissionService
 from agent.records.errors import PermissionRejected
 from agent.records.events import Event, PermissionAsked, PermissionReplied
-from agent.records.requests import Need, PermissionReply, PermissionRequest
+from agent.records.requests import PermissionNeed, PermissionReply, PermissionRequest
 
 
 class Kept:
@@ -47,8 +47,8 @@ class Desk:
         root: str = "ses_1",
         always: str | None = None,
     ) -> "asyncio.Task[PermissionReply | None]":
-        context = AskContext(session, root, "msg", f"call {pattern}", "build", "bash", "/w")
-        need = Need("bash", pattern, always=always)
+        context = PermissionContext(session, root, "msg", f"call {pattern}", "build", "bash", "/w")
+        need = PermissionNeed("bash", pattern, always=always)
         return asyncio.ensure_future(self.service.ask(context, (need,), "Run this command?"))
 
     async def asked(self, count: int) -> list[PermissionRequest]:
@@ -212,11 +212,11 @@ async def test_m15_auto_answers_once_and_denies_still_hold() -> None:
 
 async def test_m6_a_request_shows_every_part_and_offers_only_what_asks() -> None:
     desk = Desk(Rule("bash", "ls *", "allow", "user"))
-    context = AskContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
+    context = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
     needs = (
-        Need("bash", "ls", always="ls *"),
-        Need("bash", "npm run build", always="npm run build *"),
-        Need("bash", "rm x", always=None),
+        PermissionNeed("bash", "ls", always="ls *"),
+        PermissionNeed("bash", "npm run build", always="npm run build *"),
+        PermissionNeed("bash", "rm x", always=None),
     )
     asking = asyncio.ensure_future(desk.service.ask(context, needs, "Run this command?"))
     (request,) = await desk.asked(1)
@@ -229,7 +229,10 @@ async def test_m6_a_request_shows_every_part_and_offers_only_what_asks() -> None
 async def test_m14_what_was_always_asks_again_once_it_is_taken_back() -> None:
     desk = Desk()
     desk.kept.rules["ses_1"] = [("bash", "git *"), ("bash", "make *")]
-    assert [rule.pattern for rule in await desk.service.standing("ses_1")] == ["git *", "make *"]
+    assert [rule.pattern for rule in await desk.service.current_rules("ses_1")] == [
+        "git *",
+        "make *",
+    ]
     assert await desk.ask("make a") is None
     assert await desk.service.revoke("ses_1", "bash", "make *")
     assert not await desk.service.revoke("ses_1", "bash", "make *")
@@ -255,10 +258,10 @@ async def test_m14_what_is_saved_holds_for_every_session_and_lifts_no_deny() -> 
     desk = Desk(Rule("bash", "make clean *", "deny", "user"))
     waiting = desk.ask("make a", session="ses_2", root="ses_2")
     await desk.asked(1)
-    desk.service.saved("bash", "make *")
-    desk.service.saved("bash", "make *")
+    desk.service.add_saved_rule("bash", "make *")
+    desk.service.add_saved_rule("bash", "make *")
     assert await waiting == ONCE
     assert await desk.ask("make b", session="ses_3", root="ses_3") is None
     with pytest.raises(PermissionRejected):
         await desk.ask("make clean all")
-    assert [rule.pattern for rule in await desk.service.standing(None)] == ["make *"]
+    assert [rule.pattern for rule in await desk.service.current_rules(None)] == ["make *"]

@@ -7,12 +7,12 @@ from typing import Literal
 import pytest
 
 from agent.permission.rules import PROJECT, Rule
-from agent.permission.service import AskContext
+from agent.permission.service import PermissionContext
 from agent.records.errors import PermissionRejected
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from tests.agent.permission.test_service import ALWAYS, ONCE, REJECT, WITH_WORDS, Desk
 
-CONTEXT = AskContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
+CONTEXT = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
 
 
 async def test_m5_a_late_or_foreign_reply_is_refused_and_changes_nothing() -> None:
@@ -159,7 +159,7 @@ async def test_m5_always_resolves_nothing_of_another_root() -> None:
 async def test_m5_always_leaves_a_question_that_asks_for_more_than_it_covers() -> None:
     desk = Desk()
     first = desk.ask("make a", always="make *")
-    needs = (Need("bash", "make b", always="make *"), Need("edit", "out.txt"))
+    needs = (PermissionNeed("bash", "make b", always="make *"), PermissionNeed("edit", "out.txt"))
     second = asyncio.ensure_future(desk.service.ask(CONTEXT, needs, "Run this command?"))
     request, other = await desk.asked(2)
     desk.service.reply(request.id, ALWAYS)
@@ -199,8 +199,8 @@ async def test_m5_always_reaches_the_next_question_before_the_store_has_it() -> 
 async def test_m5_cancelling_one_task_leaves_the_others_and_tells_who_asked() -> None:
     desk = Desk()
     told: list[str | None] = []
-    context = replace(CONTEXT, on_asked=told.append)
-    needs = (Need("bash", "one"),)
+    context = replace(CONTEXT, on_request=told.append)
+    needs = (PermissionNeed("bash", "one"),)
     asking = asyncio.ensure_future(desk.service.ask(context, needs, "Run this command?"))
     other = desk.ask("two")
     request, second = await desk.asked(2)
@@ -225,7 +225,7 @@ async def test_m15_auto_covers_children_and_stores_nothing() -> None:
 
 async def test_m15_under_auto_a_deny_of_one_part_denies_the_call() -> None:
     desk = Desk(Rule("edit", ".env", "deny", "user"), mode="auto")
-    needs = (Need("bash", "ls"), Need("edit", ".env"))
+    needs = (PermissionNeed("bash", "ls"), PermissionNeed("edit", ".env"))
     with pytest.raises(PermissionRejected) as caught:
         await desk.service.ask(CONTEXT, needs, "Run this command?")
     assert caught.value.by_rule
@@ -271,10 +271,10 @@ async def test_m3_deny_wins_denies_before_a_later_allow() -> None:
 async def test_m6_guarded_and_unknown_parts_are_never_offered() -> None:
     desk = Desk()
     needs = (
-        Need("edit", ".git/config", always=".git/*", strict="guarded"),
-        Need("bash", "$X", always="$X", strict="unknown"),
-        Need("bash", "make", always="make *"),
-        Need("bash", "make", always="make *", shown="again"),
+        PermissionNeed("edit", ".git/config", always=".git/*", strict="guarded"),
+        PermissionNeed("bash", "$X", always="$X", strict="unknown"),
+        PermissionNeed("bash", "make", always="make *"),
+        PermissionNeed("bash", "make", always="make *", shown="again"),
     )
     asking = asyncio.ensure_future(desk.service.ask(CONTEXT, needs, "Run this command?"))
     (request,) = await desk.asked(1)
@@ -302,7 +302,7 @@ async def test_m15_accepted_edits_are_those_that_no_rule_names(
         Rule("edit", "keep.txt", "deny", "user"),
         mode="accept edits",
     )
-    needs = (Need("edit", path, strict=strict),)
+    needs = (PermissionNeed("edit", path, strict=strict),)
     asking = asyncio.ensure_future(desk.service.ask(CONTEXT, needs, "Make this edit?"))
     if action == "deny":
         with pytest.raises(PermissionRejected):
@@ -316,7 +316,11 @@ async def test_m15_accepted_edits_are_those_that_no_rule_names(
 
 async def test_m15_accepting_edits_is_no_word_on_commands_or_other_folders() -> None:
     desk = Desk(mode="accept edits")
-    needs = (Need("edit", "/etc/x"), Need("external_directory", "/etc/*"), Need("bash", "make"))
+    needs = (
+        PermissionNeed("edit", "/etc/x"),
+        PermissionNeed("external_directory", "/etc/*"),
+        PermissionNeed("bash", "make"),
+    )
     asking = asyncio.ensure_future(desk.service.ask(CONTEXT, needs, "Make this edit?"))
     (request,) = await desk.asked(1)
     assert [one.action for one in request.needs] == ["allow", "ask", "ask"]

@@ -136,7 +136,7 @@ async def test_m9_a_projects_plugin_is_not_run_without_trust(tmp_path):
     write(tmp_path, f"open({str(ran)!r}, 'w')", "project/.opencode-py/plugins/theirs.py")
     async with open_harness(tmp_path) as harness:
         assert not ran.exists()
-        now = await harness.runtime.trust.anew()
+        now = await harness.runtime.trust.refreshed()
         assert [(runs.kind, runs.name) for runs in now.found.runs] == [("plugin", "theirs")]
 
 

@@ -1,4 +1,5 @@
-"""Whole turns in Anthropic's and OpenAI's own protocols, on servers as strict as theirs."""
+"""Whole turns over Anthropic's and OpenAI's own protocols, on servers as strict as theirs
+(R4, L10, L12; trials M13, M19, M21)."""
 
 from contextlib import AbstractAsyncContextManager
 from itertools import pairwise
@@ -30,7 +31,7 @@ def opened(tmp_path: Path, api: str) -> AbstractAsyncContextManager[Harness]:
 
 
 @pytest.mark.parametrize("api", TEXT_APIS[1:])  # Gemini's thoughts do not go back
-async def test_reasoning_and_calls_are_replayed(tmp_path: Path, api: str) -> None:
+async def test_thought_and_called_and_said_back(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as harness:
         (harness.folder / "a.txt").write_text("one\n", "utf-8")
         read = Call("read", {"file_path": str(harness.folder / "a.txt")})
@@ -57,8 +58,8 @@ async def test_reasoning_and_calls_are_replayed(tmp_path: Path, api: str) -> Non
         assert ("final_answer" in said) == (api == "openai-responses"), "the phase of a message"
 
 
-async def test_a_paused_response_is_continued_as_one_response(tmp_path: Path) -> None:
-    """Each request contains the previous one unchanged, and the caller gets the whole response."""
+async def test_l2_a_paused_answer_is_gone_on_with_and_is_one_answer(tmp_path: Path) -> None:
+    """Each request holds the one before it unchanged; who waits for the answer gets it whole."""
     async with opened(tmp_path, "anthropic-messages") as harness:
         harness.server.always(answer(Text("ok")))
         harness.server.script(
@@ -80,7 +81,7 @@ async def test_a_paused_response_is_continued_as_one_response(tmp_path: Path) ->
         assert str(sent[-1]).count("The server paused your answer") == 2, "a call needs no word"
 
 
-async def test_a_response_that_is_paused_forever_reaches_the_limit(tmp_path: Path) -> None:
+async def test_l2_an_answer_that_is_paused_for_ever_ends_as_that(tmp_path: Path) -> None:
     async with opened(tmp_path, "anthropic-messages") as harness:
         harness.server.always(answer(Text("half, "), Finish("pause_turn")))
         session = await harness.session()
@@ -94,7 +95,7 @@ async def test_a_response_that_is_paused_forever_reaches_the_limit(tmp_path: Pat
 
 
 def _unmarked(messages: list[dict]) -> list[dict]:
-    """Return *messages* without cache marks."""
+    """*messages* without the marks that tell how far to cache."""
     return [
         {**each, "content": [{k: v for k, v in b.items() if k != "cache_control"} for b in blocks]}
         for each in messages
@@ -103,7 +104,9 @@ def _unmarked(messages: list[dict]) -> list[dict]:
 
 
 @each_api
-async def test_a_cancel_during_thinking_leaves_a_valid_history(tmp_path: Path, api: str) -> None:
+async def test_m21_cancel_in_thinking_leaves_a_history_that_is_taken(
+    tmp_path: Path, api: str
+) -> None:
     async with opened(tmp_path, api) as harness:
         hold = Hold()
         harness.server.always(answer(Text("ok")))
@@ -121,7 +124,9 @@ async def test_a_cancel_during_thinking_leaves_a_valid_history(tmp_path: Path, a
 
 
 @each_api
-async def test_repeated_call_ids_keep_their_own_results(tmp_path: Path, api: str) -> None:
+async def test_m13_ids_used_again_in_every_step_keep_their_own_results(
+    tmp_path: Path, api: str
+) -> None:
     async with opened(tmp_path, api) as harness:
         harness.server.always(answer(Text("ok")))
         names = ("a.txt", "b.txt", "c.txt")
@@ -141,9 +146,7 @@ async def test_repeated_call_ids_keep_their_own_results(tmp_path: Path, api: str
 
 
 @each_api
-async def test_a_stream_that_breaks_after_a_call_continues_with_its_result(
-    tmp_path: Path, api: str
-) -> None:
+async def test_l12_cut_after_a_call_goes_on_with_what_was_called(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as harness:
         (harness.folder / "a.txt").write_text("one\n", "utf-8")
         read = Call("read", {"file_path": str(harness.folder / "a.txt")})
@@ -155,7 +158,7 @@ async def test_a_stream_that_breaks_after_a_call_continues_with_its_result(
 
 
 @each_api
-async def test_a_call_truncated_by_the_output_limit_is_not_run(tmp_path: Path, api: str) -> None:
+async def test_l2a_call_that_the_output_limit_cut_off_is_not_run(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as harness:
         harness.server.always(answer(Text("ok")))
         cut = Call("write", '{"file_path": "x.txt", "content": "ha', pieces=4)
@@ -166,7 +169,7 @@ async def test_a_call_truncated_by_the_output_limit_is_not_run(tmp_path: Path, a
 
 
 @each_api
-async def test_a_refusal_in_mid_stream_ends_the_turn_with_its_message(
+async def test_r6_refusal_in_mid_stream_ends_the_turn_with_its_words(
     tmp_path: Path, api: str
 ) -> None:
     async with opened(tmp_path, api) as harness:

@@ -8,8 +8,8 @@ import pytest
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig
 from agent.config.permission_rules import ConfigRule
-from agent.permission.rules import ALWAYS, Rule, judge
-from agent.permission.shell.analysis import bash_needs
+from agent.permission.rules import ALWAYS, Rule, evaluate
+from agent.permission.shell.analysis import command_needs
 from agent.records.events import PermissionAsked
 from agent.records.messages import Completed, Failed, Session
 from tests.support.harness import Harness, open_harness, tool_names
@@ -21,9 +21,9 @@ OPEN = (ConfigRule("bash", "*", "allow", "yours"), ConfigRule("edit", "*", "allo
 
 def verdict(agent: str, line: str, rules: Iterable[ConfigRule], *more: Rule) -> set[str]:
     agents = Agents(LoadedConfig(rules=tuple(rules)))
-    needs = bash_needs(line, directory="/srv/p", project="/srv/p")
+    needs = command_needs(line, directory="/srv/p", project="/srv/p")
     found = (*agents.rules(agent, child=agent == "explore"), *more)
-    return {judge(need, found).action for need in needs if need.permission == "bash"}
+    return {evaluate(need, found).action for need in needs if need.permission == "bash"}
 
 
 @pytest.mark.parametrize("agent", ["plan", "explore"])

@@ -8,7 +8,7 @@ import pytest
 
 from agent.files import FileTracker
 from agent.records.errors import PermissionRejected
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import ToolContext
 
 
@@ -23,7 +23,7 @@ class MakeContext(Protocol):
     ) -> ToolContext: ...
 
 
-async def _refuse(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+async def _refuse(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
     raise PermissionRejected(f"nobody answers in this test: {heading} {needs}")
 
 

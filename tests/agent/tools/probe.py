@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from pydantic import Field
 
 from agent.records.blocks import TextBlock, ToolLabel
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 
@@ -39,7 +39,7 @@ class ProbeTool:
     async def prepare(self, args: ProbeArgs, ctx: ToolContext) -> Plan[str]:
         _ = ctx
         self.log.append(f"prepare {args.command}")
-        needs = (Need("bash", args.command, always="say *"),) if self._needs else ()
+        needs = (PermissionNeed("bash", args.command, always="say *"),) if self._needs else ()
         return Plan(
             label=ToolLabel("Probe", args.command),
             payload=args.command,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.permission.rules import Rule, judge
+from agent.permission.rules import Rule, evaluate
 from agent.process import SpillStore, kill_all
 from agent.records.blocks import ShellBlock
 from agent.records.errors import InvalidArguments, ToolError
@@ -388,7 +388,7 @@ async def test_l10a_without_bash_nothing_is_proven_and_nothing_is_offered(
         assert commands
         for need in plan.needs:
             assert need.always is None, line
-            assert judge(need, (Rule("bash", "git *", "allow", "config"),)).action == "ask", line
+            assert evaluate(need, (Rule("bash", "git *", "allow", "config"),)).action == "ask", line
         assert all(need.strict == "unknown" for need in commands)
         assert any("sh may read it in another way than bash" in need.reason for need in commands)
         assert not other.concurrency_safe(args)
@@ -396,7 +396,7 @@ async def test_l10a_without_bash_nothing_is_proven_and_nothing_is_offered(
     assert known.concurrency_safe(BashArgs(command="ls -la"))
     denied = (Rule("bash", "*", "allow", "config"), Rule("bash", "git push *", "deny", "config"))
     plan = await other.prepare(BashArgs(command="echo a && git push"), ctx)
-    assert "deny" in {judge(need, denied).action for need in plan.needs}
+    assert "deny" in {evaluate(need, denied).action for need in plan.needs}
 
 
 async def test_l10a_the_shell_that_was_judged_is_the_one_that_runs(

@@ -16,7 +16,7 @@ from agent.records.blocks import Block, ListingBlock, TextBlock, ToolLabel
 from agent.records.decisions import Decision
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.bash import BashSettings, BashTool
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
@@ -241,7 +241,7 @@ async def test_a_need_found_later_is_asked_as_this_call(build: Build) -> None:
     """T1: ctx.ask."""
 
     async def later(payload: str, ctx: ToolContext) -> Result:
-        reply = await ctx.ask((Need("webfetch", "other.host"),), "Go on there?")
+        reply = await ctx.ask((PermissionNeed("webfetch", "other.host"),), "Go on there?")
         return Result(f"{payload} {reply.answer}")
 
     harness = build(ProbeTool(later), replies=(PermissionReply("once"),))

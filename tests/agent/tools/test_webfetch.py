@@ -13,7 +13,7 @@ import pytest
 
 from agent.records.blocks import ImageBlock, TextBlock, ToolLabel
 from agent.records.errors import PermissionRejected, ToolError
-from agent.records.requests import Need, PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.web.addresses import AllowedHosts, parse_url
 from agent.tools.web.client import Web, WebLimits
 from agent.tools.webfetch import WebfetchTool, exfiltration_risk, web_need
@@ -238,8 +238,8 @@ async def test_redirects_are_judged_like_any_address(
             await run(tool(), ctx, url=server.url)
 
 
-def consent(asked: list[Need], *, no: bool = False):
-    async def ask(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+def consent(asked: list[PermissionNeed], *, no: bool = False):
+    async def ask(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
         asked.extend(needs)
         if no:
             raise PermissionRejected("The user rejected this call.")
@@ -257,7 +257,7 @@ def names(*hosts: str) -> Web:
 
 
 async def test_a_redirect_to_another_host_is_asked_for(make_context: MakeContext) -> None:
-    asked: list[Need] = []
+    asked: list[PermissionNeed] = []
     ctx = replace(make_context(), ask=consent(asked))
     async with WebServer({"/b": page("end", "text/plain")}) as server:
         server.pages["/a"] = redirect(f"http://two.test:{server.port}/b")
@@ -276,7 +276,7 @@ async def test_a_redirect_to_another_host_is_asked_for(make_context: MakeContext
 async def test_the_time_of_a_question_is_not_the_pages(make_context: MakeContext) -> None:
     """The clock stands still while the user is asked."""
 
-    async def slow(needs: tuple[Need, ...], heading: str) -> PermissionReply:
+    async def slow(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
         await asyncio.sleep(2.0)
         return PermissionReply("once")
 

@@ -1,5 +1,4 @@
-"""Fixtures for tests of ``opencode-py acp``: the launcher as a child process of the SDK's own
-client."""
+"""Fixtures for tests of ``opencode-py acp``: the launcher as a child of the SDK's own client."""
 
 import asyncio
 import sys
@@ -32,11 +31,8 @@ LAUNCHER = [sys.executable, str(ROOT / "opencode_py.py"), "acp"]
 
 @dataclass
 class Editor:
-    """A client that records what it is sent.
-
-    *answers* are the options that it chooses, in order: an id, empty for a closed dialog, or an
-    error.
-    """
+    """A client that keeps what it is told. *answers* are the options that it chooses, in order:
+    an id, empty for a dialog that is closed, or an error."""
 
     updates: list[Any] = field(default_factory=list)
     asked: list[tuple[ToolCallUpdate, list[str]]] = field(default_factory=list)
@@ -74,7 +70,7 @@ class Editor:
         return "".join(update.content.text for update in self.of(kind))
 
     def states(self) -> list[tuple[str, str]]:
-        """Return kind and status of the calls that were sent."""
+        """Kind and status of calls as they were told."""
         told = ("tool_call", "tool_call_update")
         return [(u.kind, u.status) for u in self.updates if u.session_update in told]
 
@@ -107,7 +103,7 @@ def said(text: str) -> TextContentBlock:
 
 @dataclass
 class Home:
-    """The agent's settings folder, and the project."""
+    """Where the agent finds its settings, and the project."""
 
     home: Path
     project: Path
@@ -153,7 +149,6 @@ async def home(place: Place) -> AsyncIterator[Home]:
 
 @pytest.fixture
 async def desk(home: Home) -> AsyncIterator[Desk]:
-    """Return a fresh agent process with a client that has initialized it."""
     async with home.desk() as made:
         yield made
 

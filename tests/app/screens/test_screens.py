@@ -14,7 +14,7 @@ import pytest
 
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.messages import Usage
-from agent.records.requests import JudgedNeed, Need, PermissionRequest
+from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRequest
 from app.screens.base.error import ErrorScreen
 from app.screens.permission.screen import PermissionScreen
 from tests.app.conftest import Running, Starter
@@ -118,7 +118,7 @@ async def show_session(running: Running) -> None:
     await running.until_shown("the new test covers")
 
 
-def dialog(heading: str, block: ShellBlock | DiffBlock, *needs: JudgedNeed) -> PermissionScreen:
+def dialog(heading: str, block: ShellBlock | DiffBlock, *needs: EvaluatedNeed) -> PermissionScreen:
     request = PermissionRequest(
         id="per_1",
         session_id=records.SESSION,
@@ -141,10 +141,12 @@ def command_dialog() -> PermissionScreen:
     return dialog(
         "Run this command?",
         ShellBlock("cd frontend && npm run build 2>&1 | tee ../build.log\nrm -rf dist"),
-        JudgedNeed(Need("bash", "cd frontend"), "allow", "inside the project"),
-        JudgedNeed(Need("bash", "npm run build"), "ask", "no rule"),
-        JudgedNeed(Need("bash", "tee ../build.log"), "ask", "writes build.log"),
-        JudgedNeed(Need("bash", "rm -rf dist", destructive=True), "ask", "removes files"),
+        EvaluatedNeed(PermissionNeed("bash", "cd frontend"), "allow", "inside the project"),
+        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule"),
+        EvaluatedNeed(PermissionNeed("bash", "tee ../build.log"), "ask", "writes build.log"),
+        EvaluatedNeed(
+            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
+        ),
     )
 
 
@@ -152,7 +154,7 @@ def edit_dialog() -> PermissionScreen:
     return dialog(
         "Change this file?",
         DIFF,
-        JudgedNeed(Need("edit", "src/imports/reader.py"), "ask", "no rule allows it"),
+        EvaluatedNeed(PermissionNeed("edit", "src/imports/reader.py"), "ask", "no rule allows it"),
     )
 
 

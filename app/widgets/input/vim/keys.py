@@ -1,4 +1,4 @@
-"""Vim's two modes: keys in, changes of the text out."""
+"""The two modes of Vim: keys in, changes of the text out."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -34,37 +34,34 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Replace the text from *start* to *end* with *insert* and move the cursor to *cursor*."""
+    """Put *insert* in the place of the text from *start* to *end*, and the cursor at *cursor*.
+    *command* is for the editor itself."""
 
     cursor: int
     start: int = 0
     end: int = 0
     insert: str = ""
     command: Literal["", "undo", "redo"] = ""
-    """A command for the editor itself."""
 
 
 @dataclass(slots=True)
 class Vim:
-    """The current mode and the command typed so far. The editor holds the text."""
+    """Which mode it is in and what was typed of a command. The text itself is the editor's."""
 
     mode: Mode = "insert"
     _pending: str = ""
     _count: str = ""
-    _operator_count: str = ""
+    _before: str = ""
     _register: str = field(default="")
 
     @property
     def waiting(self) -> bool:
-        """Return whether a command is incomplete."""
+        """Whether a command is typed half."""
         return bool(self._pending or self._count)
 
     def press(self, key: str, char: str | None, text: str, at: int) -> Change | None:
-        """Return the change for a key with the cursor *at* in *text*.
-
-        None means that the key is the editor's own: in insert mode all but Esc, always arrows,
-        Enter and the like.
-        """
+        """What a key does to *text* with the cursor *at*; None where it is the editor's own (all
+        but Esc while typing; arrows, Enter and the like always)."""
         if self.mode == "insert":
             if key != "escape":
                 return None
@@ -73,18 +70,18 @@ class Vim:
         if key == "escape":
             if not self.waiting:
                 return None
-            self._reset()
+            self._forget()
             return Change(at)
         if key == "ctrl+r":
-            self._reset()
+            self._forget()
             return Change(at, command="redo")
         if char is None or not char.isprintable():
-            self._reset()
+            self._forget()
             return None
         return self._normal(char, text, at) or Change(at)
 
-    def _reset(self) -> None:
-        self._pending = self._count = self._operator_count = ""
+    def _forget(self) -> None:
+        self._pending = self._count = self._before = ""
 
     def _normal(self, char: str, text: str, at: int) -> Change | None:
         if char.isdigit() and (char != "0" or self._count) and self._pending[-1:] not in FINDS:
@@ -97,35 +94,35 @@ class Vim:
         else:
             done = self._operate(typed, text, at)
         if done is not None or not self._is_half(typed):
-            self._reset()
+            self._forget()
         return done
 
     def _is_half(self, typed: str) -> bool:
         if typed[0] in OPERATORS:
-            if len(typed) == 1 and not self._operator_count:
-                self._operator_count, self._count = self._count or "1", ""
+            if len(typed) == 1 and not self._before:
+                self._before, self._count = self._count or "1", ""
             rest = typed[1:]
             return rest in {"", "g", "i", "a", *FINDS}
         return typed in {"g", "r", *FINDS}
 
     def _times(self) -> tuple[int, int | None]:
-        """Return how often to repeat, and the count as typed (None if it was not)."""
-        times = min(9999, int(self._count or "1") * int(self._operator_count or "1"))
-        return times, times if self._count or self._operator_count not in {"", "1"} else None
+        """How often, and the count as it was typed (None if it was not)."""
+        times = min(9999, int(self._count or "1") * int(self._before or "1"))
+        return times, times if self._count or self._before not in {"", "1"} else None
 
     def _simple(self, typed: str, text: str, at: int) -> Change | None:
         count, given = self._times()
         if typed in ALIASES:
             whole = ALIASES[typed]
             return self._operate(whole, text, at)
-        if (target := _target_of(typed, text, at, count, given)) is not None:
-            return Change(min(target.to, last_column(text, target.to)))
+        if (moved := _moved(typed, text, at, count, given)) is not None:
+            return Change(min(moved.to, last_column(text, moved.to)))
         match typed:
             case "i" | "a" | "I" | "A" | "o" | "O":
                 self.mode = "insert"
-                return _start_insert(typed, text, at)
+                return _begin(typed, text, at)
             case "p" | "P":
-                return self._paste(text, at, count, after=typed == "p")
+                return self._put(text, at, count, after=typed == "p")
             case "u":
                 return Change(at, command="undo")
             case "J":
@@ -145,43 +142,39 @@ class Vim:
             return None
         if rest == operator:
             last = vertical(text, at, count - 1) if count > 1 else at
-            return (
-                None
-                if last is None
-                else self._apply_operator(operator, text, at, Motion(last, "lines"))
-            )
+            return None if last is None else self._take(operator, text, at, Motion(last, "lines"))
         if rest in {"iw", "aw"}:
-            start, end = _word_around(text, at, with_spaces=rest == "aw")
-            return self._apply_to_range(operator, text, start, end, at)
+            start, end = _word_around(text, at, blanks=rest == "aw")
+            return self._cut(operator, text, start, end, at)
         if rest in {"w", "W"} and operator == "c" and at < len(text) and not text[at].isspace():
             # Vim's own exception: cw changes to the word's end, not to the next word.
             to = at - 1
             for _ in range(count):
                 to = word_end(text, to, whole=rest == "W")
-            return self._apply_operator(operator, text, at, Motion(to, "inclusive"))
-        target = _target_of(rest, text, at, count, given)
-        if target is None:
+            return self._take(operator, text, at, Motion(to, "inclusive"))
+        moved = _moved(rest, text, at, count, given)
+        if moved is None:
             return None
-        if rest in {"w", "W"} and "\n" in text[at : target.to]:
+        if rest in {"w", "W"} and "\n" in text[at : moved.to]:
             # dw on the last word of a line leaves the line's break.
-            end = target.to
+            end = moved.to
             while text[end - 1].isspace() and end - 1 > at and "\n" in text[at:end]:
                 end -= 1
-            target = Motion(line_end(text, end - 1) if "\n" not in text[at:end] else end)
-        return self._apply_operator(operator, text, at, target)
+            moved = Motion(line_end(text, end - 1) if "\n" not in text[at:end] else end)
+        return self._take(operator, text, at, moved)
 
-    def _apply_operator(self, operator: str, text: str, at: int, target: Motion) -> Change | None:
-        start, end = min(at, target.to), max(at, target.to)
-        if target.kind == "inclusive":
+    def _take(self, operator: str, text: str, at: int, moved: Motion) -> Change | None:
+        start, end = min(at, moved.to), max(at, moved.to)
+        if moved.kind == "inclusive":
             end = min(end + 1, max(end, line_end(text, end)))
-        elif target.kind == "exclusive" and end > start and end == line_start(text, end):
+        elif moved.kind == "exclusive" and end > start and end == line_start(text, end):
             end -= 1  # a way that ends before a line's first character does not take the break
-        if target.kind != "lines":
-            return self._apply_to_range(operator, text, start, end, at)
+        if moved.kind != "lines":
+            return self._cut(operator, text, start, end, at)
         start, end = line_start(text, start), line_end(text, end)
         self._register = text[start:end] + "\n"
         if operator == "y":
-            return Change(min(at, target.to))
+            return Change(min(at, moved.to))
         if operator == "c":
             self.mode = "insert"
             return Change(start, start, end)
@@ -192,9 +185,7 @@ class Vim:
         left = text[:start] + text[end:]
         return Change(first_char(left, min(start, len(left))), start, end)
 
-    def _apply_to_range(
-        self, operator: str, text: str, start: int, end: int, at: int
-    ) -> Change | None:
+    def _cut(self, operator: str, text: str, start: int, end: int, at: int) -> Change | None:
         if end <= start:
             if operator == "c":
                 self.mode = "insert"
@@ -209,7 +200,7 @@ class Vim:
         left = text[:start] + text[end:]
         return Change(min(start, last_column(left, min(start, len(left)))), start, end)
 
-    def _paste(self, text: str, at: int, count: int, *, after: bool) -> Change | None:
+    def _put(self, text: str, at: int, count: int, *, after: bool) -> Change | None:
         if not self._register:
             return None
         put = self._register * count
@@ -223,7 +214,7 @@ class Vim:
         return Change(end + 1 + first_char(put, 0), end, end, "\n" + put[:-1])
 
 
-def _target_of(typed: str, text: str, at: int, count: int, given: int | None) -> Motion | None:
+def _moved(typed: str, text: str, at: int, count: int, given: int | None) -> Motion | None:
     if typed[0] in FINDS:
         return find(text, at, typed[0], typed[1], count) if len(typed) == 2 else None
     if typed == "gg":
@@ -232,7 +223,7 @@ def _target_of(typed: str, text: str, at: int, count: int, given: int | None) ->
 
 
 def _join(text: str, at: int) -> Change | None:
-    """Return the change for ``J``: join the next line, with one space between where needed."""
+    """``J``: the next line behind this one, with one blank between where it needs one."""
     end = line_end(text, at)
     if end == len(text):
         return None
@@ -245,8 +236,8 @@ def _join(text: str, at: int) -> Change | None:
     return Change(place, end, following, between)
 
 
-def _start_insert(key: str, text: str, at: int) -> Change:
-    """Return the change that starts insert mode."""
+def _begin(key: str, text: str, at: int) -> Change:
+    """Where typing begins."""
     match key:
         case "a":
             return Change(min(at + 1, line_end(text, at)))
@@ -264,9 +255,8 @@ def _start_insert(key: str, text: str, at: int) -> Change:
             return Change(at)
 
 
-def _word_around(text: str, at: int, *, with_spaces: bool) -> tuple[int, int]:
-    """Return the word at an offset, with the spaces after it (or before it at the end of a
-    line)."""
+def _word_around(text: str, at: int, *, blanks: bool) -> tuple[int, int]:
+    """The word at a place, with the blanks behind it (or before it, at a line's end)."""
     if at >= line_end(text, at):
         return at, at
     start = at
@@ -276,7 +266,7 @@ def _word_around(text: str, at: int, *, with_spaces: bool) -> tuple[int, int]:
     end = at
     while end < line_end(text, at) and _same(text[end], kind):
         end += 1
-    if with_spaces:
+    if blanks:
         wide = end
         while wide < line_end(text, at) and text[wide] in " \t":
             wide += 1

@@ -1,16 +1,16 @@
-"""Vim's motions. Positions are offsets in characters."""
+"""Where Vim's motions lead in a text. Places are offsets in characters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["exclusive", "inclusive", "lines"]
-"""The text that an operator takes: up to the target, including it, or whole lines."""
+"""What an operator takes of the way there: up to its end, with it, or whole lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """The target of a motion and the text that an operator takes."""
+    """Where a motion leads, and how an operator takes it."""
 
     to: int
     kind: Kind = "exclusive"
@@ -21,26 +21,25 @@ def line_start(text: str, at: int) -> int:
 
 
 def line_end(text: str, at: int) -> int:
-    """Return the offset of the line break, or the end of the text."""
+    """The place of the line's break, or the text's end."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 
 
 def last_column(text: str, at: int) -> int:
-    """Return the last offset on a line where the cursor can be in normal mode."""
+    """The last place on a line that the cursor may stand on outside of typing."""
     return max(line_start(text, at), line_end(text, at) - 1)
 
 
 def _kind_of(char: str, whole: bool) -> int:
-    """Return 0 for a space, 1 for a word, 2 for anything else; with *whole*, words extend from
-    space to space."""
+    """0 blank, 1 word, 2 other; with *whole* words go from blank to blank."""
     if char.isspace():
         return 0
     return 1 if whole or char.isalnum() or char == "_" else 2
 
 
 def word_start(text: str, at: int, *, whole: bool = False) -> int:
-    """Return the target of ``w``: the beginning of the next word. An empty line is a word."""
+    """``w``: the next word's beginning. An empty line is a word."""
     if at >= len(text):
         return at
     kind = _kind_of(text[at], whole)
@@ -54,7 +53,7 @@ def word_start(text: str, at: int, *, whole: bool = False) -> int:
 
 
 def word_end(text: str, at: int, *, whole: bool = False) -> int:
-    """Return the target of ``e``: the end of this word or the next."""
+    """``e``: the end of this word, or of the next."""
     at += 1
     while at < len(text) and text[at].isspace():
         at += 1
@@ -67,7 +66,7 @@ def word_end(text: str, at: int, *, whole: bool = False) -> int:
 
 
 def word_back(text: str, at: int, *, whole: bool = False) -> int:
-    """Return the target of ``b``: the beginning of this word or the previous one."""
+    """``b``: the beginning of this word, or of the one before."""
     at -= 1
     while at > 0 and text[at].isspace():
         if text[at] == "\n" and text[at - 1] == "\n":
@@ -82,7 +81,7 @@ def word_back(text: str, at: int, *, whole: bool = False) -> int:
 
 
 def first_char(text: str, at: int) -> int:
-    """Return the target of ``^``: the line's first character that is not a space."""
+    """``^``: the line's first character that is no blank."""
     start, end = line_start(text, at), line_end(text, at)
     while start < end and text[start] in " \t":
         start += 1
@@ -90,8 +89,8 @@ def first_char(text: str, at: int) -> int:
 
 
 def vertical(text: str, at: int, lines: int) -> int | None:
-    """Return the offset *lines* down (or up), or as far as there are lines, in the same column;
-    None if there is no such line."""
+    """So many *lines* down (or up) or as far as there are, in the same column; None where
+    there is not one."""
     column, first = at - line_start(text, at), at
     for _ in range(abs(lines)):
         if lines > 0:
@@ -110,7 +109,7 @@ def vertical(text: str, at: int, lines: int) -> int | None:
 
 
 def find(text: str, at: int, key: str, char: str, count: int) -> Motion | None:
-    """Return the target of ``f``, ``t``, ``F`` and ``T`` within the line."""
+    """``f``, ``t``, ``F`` and ``T`` within the line."""
     back = key in "FT"
     place: int | None = at
     for _ in range(count):
@@ -142,10 +141,8 @@ KEYS = frozenset("0^$webWEBhljkGg")
 
 
 def motion(text: str, at: int, key: str, count: int, given: int | None) -> Motion | None:
-    """Return the target of *key*, repeated *count* times, or None if there is none.
-
-    *given* is the count as typed, None if none was. ``g`` stands for ``gg``.
-    """
+    """Where *key* leads, *count* times; *given* is the count as typed, None if none was. ``g``
+    stands for ``gg``. None where it leads nowhere."""
     if key in _SIMPLE:
         return _SIMPLE[key](text, at)
     if key.lower() in _WORDS:

@@ -9,21 +9,21 @@ import pytest
 from agent.permission.programs import catalog
 from agent.permission.programs.lookup import SUBJECTS, program, records
 from agent.permission.programs.record import Command, Program
-from agent.permission.rules import Rule, judge
-from agent.permission.shell.analysis import analyse, bash_needs
-from agent.records.requests import Need
+from agent.permission.rules import Rule, evaluate
+from agent.permission.shell.analysis import analyze, command_needs
+from agent.records.requests import PermissionNeed
 
 FOLDER, HOME = "/home/u/shop", "/home/u"
 
 
-def needs_of(line: str) -> list[Need]:
-    needs = bash_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
+def needs_of(line: str) -> list[PermissionNeed]:
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     return [need for need in needs if need.permission == "bash"]
 
 
 def denied(line: str, pattern: str) -> bool:
     rules = (Rule("bash", "*", "allow", "config"), Rule("bash", pattern, "deny", "config"))
-    return any(judge(need, rules).action == "deny" for need in needs_of(line))
+    return any(evaluate(need, rules).action == "deny" for need in needs_of(line))
 
 
 def commands(known: Command, *path: str) -> Iterator[tuple[tuple[str, ...], Command]]:
@@ -75,7 +75,7 @@ def test_every_entry_is_one_command_and_stores_nothing_wider_than_itself() -> No
     for words, length in LENGTHS.items():
         filled = [*words, "alpha", "beta", "gamma"][: max(length, len(words))]
         line = " ".join([*filled, "operand"])
-        found = analyse(line, directory=FOLDER, project=FOLDER, home=HOME)
+        found = analyze(line, directory=FOLDER, project=FOLDER, home=HOME)
         assert not found.problem, line
         assert words[0] in found.commands, line
         for need in found.needs:

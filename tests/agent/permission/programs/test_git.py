@@ -2,11 +2,11 @@
 
 import pytest
 
-from agent.permission.shell.analysis import analyse
+from agent.permission.shell.analysis import analyze
 
 
 def reads(line: str) -> bool:
-    found = analyse(line, directory="/w/p", project="/w/p", home="/home/u")
+    found = analyze(line, directory="/w/p", project="/w/p", home="/home/u")
     return all(need.floor == "allow" and not need.strict for need in found.needs)
 
 

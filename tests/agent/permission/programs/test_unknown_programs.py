@@ -15,7 +15,7 @@ from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.shell.call import Call
 from agent.permission.shell.command import Commands
 from agent.permission.shell.findings import Findings
-from agent.permission.shell.paths import Dirs, Place
+from agent.permission.shell.paths import Dirs, Workspace
 from agent.permission.syntax.words import literal_word
 
 _WORD = re.compile(r"[A-Za-z_.][\w.+-]*")
@@ -52,7 +52,7 @@ def _analyzed(
     lookup: Callable[[str], Program | None],
     sets: tuple[tuple[str, str], ...] = (),
 ) -> tuple[object, ...]:
-    found = Findings(Place("/srv/shop", "/srv/shop", "/home/u"))
+    found = Findings(Workspace("/srv/shop", "/srv/shop", "/home/u"))
     ran: list[tuple[str, Dirs, int]] = []
 
     def run(text: str, dirs: Dirs, level: int) -> None:
@@ -60,7 +60,7 @@ def _analyzed(
 
     commands = Commands(found, run, lambda text: (f"peeked {text}",), lookup)
     call = Call(tuple(map(literal_word, words)), " ".join(words), frozenset({"/srv/shop"}), sets)
-    ends = commands.judge(call)
+    ends = commands.analyze(call)
     return found, ran, ends
 
 

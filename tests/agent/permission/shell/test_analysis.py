@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from agent.permission.rules import Rule
-from agent.permission.shell.analysis import analyse, bash_needs, read_only
-from agent.permission.shell.cases import Case, Verdict, verdict
+from agent.permission.shell.analysis import analyze, command_needs, is_read_only
+from agent.permission.shell.cases import Case, CaseVerdict, evaluate_case
 
 DATA = Path(__file__).parents[3] / "data" / "permission" / "bash.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
 PLACE = "/srv/shop"
 
 
-def case_verdict(case: dict) -> Verdict:
+def case_verdict(case: dict) -> CaseVerdict:
     rules = tuple(Rule(r["permission"], r["pattern"], r["action"], "given") for r in case["rules"])
-    return verdict(Case(case["command"], case["cwd"], case["home"], rules))
+    return evaluate_case(Case(case["command"], case["cwd"], case["home"], rules))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -73,8 +73,8 @@ HERE = "cat <<'END'\nrm -rf /\nEND"
 
 @pytest.mark.parametrize("line", [*LOOKS, HERE])
 def test_b6_everyday_lines_that_only_look_run_without_a_question(line: str) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE)
-    assert read_only(line, directory=PLACE, project=PLACE), needs
+    needs = command_needs(line, directory=PLACE, project=PLACE)
+    assert is_read_only(line, directory=PLACE, project=PLACE), needs
 
 
 ASKING = r"""
@@ -192,7 +192,7 @@ ODD = ["TZ=UTC\\\necho rm x", "ls\0rm", "ls \x1b[2K", "g\u0456t status", "ls\u00
 
 @pytest.mark.parametrize("line", [*ASKING, *ODD])
 def test_b2_no_trick_runs_without_a_question(line: str) -> None:
-    assert not read_only(line, directory=PLACE, project=PLACE)
+    assert not is_read_only(line, directory=PLACE, project=PLACE)
 
 
 @pytest.mark.parametrize(
@@ -216,19 +216,19 @@ def test_b2_no_trick_runs_without_a_question(line: str) -> None:
     ],
 )
 def test_b5_what_always_may_store(line: str, offered: str | None) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE)
+    needs = command_needs(line, directory=PLACE, project=PLACE)
     wide = {n.always for n in needs if n.permission == "bash" and n.always != n.pattern} - {None}
     assert wide == ({offered} if offered else set())
 
 
 def test_b5_a_destructive_line_is_offered_exactly_or_not_at_all() -> None:
     for line in ("rm -rf build", "git push --force", "git reset --hard"):
-        for need in bash_needs(line, directory=PLACE, project=PLACE):
+        for need in command_needs(line, directory=PLACE, project=PLACE):
             assert need.always in {None, need.pattern}, line
 
 
 def test_b4_each_write_is_an_edit_and_each_path_outside_is_asked_for() -> None:
-    needs = bash_needs("ls > out.txt 2> /var/log/x", directory=PLACE, project=PLACE)
+    needs = command_needs("ls > out.txt 2> /var/log/x", directory=PLACE, project=PLACE)
     assert {(n.permission, n.pattern) for n in needs if n.permission != "bash"} >= {
         ("edit", "out.txt"),
         ("external_directory", "/var/log/*"),
@@ -240,8 +240,8 @@ def test_b4_links_count_as_what_they_point_to(tmp_path: Path) -> None:
     project.mkdir()
     (tmp_path / "outside").mkdir()
     (project / "link").symlink_to(tmp_path / "outside")
-    found = analyse("cat link/x", directory=str(project), project=str(project))
-    assert not read_only("cat link/x", directory=str(project), project=str(project))
+    found = analyze("cat link/x", directory=str(project), project=str(project))
+    assert not is_read_only("cat link/x", directory=str(project), project=str(project))
     assert any("outside" in n.pattern for n in found.needs if n.permission == "external_directory")
 
 
@@ -250,7 +250,7 @@ def test_b8_long_and_deep_lines_are_not_analysed() -> None:
     for _ in range(45):
         nested = f"bash -c {json.dumps(nested)}"[:9_000]
     for line in ("ls " + "a" * 20_000, nested, "$(" * 50 + "ls" + ")" * 50):
-        assert not read_only(line, directory=PLACE, project=PLACE)
+        assert not is_read_only(line, directory=PLACE, project=PLACE)
 
 
 def test_read_only_lines_change_nothing_in_real_bash(tmp_path: Path) -> None:

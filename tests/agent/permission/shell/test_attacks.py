@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.rules import Rule, judge
-from agent.permission.shell.analysis import bash_needs, read_only
+from agent.permission.rules import Rule, evaluate
+from agent.permission.shell.analysis import command_needs, is_read_only
 
 PLACE = "/srv/shop"
 HOME = "/home/ann"
@@ -186,21 +186,21 @@ def test_no_line_stands_there_twice() -> None:
 
 @each_line
 def test_b2_an_attack_is_never_allowed_by_the_floor(kind: str, line: str) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
     assert needs, f"{kind}: nothing was found to judge"
-    assert not read_only(line, directory=PLACE, project=PLACE, home=HOME), kind
+    assert not is_read_only(line, directory=PLACE, project=PLACE, home=HOME), kind
 
 
 @each_line
 def test_b3_a_rule_for_the_carrier_does_not_cover_what_it_carries(kind: str, line: str) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    assert {judge(need, ALLOWED).action for need in needs} - {"allow"}, kind
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    assert {evaluate(need, ALLOWED).action for need in needs} - {"allow"}, kind
 
 
 @each_line
 def test_b5_always_to_an_attack_never_offers_a_whole_program(kind: str, line: str) -> None:
     """Whatever asks in it: no offer is ``*`` or starts with a wildcard."""
-    for need in bash_needs(line, directory=PLACE, project=PLACE, home=HOME):
+    for need in command_needs(line, directory=PLACE, project=PLACE, home=HOME):
         assert need.always is None or not need.always.startswith(("*", "?", "sudo ", "env ")), kind
 
 
@@ -213,12 +213,12 @@ def test_b5_always_to_an_attack_never_offers_a_whole_program(kind: str, line: st
     ],
 )
 def test_b4_a_pattern_file_is_a_path_that_is_read(line: str) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    assert {judge(need, ALLOWED).action for need in needs} - {"allow"}
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    assert {evaluate(need, ALLOWED).action for need in needs} - {"allow"}
 
 
 def test_m4a_a_pattern_that_meets_a_secret_asks(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("A=1")
     where = str(tmp_path)
     for line in ("cat .e*v", "cat .e*", "cat .en?", "tail .*", "grep -r x .", "rg --hidden x"):
-        assert not read_only(line, directory=where, project=where, home=HOME), line
+        assert not is_read_only(line, directory=where, project=where, home=HOME), line

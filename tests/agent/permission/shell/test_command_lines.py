@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, judge, strictest
-from agent.permission.shell.analysis import bash_needs, read_only
+from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, evaluate, strictest
+from agent.permission.shell.analysis import command_needs, is_read_only
 from agent.records.requests import Action
 
 PLACE = "/srv/shop"
@@ -221,7 +221,7 @@ def test_the_table_is_big_enough_and_has_no_row_twice() -> None:
 def test_b5_b6_a_line_asks_and_offers_as_told(
     line: str, floor: Action, offered: tuple[str, ...]
 ) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
     asking = [need for need in needs if need.floor != "allow" or need.strict]
     assert ("ask" if asking else "allow") == floor, needs
     patterns = {n.always for n in asking if n.permission == "bash" and not n.strict} - {None}
@@ -230,22 +230,22 @@ def test_b5_b6_a_line_asks_and_offers_as_told(
 
 @pytest.mark.parametrize("line", STREAMS)
 def test_b6_these_lines_only_look_too(line: str) -> None:
-    assert read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
 
 
 @pytest.mark.parametrize(("line", "wide"), TOO_WIDE, ids=[row[0] for row in TOO_WIDE])
 def test_b5_always_is_never_wider_than_what_was_shown(line: str, wide: str) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
     assert wide not in {need.always for need in needs if not need.strict}
 
 
 @pytest.mark.parametrize("row", ASKS, ids=[row[0] for row in ASKS])
 def test_b5_an_offer_covers_the_command_it_was_made_for(row: Row) -> None:
     """Else "always" would ask again for the same line at once."""
-    for need in bash_needs(row[0], directory=PLACE, project=PLACE, home=HOME):
+    for need in command_needs(row[0], directory=PLACE, project=PLACE, home=HOME):
         if need.always is not None and not need.strict:
             told = Rule(need.permission, need.always, "allow", ALWAYS)
-            assert judge(need, (*DEFAULT_RULES, told)).action == "allow"
+            assert evaluate(need, (*DEFAULT_RULES, told)).action == "allow"
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_b5_an_offer_covers_the_command_it_was_made_for(row: Row) -> None:
 def test_b4_outside_folders_are_offered_unless_they_hold_home_or_the_project(
     line: str, pattern: str, offered: str | None
 ) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
     found = [n for n in needs if n.permission == "external_directory"]
     assert [(n.pattern, n.always, n.floor) for n in found] == [(pattern, offered, "ask")]
 
@@ -277,9 +277,9 @@ def test_b4_outside_folders_are_offered_unless_they_hold_home_or_the_project(
 )
 def test_m4a_reading_a_secret_asks_and_an_example_does_not(name: str, tmp_path: Path) -> None:
     where = str(tmp_path)
-    needs = bash_needs(f"cat {name}", directory=where, project=where, home=HOME)
+    needs = command_needs(f"cat {name}", directory=where, project=where, home=HOME)
     assert ("read", name, "ask") in [(n.permission, n.pattern, n.floor) for n in needs]
-    sample = bash_needs("cat .env.example", directory=where, project=where, home=HOME)
+    sample = command_needs("cat .env.example", directory=where, project=where, home=HOME)
     assert all(need.floor == "allow" for need in sample)
 
 
@@ -287,19 +287,19 @@ def test_m4a_reading_a_secret_asks_and_an_example_does_not(name: str, tmp_path: 
 @pytest.mark.parametrize("line", ["ls", "git status && npm test", "dir & del /q x", "echo a > b"])
 def test_b7_another_shell_than_bash_asks_for_what_it_runs(line: str, shell: str) -> None:
     """What can be parsed is named, and so denied; nothing of it is proven, nor offered."""
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME, shell=shell)
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME, shell=shell)
     assert needs
     for need in needs:
         assert need.always is None
         assert need.permission != "bash" or (need.floor, need.strict) == ("ask", "unknown")
     narrow = Rule("bash", "ls *", "allow", "yours")
-    assert "allow" not in {judge(n, (*DEFAULT_RULES, narrow)).action for n in needs}
+    assert "allow" not in {evaluate(n, (*DEFAULT_RULES, narrow)).action for n in needs}
 
 
 def test_b7_a_deny_rule_holds_in_another_shell() -> None:
-    needs = bash_needs("git status; npm test", directory=PLACE, project=PLACE, shell="zsh")
+    needs = command_needs("git status; npm test", directory=PLACE, project=PLACE, shell="zsh")
     deny = Rule("bash", "npm *", "deny", "yours")
-    assert "deny" in {judge(n, (*DEFAULT_RULES, deny)).action for n in needs}
+    assert "deny" in {evaluate(n, (*DEFAULT_RULES, deny)).action for n in needs}
 
 
 ASK_ALL_BUT = (
@@ -324,5 +324,5 @@ ASK_ALL_BUT = (
 )
 def test_b3_a_variable_of_the_line_is_no_command_of_its_own(line: str, expected: str) -> None:
     """Only what its value runs, and where it stands, is asked about."""
-    needs = bash_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
-    assert strictest(*(judge(need, ASK_ALL_BUT).action for need in needs)) == expected
+    needs = command_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
+    assert strictest(*(evaluate(need, ASK_ALL_BUT).action for need in needs)) == expected

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.permission.shell.analysis import analyse
+from agent.permission.shell.analysis import analyze
 from agent.permission.shell.findings import Findings
-from agent.permission.shell.paths import MOST_DIRS, Place
+from agent.permission.shell.paths import MAX_DIRS, Workspace
 from agent.permission.shell.walker import Walker
-from agent.permission.syntax.source import CannotAnalyseError
-from agent.records.requests import Need
+from agent.permission.syntax.source import CannotAnalyzeError
+from agent.records.requests import PermissionNeed
 
 SHAPES: dict[str, Callable[[int], str]] = {
     "distinct commands": lambda n: f"c{n} a; ",
@@ -80,7 +80,7 @@ def counted() -> Generator[list[int]]:
 
 def cost(text: str, folder: Path) -> int:
     with counted() as calls:
-        analyse(text, directory=str(folder), project=str(folder), home="/home/u")
+        analyze(text, directory=str(folder), project=str(folder), home="/home/u")
     return calls[0]
 
 
@@ -124,8 +124,8 @@ def test_b8_nesting_costs_few_calls_for_each_character(text: str, tmp_path: Path
 def test_b8_folders_that_may_hold_do_not_double_for_ever(tmp_path: Path) -> None:
     """Each ``cd x;`` may have failed: twice as many folders as before it."""
     text = "".join(f"cd a{n}; " for n in range(40)) + "rm b"
-    found = analyse(text, directory=str(tmp_path), project=str(tmp_path), home="/home/u")
-    assert len(found.needs) < 40 * MOST_DIRS
+    found = analyze(text, directory=str(tmp_path), project=str(tmp_path), home="/home/u")
+    assert len(found.needs) < 40 * MAX_DIRS
     removal = next(need for need in found.needs if need.pattern == "rm b")
     assert removal.strict == "unknown", "where it would remove is not known"
 
@@ -146,7 +146,7 @@ def test_b8_a_folder_is_listed_once_for_all_patterns_of_a_line(tmp_path: Path) -
     folder = os.path.realpath(tmp_path)
     WATCHED.add(folder)
     try:
-        found = analyse(
+        found = analyze(
             "cat a*; cat .e*; cat *1; cat *.txt; cat z*; cat [ab]?",
             directory=folder, project=folder, home="/home/u",
         )  # fmt: skip
@@ -157,12 +157,12 @@ def test_b8_a_folder_is_listed_once_for_all_patterns_of_a_line(tmp_path: Path) -
     assert {"a1", "a2", ".env", "b1.txt"} <= read
 
 
-def _needs(code: str) -> list[Need] | str:
+def _needs(code: str) -> list[PermissionNeed] | str:
     """The needs of *code* as something else hands it to a shell; the reason if it has none."""
-    found = Findings(Place("/srv/shop", "/srv/shop", "/home/u"))
+    found = Findings(Workspace("/srv/shop", "/srv/shop", "/home/u"))
     try:
-        Walker(found).code(code, frozenset({"/srv/shop"}))
-    except CannotAnalyseError:
+        Walker(found).analyze_code(code, frozenset({"/srv/shop"}))
+    except CannotAnalyzeError:
         return "cannot be analysed"
     return found.needs
 

@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
-from agent.permission.rules import Rule, judge, strictest
-from agent.permission.shell.analysis import bash_needs
+from agent.permission.rules import Rule, evaluate, strictest
+from agent.permission.shell.analysis import command_needs
 from agent.records.requests import Action
 
 PLACE = "/srv/shop"
@@ -49,8 +49,8 @@ FED_TO_A_SHELL = [
 
 def action_of(line: str) -> Action:
     """The strictest verdict where everything but ``rm`` is allowed."""
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    actions: list[Action] = ["allow", *(judge(need, RULES).action for need in needs)]
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    actions: list[Action] = ["allow", *(evaluate(need, RULES).action for need in needs)]
     return strictest(*actions)
 
 
@@ -110,14 +110,14 @@ def test_d_padding_does_not_turn_a_deny_into_a_question(line: str) -> None:
     "line", ["for y in push; do git $y; done", "for y in a push; do git $y x; done"]
 )
 def test_b2_a_subcommand_in_a_variable_is_seen(line: str) -> None:
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
     rules = (Rule("bash", "*", "allow", "user"), Rule("bash", "git push *", "deny", "user"))
-    assert "deny" in [judge(need, rules).action for need in needs]
+    assert "deny" in [evaluate(need, rules).action for need in needs]
 
 
 def test_b2_a_name_that_a_variable_completes_is_not_taken_as_written() -> None:
-    needs = bash_needs("for y in m; do r$y x; done", directory=PLACE, project=PLACE, home=HOME)
-    assert [judge(need, RULES).action for need in needs] == ["ask"]
+    needs = command_needs("for y in m; do r$y x; done", directory=PLACE, project=PLACE, home=HOME)
+    assert [evaluate(need, RULES).action for need in needs] == ["ask"]
 
 
 PADDING = "".join(f"foo 'text {number} here'; " for number in range(250))

@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
-from agent.permission.shell.analysis import bash_needs, read_only
-from agent.records.requests import Action, Need
+from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
+from agent.permission.shell.analysis import command_needs, is_read_only
+from agent.records.requests import Action, PermissionNeed
 
 PLACE, HOME = "/srv/shop", "/home/ann"
 
 
-def needs(line: str) -> tuple[Need, ...]:
-    return tuple(bash_needs(line, directory=PLACE, project=PLACE, home=HOME))
+def needs(line: str) -> tuple[PermissionNeed, ...]:
+    return tuple(command_needs(line, directory=PLACE, project=PLACE, home=HOME))
 
 
 def under(line: str, *rules: Rule) -> Action:
     """The strictest verdict where every command is allowed and *rules* come after that."""
     everything = Rule("bash", "*", "allow", "user")
-    judged = (judge(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs(line))
+    judged = (evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs(line))
     actions: list[Action] = ["allow", *judged]
     return strictest(*actions)
 
@@ -28,7 +28,7 @@ def covered(line: str) -> bool:
     """Whether a rule for each command of the line, by its first word, lets it run unasked."""
     found = needs(line)
     rules = [Rule("bash", f"{n.pattern.split()[0]} *", "allow", "user") for n in found if n.pattern]
-    return all(judge(need, (*DEFAULT_RULES, *rules)).action == "allow" for need in found)
+    return all(evaluate(need, (*DEFAULT_RULES, *rules)).action == "allow" for need in found)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,9 @@ def test_b4_a_loop_that_changes_the_folder_reads_elsewhere_the_second_time(line:
 
 
 def test_b4_a_loop_that_stays_reads_where_it_began() -> None:
-    assert read_only("for f in a b; do cat notes; done", directory=PLACE, project=PLACE, home=HOME)
+    assert is_read_only(
+        "for f in a b; do cat notes; done", directory=PLACE, project=PLACE, home=HOME
+    )
 
 
 @pytest.mark.parametrize("line", ["cd $X; cat /opt/keys/a", "ln -s x y; cd y; cat /opt/keys/a"])
@@ -126,7 +128,7 @@ def test_b2_a_variable_of_ones_own_is_covered_by_a_rule(line: str) -> None:
 
 @pytest.mark.parametrize("line", ["echo it costs 5$", "grep 'x'$ lib/api.py", "echo $'\\uf900'"])
 def test_b6_a_sign_that_expands_nothing_is_no_riddle(line: str) -> None:
-    assert read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
 
 
 @pytest.mark.parametrize("sign", ["\\ue000", "\\uf8ff", "\\ud800"])
@@ -161,9 +163,9 @@ def test_m4a_a_search_below_a_folder_that_holds_secrets_is_asked_about(tmp_path:
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("x")
     where = str(tmp_path)
-    assert read_only("grep -r KEY lib", directory=where, project=where, home=HOME)
+    assert is_read_only("grep -r KEY lib", directory=where, project=where, home=HOME)
     for line in ("grep -r KEY conf", "grep -rn KEY lib conf", "rg --hidden KEY conf", "grep -r x"):
-        assert not read_only(line, directory=where, project=where, home=HOME), line
+        assert not is_read_only(line, directory=where, project=where, home=HOME), line
 
 
 def test_b2_a_trap_that_is_taken_away_runs_nothing() -> None:
@@ -173,11 +175,11 @@ def test_b2_a_trap_that_is_taken_away_runs_nothing() -> None:
 
 def test_b6_a_number_that_the_shell_counts_is_known() -> None:
     for line in ("echo $# $?", "test $# -gt 0 && ls", "head -n $# a.txt"):
-        assert read_only(line, directory=PLACE, project=PLACE, home=HOME), line
+        assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME), line
 
 
 def test_b6_a_sed_with_extended_patterns_only_looks() -> None:
-    assert read_only("sed -E -n 's/(a)/b/p' lib/x", directory=PLACE, project=PLACE, home=HOME)
+    assert is_read_only("sed -E -n 's/(a)/b/p' lib/x", directory=PLACE, project=PLACE, home=HOME)
 
 
 @pytest.mark.parametrize("line", ["case $(rm x) in a) ls;; esac", "case a in $(rm x)) ls;; esac"])
@@ -220,6 +222,6 @@ def test_b4_a_program_that_writes_through_a_link_writes_outside(tmp_path: Path) 
         "cp a link/x", "rm link/x", "touch link/x", "dd if=a of=link/x", "chmod 600 link/x",
         "echo a > link/x", "cat link/x", "mkdir link/x", "cd link",
     ):  # fmt: skip
-        needs_here = bash_needs(line, directory=where, project=where, home=HOME)
+        needs_here = command_needs(line, directory=where, project=where, home=HOME)
         outside = [n.pattern for n in needs_here if n.permission == "external_directory"]
         assert outside == [f"{tmp_path.resolve()}/data/*"], line

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.rules import DEFAULT_RULES, Rule, judge
-from agent.permission.shell.analysis import bash_needs
-from agent.permission.shell.paths import Place, paths_of
+from agent.permission.rules import DEFAULT_RULES, Rule, evaluate
+from agent.permission.shell.analysis import command_needs
+from agent.permission.shell.paths import Workspace, paths_of
 from agent.permission.syntax.words import read_word
 
 NAME = "forbidden"
@@ -87,8 +87,10 @@ DENIED = (Rule("*", "*", "allow", "test"), Rule("bash", f"{NAME} *", "deny", "te
 
 
 def answer(folder: Path, line: str, rules: tuple[Rule, ...] = ()) -> str:
-    needs = bash_needs(line, directory=str(folder), project=str(folder), home=str(folder / "home"))
-    judged = [judge(need, (*DEFAULT_RULES, *rules)).action for need in needs]
+    needs = command_needs(
+        line, directory=str(folder), project=str(folder), home=str(folder / "home")
+    )
+    judged = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in needs]
     return max(judged, key=["allow", "ask", "deny"].index, default="allow")
 
 
@@ -183,7 +185,7 @@ def test_p_a_pattern_is_looked_up_for_all_that_bash_finds_by_it(folder: Path) ->
     (folder / "sub").mkdir()
     for name in (".env", "key.pem", "sub/key", "[x]", "a-b"):
         (folder / name).touch()
-    place = Place(str(folder), str(folder), str(folder / "home"))
+    place = Workspace(str(folder), str(folder), str(folder / "home"))
     script = "\n".join(f"printf '%s\\t' {pattern}; echo" for pattern in PATTERNS)
     matched = [line.split("\t") for line in run(folder, script).splitlines()]
     assert len(matched) == len(PATTERNS)
@@ -238,7 +240,7 @@ def test_b3_other_texts_in_a_line_hide_no_denied_command(folder: Path, line: str
 )
 def test_b3_what_was_read_may_not_become_an_operator(line: str) -> None:
     """A real bash runs a ``-v a[$(…)]`` that stands in the file."""
-    needs = bash_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
+    needs = command_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
     assert any(need.strict == "unknown" for need in needs)
 
 
@@ -255,5 +257,5 @@ def test_b3_what_was_read_may_not_become_an_operator(line: str) -> None:
     ],
 )
 def test_b6_a_test_of_what_is_quoted_a_number_or_written_out_is_not_asked_about(line: str) -> None:
-    needs = bash_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
+    needs = command_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
     assert not any(need.strict for need in needs)

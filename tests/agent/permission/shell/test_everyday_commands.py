@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.permission.rules import DEFAULT_RULES, STRENGTH, Rule, judge
-from agent.permission.shell.analysis import bash_needs
+from agent.permission.rules import DEFAULT_RULES, STRENGTH, Rule, evaluate
+from agent.permission.shell.analysis import command_needs
 from agent.records.requests import Action
 
 DATA = Path(__file__).resolve().parents[3] / "data" / "everyday_commands.txt"
@@ -33,8 +33,8 @@ def lines() -> Iterator[tuple[str, str, str]]:
 
 def verdict(line: str, how: str) -> Action:
     rules = (*DEFAULT_RULES, *(RULES if how == "with rules" else ()))
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    found: list[Action] = [judge(need, rules).action for need in needs]
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    found: list[Action] = [evaluate(need, rules).action for need in needs]
     return max(["allow", *found], key=STRENGTH.__getitem__)
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from agent.permission.rules import Rule
-from agent.permission.shell.cases import Case, verdict
+from agent.permission.shell.cases import Case, evaluate_case
 
 AT = "https://example.org/a"
 
 
 def asks(line: str) -> bool:
     rules = tuple(Rule("bash", f"{name} *", "allow", "user") for name in ("curl", "wget"))
-    return verdict(Case(line, "/w/p", "/home/u", rules)).action == "ask"
+    return evaluate_case(Case(line, "/w/p", "/home/u", rules)).action == "ask"
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.rules import DEFAULT_RULES, Rule, judge
-from agent.permission.shell.analysis import bash_needs
+from agent.permission.rules import DEFAULT_RULES, Rule, evaluate
+from agent.permission.shell.analysis import command_needs
 from tests.support.aftermath import trial
 
 BUDGET = 6_000 if os.environ.get("CANCEL_POINTS") == "0" else 300
@@ -212,8 +212,8 @@ def ran(place: Path, line: str) -> bool:
 
 
 def action(place: Path, line: str, rules: tuple[Rule, ...]) -> str:
-    needs = bash_needs(line, directory=str(place), project=str(place), home=str(place))
-    judged = [judge(need, (*DEFAULT_RULES, *rules)).action for need in needs]
+    needs = command_needs(line, directory=str(place), project=str(place), home=str(place))
+    judged = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in needs]
     return max(judged, key=["allow", "ask", "deny"].index, default="allow")
 
 

@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
-from agent.permission.shell.analysis import Analysis, analyse
-from agent.permission.shell.paths import MATCHES, MOST_DIRS, PATTERNS, secrets_below
-from agent.permission.syntax.source import DEPTH, LIMIT, MOST
-from agent.permission.syntax.words import MOST_VALUES
+from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
+from agent.permission.shell.analysis import Analysis, analyze
+from agent.permission.shell.paths import MAX_DIRS, MAX_MATCHES, MAX_PATTERNS, secrets_below
+from agent.permission.syntax.source import MAX_ALLOWED_LENGTH, MAX_DEPTH, MAX_LENGTH
+from agent.permission.syntax.words import MAX_VALUES
 from agent.records.requests import Action
 
 PLACE, HOME = "/srv/shop", "/home/ann"
 
 
 def look(line: str, where: str = PLACE) -> Analysis:
-    return analyse(line, directory=where, project=where, home=HOME)
+    return analyze(line, directory=where, project=where, home=HOME)
 
 
 def without_rm(line: str) -> Action:
     """The verdict where everything but ``rm`` is allowed."""
     rules = (Rule("bash", "*", "allow", "user"), Rule("bash", "rm *", "deny", "user"))
-    judged = [judge(need, (*DEFAULT_RULES, *rules)).action for need in look(line).needs]
+    judged = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in look(line).needs]
     return strictest(*judged)
 
 
@@ -46,7 +46,7 @@ CHAINS = {
 
 @pytest.mark.parametrize("word", CHAINS.values(), ids=CHAINS)
 def test_b3_what_is_wrapped_too_deeply_is_asked_about_and_still_denied(word: str) -> None:
-    followed, beyond = word * (DEPTH - 1) + "rm x", word * (DEPTH + 2) + "rm x"
+    followed, beyond = word * (MAX_DEPTH - 1) + "rm x", word * (MAX_DEPTH + 2) + "rm x"
     assert not look(followed).problem
     assert look(beyond).problem
     assert without_rm(followed) == without_rm(beyond) == "deny"
@@ -67,40 +67,42 @@ def quoted(text: str) -> str:
 def test_b3_depth_is_counted_for_each_part_and_not_summed_up() -> None:
     """Many shallow codes in a row are no deep one."""
     for part in ("bash -c 'echo `ls`'", "eval ls", "echo ${x:-`ls`}", "timeout 5 ls"):
-        line = "; ".join([part] * (2 * DEPTH))
+        line = "; ".join([part] * (2 * MAX_DEPTH))
         assert not look(line).problem, part
 
 
-@pytest.mark.parametrize("length", [LIMIT - 1, LIMIT, LIMIT + 1])
+@pytest.mark.parametrize(
+    "length", [MAX_ALLOWED_LENGTH - 1, MAX_ALLOWED_LENGTH, MAX_ALLOWED_LENGTH + 1]
+)
 def test_b3_a_line_is_allowed_up_to_its_length(length: int) -> None:
     line = "cat a" + " a" * ((length - 5) // 2)
     line += "a" * (length - len(line))
     assert len(line) == length
     found = look(line)
-    assert bool(found.problem) == (length > LIMIT)
-    assert only_looks(line) == (length <= LIMIT)
+    assert bool(found.problem) == (length > MAX_ALLOWED_LENGTH)
+    assert only_looks(line) == (length <= MAX_ALLOWED_LENGTH)
     assert found.commands == ("cat",)
 
 
-@pytest.mark.parametrize("length", [MOST, MOST + 1])
+@pytest.mark.parametrize("length", [MAX_LENGTH, MAX_LENGTH + 1])
 def test_b3_a_line_is_analysed_up_to_its_greatest_length(length: int) -> None:
     line = "rm x; true "
     line += "a" * (length - len(line))
-    assert look(line).commands == (("rm", "true") if length <= MOST else ())
+    assert look(line).commands == (("rm", "true") if length <= MAX_LENGTH else ())
     assert without_rm(line) == "deny"
 
 
 @pytest.mark.parametrize(
     ("line", "known"),
     [
-        (f"cat {{1..{MOST_VALUES}}}", True),
-        (f"cat {{1..{MOST_VALUES + 1}}}", False),
+        (f"cat {{1..{MAX_VALUES}}}", True),
+        (f"cat {{1..{MAX_VALUES + 1}}}", False),
         ("cat {1..16}{1..16}", True),
         ("cat {1..16}{1..17}", False),
         (f"cat {{{','.join('x' * 255)},x}}", True),
         (f"cat {{{','.join('x' * 256)},x}}", False),
-        (f"for f in {{1..{MOST_VALUES}}}; do cat $f; done", True),
-        (f"for f in {{1..{MOST_VALUES + 1}}}; do cat $f; done", False),
+        (f"for f in {{1..{MAX_VALUES}}}; do cat $f; done", True),
+        (f"for f in {{1..{MAX_VALUES + 1}}}; do cat $f; done", False),
         ("for f in {1..16}; do cat $f$f; done", True),
         ("for f in {1..17}; do cat $f$f; done", False),
     ],
@@ -110,28 +112,28 @@ def test_b4_a_word_of_many_values_is_known_up_to_a_number(line: str, known: bool
 
 
 def test_b4_folders_are_followed_up_to_a_number() -> None:
-    steps = MOST_DIRS.bit_length() - 1
+    steps = MAX_DIRS.bit_length() - 1
     inside = "".join(f"cd d{step}; " for step in range(steps))
     assert only_looks(f"{inside}cat x")
     assert not only_looks(f"{inside}cd more; cat x")
-    many = f"cd {{1..{MOST_DIRS}}} && cat x"
+    many = f"cd {{1..{MAX_DIRS}}} && cat x"
     assert only_looks(many)
-    assert not only_looks(f"cd {{1..{MOST_DIRS + 1}}} && cat x")
+    assert not only_looks(f"cd {{1..{MAX_DIRS + 1}}} && cat x")
 
 
 def test_b4_patterns_are_looked_up_to_a_number() -> None:
-    assert only_looks("cat" + " a*" * PATTERNS)
-    assert not only_looks("cat" + "".join(f" a{n}*" for n in range(PATTERNS + 1)))
-    deep = PATTERNS // 8
+    assert only_looks("cat" + " a*" * MAX_PATTERNS)
+    assert not only_looks("cat" + "".join(f" a{n}*" for n in range(MAX_PATTERNS + 1)))
+    deep = MAX_PATTERNS // 8
     assert only_looks("cat" + "".join(f" */a{n}*" for n in range(deep)))
     assert not only_looks("cat" + "".join(f" */a{n}*" for n in range(deep + 1)))
 
 
-@pytest.mark.parametrize("count", [MATCHES, MATCHES + 1])
+@pytest.mark.parametrize("count", [MAX_MATCHES, MAX_MATCHES + 1])
 def test_b4_a_pattern_may_match_up_to_a_number_of_files(count: int, tmp_path: Path) -> None:
     for number in range(count):
         (tmp_path / f"a{number}").touch()
-    assert only_looks("cat a*", str(tmp_path)) == (count <= MATCHES)
+    assert only_looks("cat a*", str(tmp_path)) == (count <= MAX_MATCHES)
 
 
 def test_m4a_of_many_files_the_secret_ones_are_each_told(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
-from agent.permission.shell.analysis import Analysis, analyse
-from agent.records.requests import Action, Need
+from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
+from agent.permission.shell.analysis import Analysis, analyze
+from agent.records.requests import Action, PermissionNeed
 
 FOLDER = Path(__file__).parents[3] / "data" / "permission" / "needs"
 PLACE, HOME = "/srv/shop", "/home/ann"
@@ -36,7 +36,7 @@ def one_line(text: str) -> str:
     return text.translate(SIGNS)
 
 
-def of_need(need: Need) -> Iterator[str]:
+def of_need(need: PermissionNeed) -> Iterator[str]:
     subject = "" if need.permission == "bash" else f"{need.permission} "
     yield f"{need.strict or need.floor}: {subject}{one_line(need.pattern)}"
     if need.always is not None:
@@ -51,7 +51,7 @@ def of_need(need: Need) -> Iterator[str]:
 
 def strictest_of(found: Analysis, *rules: Rule) -> Action:
     everything = Rule("bash", "*", "allow", "user")
-    judged = (judge(need, (*DEFAULT_RULES, everything, *rules)).action for need in found.needs)
+    judged = (evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in found.needs)
     actions: list[Action] = ["allow", *judged]
     return strictest(*actions)
 
@@ -70,7 +70,7 @@ def transcript(found: Analysis) -> str:
 
 
 def analyse_here(line: str) -> Analysis:
-    return analyse(line, directory=PLACE, project=PLACE, home=HOME)
+    return analyze(line, directory=PLACE, project=PLACE, home=HOME)
 
 
 FILES = sorted(FOLDER.glob("*.txt"))

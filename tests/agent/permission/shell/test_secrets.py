@@ -3,8 +3,8 @@ security facts, class C and 9.6)."""
 
 import pytest
 
-from agent.permission.rules import DEFAULT_RULES, Rule, judge
-from agent.permission.shell.analysis import bash_needs
+from agent.permission.rules import DEFAULT_RULES, Rule, evaluate
+from agent.permission.shell.analysis import command_needs
 
 PLACE, HOME = "/desk/shop", "/home/u"
 OPEN = (*DEFAULT_RULES, Rule("bash", "*", "allow", "config"), Rule("edit", "*", "allow", "config"))
@@ -12,8 +12,8 @@ OPEN = (*DEFAULT_RULES, Rule("bash", "*", "allow", "config"), Rule("edit", "*", 
 
 def asked(line: str) -> set[tuple[str, str]]:
     """What is asked about though commands and edits are allowed."""
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    judged = [judge(need, OPEN) for need in needs]
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    judged = [evaluate(need, OPEN) for need in needs]
     return {(one.need.permission, one.need.pattern) for one in judged if one.action != "allow"}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.permission.rules import STRENGTH, Rule
-from agent.permission.shell.cases import Case, verdict
+from agent.permission.shell.cases import Case, evaluate_case
 
 ROOT = Path(__file__).parents[4]
 FILE = (
@@ -28,7 +28,7 @@ def test_b8_no_shared_case_is_milder_than_it_may_be() -> None:
     for case in cases:
         right = case["expect"] if isinstance(case["expect"], list) else [case["expect"]]
         rules = tuple(Rule(r["permission"], r["pattern"], r["action"], "x") for r in case["rules"])
-        action = verdict(Case(case["command"], case["cwd"], case["home"], rules)).action
+        action = evaluate_case(Case(case["command"], case["cwd"], case["home"], rules)).action
         harmless += right == ["allow"]
         if STRENGTH[action] < min(STRENGTH[each] for each in right):
             (unsafe if action == "allow" else missed).append(case["id"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.rules import DEFAULT_RULES, Rule, judge, strictest
-from agent.permission.shell.analysis import bash_needs, read_only
+from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
+from agent.permission.shell.analysis import command_needs, is_read_only
 from agent.records.requests import Action
 
 PLACE, HOME = "/srv/shop", "/home/ann"
@@ -16,8 +16,8 @@ PLACE, HOME = "/srv/shop", "/home/ann"
 def under(line: str, *rules: Rule) -> Action:
     """The strictest verdict where every command is allowed and *rules* come after that."""
     everything = Rule("bash", "*", "allow", "user")
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    judged = (judge(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs)
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    judged = (evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs)
     actions: list[Action] = ["allow", *judged]
     return strictest(*actions)
 
@@ -25,8 +25,8 @@ def under(line: str, *rules: Rule) -> Action:
 def covered(line: str, *patterns: str) -> bool:
     """Whether rules that allow *patterns* let the line run unasked."""
     rules = [Rule("bash", pattern, "allow", "user") for pattern in patterns]
-    needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    return all(judge(need, (*DEFAULT_RULES, *rules)).action == "allow" for need in needs)
+    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    return all(evaluate(need, (*DEFAULT_RULES, *rules)).action == "allow" for need in needs)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def covered(line: str, *patterns: str) -> bool:
     ],
 )
 def test_b4_a_value_that_splits_may_name_another_file(line: str) -> None:
-    assert not read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert not is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
     assert not covered(line, "cat *", "head *", "grep *")
 
 
@@ -70,7 +70,7 @@ def test_b4_a_value_that_splits_may_name_another_file(line: str) -> None:
     ],
 )
 def test_b6_a_value_that_stays_one_word_asks_nothing(line: str) -> None:
-    assert read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
 
 
 def test_b4_a_value_that_splits_may_name_what_is_removed() -> None:
@@ -93,7 +93,7 @@ def test_b3_a_test_whose_operator_is_a_variable_may_run_what_it_is_given(
 ) -> None:
     subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False, capture_output=True)
     assert (tmp_path / "ran").exists()
-    assert not read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert not is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
     assert under(line, Rule("bash", "touch *", "deny", "user")) != "allow"
 
 
@@ -110,7 +110,7 @@ def test_b3_a_test_whose_operator_is_a_variable_may_run_what_it_is_given(
     ],
 )
 def test_b6_a_test_whose_operator_is_written_out_asks_nothing(line: str) -> None:
-    assert read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_b6_a_test_whose_operator_is_written_out_asks_nothing(line: str) -> None
     ],
 )
 def test_b2_a_variable_that_changes_what_runs_is_set_by_no_trick(line: str) -> None:
-    assert not read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert not is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
     assert not covered(line, "printf *", "ls *", "ls")
 
 
@@ -197,7 +197,7 @@ def test_b2_a_flag_with_a_quoted_value_takes_one_word() -> None:
 def test_b5_always_to_a_loop_is_no_word_on_the_next_one() -> None:
     """``rm $f`` may be anything in the next line."""
     for line in ("for f in a; do rm $f; done", "for f in a; do mytool $f; done"):
-        needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
         assert {need.always for need in needs} == {None}, line
 
 
@@ -206,7 +206,7 @@ def test_b5_a_folder_outside_is_offered_alone_and_not_with_all_beside_it(tmp_pat
     folder.mkdir(parents=True)
     (folder / "x").write_text("")
     for line in (f"cat {folder}/x", f"rg y {folder}", f"mytool {folder}"):
-        needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
         outside = [need.always for need in needs if need.permission == "external_directory"]
         assert outside == [f"{folder.resolve()}/*"], line
 
@@ -232,7 +232,7 @@ def test_b2_what_parallel_makes_up_is_asked_about(line: str, verdict: Action) ->
 
 def test_b5_what_a_restore_throws_away_is_told() -> None:
     def destroys(line: str) -> bool:
-        needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
         return any(need.destructive for need in needs)
 
     for line in ("git restore x", "git restore .", "git restore -SW x", "git restore -S -qW x"):
@@ -243,10 +243,10 @@ def test_b5_what_a_restore_throws_away_is_told() -> None:
 
 def test_b4_an_address_is_no_folder() -> None:
     for line in ("git clone https://example.org/x", "frobnicate https://example.org/.env"):
-        needs = bash_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
         assert {need.permission for need in needs} == {"bash"}, line
 
 
 def test_b7_what_stands_behind_a_redirection_is_shown() -> None:
-    needs = bash_needs("rm > out -rf lib", directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs("rm > out -rf lib", directory=PLACE, project=PLACE, home=HOME)
     assert [need.shown for need in needs if need.permission == "bash"] == ["rm -rf lib"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.permission.trust.project_files import Findings, look_through
-from agent.permission.trust.project_programs import Runs, programs
+from agent.permission.trust.project_files import ProjectFindings, scan_project
+from agent.permission.trust.project_programs import ProjectProgram, find_programs
 from agent.records.json import JsonObject
 
 Told = tuple[str, str, str]
@@ -137,22 +137,22 @@ LISTED: list[tuple[str, JsonObject, list[Told]]] = [
     ("values", "told"), [row[1:] for row in LISTED], ids=[r[0] for r in LISTED]
 )
 def test_m9_what_a_file_would_run_is_listed(values: JsonObject, told: list[Told]) -> None:
-    found = list(programs(values, "opencode.json"))
-    assert [(runs.kind, runs.name, runs.shown) for runs in found] == told
+    found = list(find_programs(values, "opencode.json"))
+    assert [(runs.kind, runs.name, runs.text) for runs in found] == told
     assert {runs.source for runs in found} <= {"opencode.json"}
 
 
 def test_m9_one_word_is_a_command_of_the_shell_and_several_are_quoted() -> None:
     def shown(*argv: str) -> str:
-        return Runs(kind="hook", name="x", source="s", argv=argv).shown
+        return ProjectProgram(kind="hook", name="x", source="s", argv=argv).text
 
     assert shown("a; b c") == "a; b c"
     assert shown("a", "b c") == "a 'b c'"
 
 
-def look(home: Path, project: Path, *patterns: str) -> Findings:
+def look(home: Path, project: Path, *patterns: str) -> ProjectFindings:
     env = {"HOME": str(home)}
-    return look_through(project, project, Paths.find(env), env, patterns)
+    return scan_project(project, project, Paths.find(env), env, patterns)
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_m9_a_pattern_counts_from_the_opened_folder_up_to_the_root(project: Path
     for name in ("notes.md", "lib/notes.md", "lib/deep/notes.md"):
         (project / name).write_text("x")
     env = {"HOME": str(project.parent)}
-    found = look_through(project / "lib", project, Paths.find(env), env, ("notes.md",))
+    found = scan_project(project / "lib", project, Paths.find(env), env, ("notes.md",))
     assert [each.name for each in found.steers] == ["notes.md", "lib/notes.md"]
 
 
@@ -278,7 +278,7 @@ def test_m9_settings_of_another_program_count_for_their_hooks_alone(project: Pat
         values = {"hooks": hooks, "mcp": {"x": {"command": "c"}}}
         (project / ".claude" / name).write_text(json.dumps(values))
     found = look(project.parent, project)
-    assert [(each.kind, each.shown, each.source) for each in found.runs] == [
+    assert [(each.kind, each.text, each.source) for each in found.runs] == [
         ("hook", "a", ".claude/settings.json"),
         ("hook", "b", ".claude/settings.local.json"),
     ]
@@ -297,7 +297,7 @@ def test_m9_a_broken_file_hides_no_other(project: Path) -> None:
     (agents / "a.md").write_text("---\npermission: [\n---\nx")
     (agents / "b.md").write_text("---\npermission:\n  bash: allow\n---\nx")
     found = look(project.parent, project)
-    assert sorted((each.kind, each.shown) for each in found.runs) == [
+    assert sorted((each.kind, each.text) for each in found.runs) == [
         ("MCP server", "d"),
         ("allowed without asking", "*"),
         ("hook", "b"),

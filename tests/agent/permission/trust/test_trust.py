@@ -13,13 +13,13 @@ import pytest
 
 from agent.config.paths import Paths
 from agent.git import project_root
-from agent.permission.trust.project_files import Findings, look_through
+from agent.permission.trust.project_files import ProjectFindings, scan_project
 from agent.permission.trust.trust import (
     Trust,
     TrustAnswer,
-    TrustBook,
     TrustQuestion,
-    settle,
+    TrustStore,
+    resolve_trust,
 )
 from agent.records.errors import StoreUnavailable
 
@@ -39,17 +39,17 @@ class Place:
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         return path
 
-    def look(self, directory: Path | None = None, project: Path | None = None) -> Findings:
+    def look(self, directory: Path | None = None, project: Path | None = None) -> ProjectFindings:
         env = {"HOME": str(self.home)}
         root = project or self.project
-        return look_through(directory or root, root, Paths.find(env), env, self.patterns)
+        return scan_project(directory or root, root, Paths.find(env), env, self.patterns)
 
     patterns: tuple[str, ...] = ()
 
     def trust(self, project: Path | None = None, directory: Path | None = None) -> Trust:
         root = project or self.project
         look = partial(self.look, directory or root, root)
-        return Trust(TrustBook(self.home / "data"), root, str(root), look, look())
+        return Trust(TrustStore(self.home / "data"), root, str(root), look, look())
 
     async def ask(self, question: TrustQuestion) -> TrustAnswer:
         self.asked.append(question)
@@ -58,7 +58,7 @@ class Place:
     async def open(self, *answers: TrustAnswer, **where: Path) -> bool:
         """Open the folder; the questions are answered with *answers*, which must all be used."""
         self.answers, self.asked = list(answers), []
-        trusted = (await settle(self.trust(**where), self.ask)).trusted
+        trusted = (await resolve_trust(self.trust(**where), self.ask)).trusted
         assert self.answers == []
         return trusted
 
@@ -86,7 +86,7 @@ async def test_m9_a_folder_with_nothing_of_the_kind_is_not_asked_about(place: Pl
     for name, content in files.items():
         place.write(name, content)
     assert not await place.open()
-    assert place.trust().standing == "nothing"
+    assert place.trust().status == "nothing"
 
 
 MCP = {"mcp": {"docs": {"type": "local", "command": ["npx", "-y", "docs mcp", "--root", "."]}}}
@@ -179,7 +179,7 @@ async def test_m9_what_would_run_is_listed_whole_and_bound_to_its_content(
     name, content, kind, what, shown = RUNNING[case]
     path = place.write(name, content)
     (runs,) = place.look().runs
-    assert (runs.kind, runs.name, runs.shown, runs.source) == (kind, what, shown, name)
+    assert (runs.kind, runs.name, runs.text, runs.source) == (kind, what, shown, name)
     assert await place.open("trust")
     assert len(place.asked) == 1
     if path.suffix in {".json", ".jsonc"}:
@@ -253,11 +253,11 @@ async def test_m9_later_is_no_answer_for_the_next_time(place: Place) -> None:
 
 async def test_m9_nobody_there_trusts_nothing_new(place: Place) -> None:
     place.write("opencode.json", MCP)
-    assert not (await settle(place.trust(), None)).trusted
+    assert not (await resolve_trust(place.trust(), None)).trusted
     await place.open("trust")
-    assert (await settle(place.trust(), None)).trusted
+    assert (await resolve_trust(place.trust(), None)).trusted
     place.write("opencode.json", {"mcp": {"docs": {"command": ["evil"]}}})
-    assert not (await settle(place.trust(), None)).trusted
+    assert not (await resolve_trust(place.trust(), None)).trusted
 
 
 async def test_m9_a_script_that_a_command_runs_is_part_of_what_is_trusted(place: Place) -> None:
@@ -286,8 +286,8 @@ async def test_m9_what_changes_while_the_question_is_open_is_asked_anew(place: P
             return "trust"
         return "refuse"
 
-    assert not (await settle(place.trust(), ask)).trusted
-    assert [q.found.runs[0].shown for q in place.asked] == ["npx -y 'docs mcp' --root .", "evil"]
+    assert not (await resolve_trust(place.trust(), ask)).trusted
+    assert [q.found.runs[0].text for q in place.asked] == ["npx -y 'docs mcp' --root .", "evil"]
 
 
 async def test_m9_files_that_never_stand_still_are_not_trusted(place: Place) -> None:
@@ -297,7 +297,7 @@ async def test_m9_files_that_never_stand_still_are_not_trusted(place: Place) -> 
         return "trust"
 
     place.write("opencode.json", MCP)
-    assert not (await settle(place.trust(), ask)).trusted
+    assert not (await resolve_trust(place.trust(), ask)).trusted
     assert len(place.asked) == 3
 
 
@@ -383,13 +383,13 @@ def test_m9_the_home_folders_own_things_are_no_projects(place: Place) -> None:
 
 
 def test_m9_what_the_user_writes_first_into_an_empty_folder_is_theirs(place: Place) -> None:
-    place.trust().vouch()
+    place.trust().trust_own_file()
     place.write("AGENTS.md", "x")
     assert place.trust().trusted
     place.write("opencode.json", MCP)
-    assert place.trust().standing == "open"
-    place.trust().vouch()
-    assert place.trust().standing == "open"
+    assert place.trust().status == "open"
+    place.trust().trust_own_file()
+    assert place.trust().status == "open"
 
 
 # The book
@@ -397,7 +397,7 @@ def test_m9_what_the_user_writes_first_into_an_empty_folder_is_theirs(place: Pla
 
 def test_m13_the_answers_are_private_and_whole(place: Place) -> None:
     place.write("AGENTS.md", "x")
-    place.trust().say("trust")
+    place.trust().save_answer("trust")
     book = place.home / "data" / "trust.json"
     assert stat.S_IMODE(book.stat().st_mode) == 0o600
     assert sorted(p.name for p in book.parent.iterdir()) == ["trust.json", "trust.lock"]
@@ -428,9 +428,9 @@ def test_a_book_that_cannot_be_read_trusts_nobody_and_can_be_written_again(
     book = place.home / "data" / "trust.json"
     book.parent.mkdir()
     book.write_text(content)
-    assert place.trust().standing == "open"
-    place.trust().say("trust")
-    assert place.trust().standing == "trusted"
+    assert place.trust().status == "open"
+    place.trust().save_answer("trust")
+    assert place.trust().status == "trusted"
 
 
 def test_a_book_that_cannot_be_written_is_told(place: Place) -> None:
@@ -438,4 +438,4 @@ def test_a_book_that_cannot_be_written_is_told(place: Place) -> None:
     (place.home / "data").mkdir()
     (place.home / "data" / "trust.lock").mkdir()
     with pytest.raises(StoreUnavailable, match="cannot be kept in"):
-        place.trust().say("trust")
+        place.trust().save_answer("trust")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.paths import Paths
-from agent.permission.trust.trust import Standing
+from agent.permission.trust.trust import TrustStatus
 from agent.session.prompt.instruction_file import MAX_CHARACTERS, imports
 from agent.session.prompt.instructions import MAX_TOTAL, Collected, Instructions
 
@@ -19,7 +19,7 @@ class Place:
 
     home: Path
     project: Path
-    standing: Standing = "trusted"
+    standing: TrustStatus = "trusted"
     entries: tuple[str, ...] = ()
     mode: str = "nearest"
 
@@ -105,7 +105,9 @@ async def test_i4_the_users_own_come_first_and_ours_before_another_programs(plac
 
 
 @pytest.mark.parametrize("standing", ["open", "refused", "nothing"])
-async def test_m9_without_trust_only_the_users_own_count(place: Place, standing: Standing) -> None:
+async def test_m9_without_trust_only_the_users_own_count(
+    place: Place, standing: TrustStatus
+) -> None:
     place.standing = standing
     place.entries = ("docs/*.md", "~/team/*.md")
     place.write(

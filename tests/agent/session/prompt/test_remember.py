@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.trust.project_files import Findings
-from agent.permission.trust.trust import Trust, TrustBook
+from agent.permission.trust.project_files import ProjectFindings
+from agent.permission.trust.trust import Trust, TrustStore
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.session.prompt.remember import Remember
@@ -15,8 +15,8 @@ ONCE = PermissionReply("once")
 
 
 def notes(project: Path, directory: Path | None = None) -> Remember:
-    look = partial(Findings)
-    trust = Trust(TrustBook(project.parent / "data"), project, str(project), look, look())
+    look = partial(ProjectFindings)
+    trust = Trust(TrustStore(project.parent / "data"), project, str(project), look, look())
     return Remember(directory or project, project, trust, "nearest")
 
 

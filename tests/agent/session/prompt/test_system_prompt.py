@@ -36,7 +36,7 @@ async def trusted(
     """A runtime on a project with *files* that the user trusts."""
     write(tmp_path / "project", files or {})
     async with open_harness(tmp_path, **settings) as harness:
-        (await harness.runtime.trust.anew()).say("trust")
+        (await harness.runtime.trust.refreshed()).save_answer("trust")
         yield harness
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from textual.content import Content
 
-from agent.records.requests import JudgedNeed, Need
+from agent.records.requests import EvaluatedNeed, PermissionNeed
 from app.screens.permission.details import (
     VERDICT,
     always_text,
@@ -19,11 +19,11 @@ LONG = "uv run pytest tests/app/screens/permission/test_screen.py -q -k 'long or
 PATH = "/srv/" + "deep/" * 40 + "end"
 
 
-def judged(text: str, reason: str = "no rule allows it", **more: object) -> JudgedNeed:
-    return JudgedNeed(Need("bash", text, **more), "ask", reason)  # pyright: ignore[reportArgumentType]
+def judged(text: str, reason: str = "no rule allows it", **more: object) -> EvaluatedNeed:
+    return EvaluatedNeed(PermissionNeed("bash", text, **more), "ask", reason)  # pyright: ignore[reportArgumentType]
 
 
-def rows(width: int, *needs: JudgedNeed, above: bool = True) -> list[str]:
+def rows(width: int, *needs: EvaluatedNeed, above: bool = True) -> list[str]:
     return needs_text(needs, width, above=above).plain.split("\n")
 
 
@@ -78,7 +78,7 @@ def test_m6_always_to_every_call_of_a_tool_does_not_read_as_everything() -> None
 
 
 def test_m6_the_reach_wraps_fact_by_fact() -> None:
-    needs = (JudgedNeed(Need("external_directory", PATH), "ask", "outside"),)
+    needs = (EvaluatedNeed(PermissionNeed("external_directory", PATH), "ask", "outside"),)
     shown = scope_text(replace(request(), needs=needs), "/home/me", 60).plain.split("\n")
     assert shown[0].startswith("outside  ")
     assert any(row.startswith("folder  ~/shop") for row in shown)

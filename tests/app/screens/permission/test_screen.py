@@ -6,7 +6,7 @@ import pytest
 from textual.app import App
 
 from agent.records.blocks import Block, DiffBlock, DiffLine, Hunk, ShellBlock
-from agent.records.requests import JudgedNeed, Need, PermissionReply, PermissionRequest
+from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from app.screens.permission.details import lookalikes
 from app.screens.permission.screen import PermissionScreen
 from app.theme.themes import register
@@ -21,9 +21,11 @@ def request(
     always: tuple[tuple[str, str], ...] = (("bash", "npm run build *"),),
 ) -> PermissionRequest:
     needs = (
-        JudgedNeed(Need("bash", "npm run build"), "ask", "no rule"),
-        JudgedNeed(Need("bash", "rm -rf dist", destructive=True), "ask", "removes files"),
-        JudgedNeed(Need("external_directory", "/etc/x"), "ask", "outside the project"),
+        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule"),
+        EvaluatedNeed(
+            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
+        ),
+        EvaluatedNeed(PermissionNeed("external_directory", "/etc/x"), "ask", "outside the project"),
     )
     return PermissionRequest(
         id=request_id,
@@ -353,11 +355,17 @@ async def test_s2_a_sub_agent_that_asks_is_named_with_its_caller() -> None:
 def five_commands() -> PermissionRequest:
     line = "cd app && npm ci && npm test 2>&1 | tee out.log && rm -rf dist"
     needs = (
-        JudgedNeed(Need("bash", "cd app"), "allow", "inside the project"),
-        JudgedNeed(Need("bash", "npm ci", always="npm ci"), "ask", "no rule allows it"),
-        JudgedNeed(Need("bash", "npm test", always="npm test *"), "allow", "allowed by you"),
-        JudgedNeed(Need("bash", "tee out.log"), "ask", "writes app/out.log"),
-        JudgedNeed(Need("bash", "rm -rf dist", destructive=True), "ask", "removes files"),
+        EvaluatedNeed(PermissionNeed("bash", "cd app"), "allow", "inside the project"),
+        EvaluatedNeed(
+            PermissionNeed("bash", "npm ci", always="npm ci"), "ask", "no rule allows it"
+        ),
+        EvaluatedNeed(
+            PermissionNeed("bash", "npm test", always="npm test *"), "allow", "allowed by you"
+        ),
+        EvaluatedNeed(PermissionNeed("bash", "tee out.log"), "ask", "writes app/out.log"),
+        EvaluatedNeed(
+            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
+        ),
     )
     always = (("bash", "npm ci"),)
     return replace(request(blocks=(ShellBlock(line),), always=always), needs=needs)
@@ -365,9 +373,11 @@ def five_commands() -> PermissionRequest:
 
 def through_a_link() -> PermissionRequest:
     needs = (
-        JudgedNeed(Need("edit", "notes/today.md"), "ask", "no rule allows it"),
-        JudgedNeed(
-            Need("external_directory", "/srv/wiki/today.md", reason="notes is a link to /srv/wiki"),
+        EvaluatedNeed(PermissionNeed("edit", "notes/today.md"), "ask", "no rule allows it"),
+        EvaluatedNeed(
+            PermissionNeed(
+                "external_directory", "/srv/wiki/today.md", reason="notes is a link to /srv/wiki"
+            ),
             "ask",
             "outside the project",
         ),
@@ -383,7 +393,9 @@ PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
     "hunks": (
         replace(
             request(blocks=(three_changes(),), always=()),
-            needs=(JudgedNeed(Need("edit", "src/parts.py"), "ask", "no rule allows it"),),
+            needs=(
+                EvaluatedNeed(PermissionNeed("edit", "src/parts.py"), "ask", "no rule allows it"),
+            ),
             tool="edit",
             heading="Change this file?",
         ),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.trust.project_files import Findings, Steers
-from agent.permission.trust.project_programs import Runs
+from agent.permission.trust.project_files import ProjectFindings, SteeringSource
+from agent.permission.trust.project_programs import ProjectProgram
 from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
 from app.console.plain import ask_trust
@@ -140,7 +140,7 @@ async def test_m9_what_was_changed_since_is_named(start: Starter, project: Path)
 
 async def test_m9_a_folder_without_anything_opens_at_once(start: Starter) -> None:
     async with start() as running:
-        assert running.runtime.trust.standing == "nothing"
+        assert running.runtime.trust.status == "nothing"
         await running.type("/trust", "enter")
         await running.until_shown("There is nothing here to trust")
 
@@ -160,13 +160,13 @@ async def test_m9_a_model_that_only_a_project_names_wrongly_does_not_end_the_sta
 
 
 def hostile() -> TrustQuestion:
-    runs = Runs(
+    runs = ProjectProgram(
         kind="MCP server",
         name="[/x]\x1b]52;c;aGk=\x07",
         source="opencode.json",
         argv=("rm -rf /\rls", "[bold]\u202ex"),
     )
-    return TrustQuestion(folder="~/shop\x1b[2J", found=Findings((runs,)), changed=("a\nb",))
+    return TrustQuestion(folder="~/shop\x1b[2J", found=ProjectFindings((runs,)), changed=("a\nb",))
 
 
 async def test_m12_what_is_shown_cannot_hide_or_act(start: Starter) -> None:
@@ -184,28 +184,28 @@ async def test_m12_what_is_shown_cannot_hide_or_act(start: Starter) -> None:
 
 EXAMPLE = TrustQuestion(
     folder="~/shop",
-    found=Findings(
+    found=ProjectFindings(
         runs=(
-            Runs(
+            ProjectProgram(
                 kind="MCP server",
                 name="docs",
                 source="opencode.json",
                 argv=("npx", "-y", "@acme/docs-mcp@1.4.0", "--root", "."),
                 detail="DOCS_TOKEN={env:DOCS_TOKEN}",
             ),
-            Runs(
+            ProjectProgram(
                 kind="model provider",
                 name="lab",
                 source="opencode.json",
                 detail="http://10.0.0.7:8000/v1",
             ),
-            Runs(
+            ProjectProgram(
                 kind="hook",
                 name="PostToolUse",
                 source=".claude/settings.json",
                 argv=('./scripts/format.sh "$FILE"',),
             ),
-            Runs(
+            ProjectProgram(
                 kind="allowed without asking",
                 name="bash",
                 source="opencode.json",
@@ -213,9 +213,9 @@ EXAMPLE = TrustQuestion(
             ),
         ),
         steers=(
-            Steers("settings", "opencode.json: model"),
-            Steers("skill", ".claude/skills/release/SKILL.md"),
-            Steers("instructions", "AGENTS.md"),
+            SteeringSource("settings", "opencode.json: model"),
+            SteeringSource("skill", ".claude/skills/release/SKILL.md"),
+            SteeringSource("instructions", "AGENTS.md"),
         ),
     ),
     changed=("opencode.json",),

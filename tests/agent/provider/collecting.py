@@ -1,4 +1,4 @@
-"""The events of one response collected and checked, and streams of chat completions to decode."""
+"""Events collected to one answer, and a check of their order."""
 
 import json
 from collections.abc import AsyncGenerator, Iterable
@@ -6,13 +6,17 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.provider.catalog.catalog import Catalog, ProviderSettings
 from agent.provider.client import (
+    ModelInfo,
+    ModelRequest,
     ReasoningDelta,
     ReasoningEnd,
     ReasoningStart,
     StepFinish,
     StreamError,
     StreamEvent,
+    TextContent,
     TextDelta,
     TextEnd,
     TextStart,
@@ -20,16 +24,18 @@ from agent.provider.client import (
     ToolInputDelta,
     ToolInputEnd,
     ToolInputStart,
+    ToolSchema,
+    Turn,
+    UserTurn,
 )
-from agent.provider.protocols.stream_decoder import StreamDecoder
-from agent.provider.transport.sse import SseEvent
+from agent.provider.client_pool import wire_of
+from agent.provider.protocols.wire_client import body_of
+from agent.provider.transport.wire_json import encode_body
 from agent.records.messages import Finish, Usage
 
 
 @dataclass
-class Response:
-    """What the events of one response add up to."""
-
+class Answer:
     text: str = ""
     refusal: str = ""
     reasoning: str = ""
@@ -44,21 +50,20 @@ class Response:
     error: Any = None
 
     @property
-    def parsed_inputs(self) -> list[Any]:
-        return [parse_arguments(call.arguments) for call in self.calls]
+    def inputs_parsed(self) -> list[Any]:
+        return [parsed(call.arguments) for call in self.calls]
 
 
-def parse_arguments(arguments: str) -> Any:
-    """Return the input of a call, None where its *arguments* are no JSON."""
+def parsed(arguments: str) -> Any:
     try:
         return json.loads(arguments or "{}")
     except ValueError:
         return None
 
 
-def collect(events: Iterable[StreamEvent]) -> Response:
-    """Return the response; fail where *events* break the contract of ``agent.provider.client``."""
-    response = Response()
+def collect(events: Iterable[StreamEvent]) -> Answer:
+    """One answer of *events*; fails where they break the contract of ``agent.provider.client``."""
+    answer = Answer()
     part: str | None = None
     keys: dict[str, str] = {}
     ended = False
@@ -68,91 +73,93 @@ def collect(events: Iterable[StreamEvent]) -> Response:
             case ReasoningStart(field_name):
                 assert part is None
                 part = "reasoning"
-                response.field_names.append(field_name)
+                answer.field_names.append(field_name)
             case ReasoningDelta(text):
                 assert part == "reasoning"
                 assert text
-                response.reasoning += text
-                _add_to_order(response, "reasoning")
+                answer.reasoning += text
+                _first(answer, "reasoning")
             case ReasoningEnd(opaque):
                 assert part == "reasoning"
                 part = None
                 if opaque:
-                    response.opaque.append(opaque)
+                    answer.opaque.append(opaque)
             case TextStart(refusal):
                 assert part is None
                 part = "refusal" if refusal else "text"
             case TextDelta(text):
                 assert text
                 if part == "text":
-                    response.text += text
-                    _add_to_order(response, "text")
+                    answer.text += text
+                    _first(answer, "text")
                 else:
                     assert part == "refusal"
-                    response.refusal += text
+                    answer.refusal += text
             case TextEnd(opaque):
                 assert part in ("text", "refusal")
                 part = None
                 if opaque:
-                    response.opaque.append(opaque)
+                    answer.opaque.append(opaque)
             case ToolInputStart(key):
                 assert key not in keys
                 keys[key] = "open"
-                response.inputs[key] = ""
-                response.order.append("tool")
+                answer.inputs[key] = ""
+                answer.order.append("tool")
             case ToolInputDelta(key, text):
                 assert keys[key] == "open"
-                response.inputs[key] += text
+                answer.inputs[key] += text
             case ToolInputEnd(key):
                 assert keys[key] == "open"
                 keys[key] = "ended"
             case ToolCall():
                 assert keys[event.key] == "ended"
                 keys[event.key] = "called"
-                assert response.inputs[event.key] == event.arguments
-                response.calls.append(event)
+                assert answer.inputs[event.key] == event.arguments
+                answer.calls.append(event)
             case StepFinish():
                 ended = True
-                response.finish, response.raw, response.usage = event.finish, event.raw, event.usage
+                answer.finish, answer.raw, answer.usage = event.finish, event.raw, event.usage
             case StreamError(error, usage):
                 ended = True
-                response.error, response.usage = error, usage
+                answer.error, answer.usage = error, usage
     assert ended, "no last event"
     assert part is None
     assert "open" not in keys.values()
-    return response
+    return answer
 
 
-def _add_to_order(response: Response, kind: str) -> None:
-    if not response.order or response.order[-1] != kind:
-        response.order.append(kind)
+def _first(answer: Answer, kind: str) -> None:
+    if not answer.order or answer.order[-1] != kind:
+        answer.order.append(kind)
 
 
-async def drain(stream: AsyncGenerator[StreamEvent, None]) -> Response:
-    """Return the response of a whole stream."""
+async def drain(stream: AsyncGenerator[StreamEvent, None]) -> Answer:
     async with aclosing(stream) as events:
         return collect([event async for event in events])
 
 
-def feed_all(decoder: StreamDecoder, *events: SseEvent) -> list[StreamEvent]:
-    """Feed *events* to *decoder* until it is done."""
-    out: list[StreamEvent] = []
-    for event in events:
-        if not decoder.done:
-            out += decoder.feed(event)
-    return out
+def catalog(url: str, provider: str = "acme", **settings: Any) -> Catalog:
+    """A catalogue with one provider of the config at *url*."""
+    own = ProviderSettings(id=provider, base_url=url, **settings)
+    return Catalog({provider: own}, None, {})
 
 
-def decode_all(decoder: StreamDecoder, *events: SseEvent) -> Response:
-    """Return the response of *events*, after which the body ends."""
-    return collect([*feed_all(decoder, *events), *decoder.close()])
+TOOL = ToolSchema("read", "Read a file", {"type": "object", "properties": {}})
+
+
+def sent(asked: ModelRequest, *without: str) -> Any:
+    """The body that goes out for *asked*, read back as its server reads it."""
+    wire = wire_of(asked.model.provider, asked.model.api)
+    return json.loads(encode_body(body_of(wire, asked, frozenset(without))))
+
+
+def request(model: ModelInfo, *turns: Turn, **more: Any) -> ModelRequest:
+    turns = turns or (UserTurn((TextContent("hello"),)),)
+    return ModelRequest(**{"model": model, "system": ("Be brief.",), "turns": turns, **more})
 
 
 def sse(*chunks: Any, done: bool = True) -> bytes:
-    """Return *chunks* as server-sent events.
-
-    A dict without choices, error or usage is the delta of the first choice.
-    """
+    """Chunks as server-sent events; a dict is a delta of the first choice unless it has one."""
     lines: list[str] = []
     for given in chunks:
         delta = isinstance(given, dict) and not {"choices", "error", "usage"} & set(given)
@@ -164,12 +171,11 @@ def sse(*chunks: Any, done: bool = True) -> bytes:
 
 
 def finish(reason: str | None, **delta: Any) -> dict[str, Any]:
-    """Return a chunk with a finish reason, and *delta* beside it."""
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
 
 def call(index: int | None = None, **entry: Any) -> dict[str, Any]:
-    """Return a delta with one tool call: its ``id``, and its function's name and arguments."""
+    """A delta with one tool call: ``id``, and ``name`` and ``arguments`` of its function."""
     function = {key: entry.pop(key) for key in ("name", "arguments") if key in entry}
     if index is not None:
         entry["index"] = index
