@@ -13,6 +13,7 @@ from agent.config.model import AgentConfig
 from agent.permission.rules import DEFAULT_RULES, Rule, is_project_rule, matches
 from agent.records.errors import AgentNotFound
 from agent.records.requests import Action
+from agent.records.tool_facts import TOOL_FACTS, permission_of
 
 Mode = Literal["primary", "subagent", "all", "hidden"]
 
@@ -132,8 +133,9 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
 
 
 SUBAGENT_RULES = tuple(
-    Rule(permission, "*", "deny", "sub-agents")
-    for permission in ("task", "todowrite", "todoread", "question", "plan_exit")
+    Rule(tool.permission, "*", "deny", "sub-agents")
+    for tool in TOOL_FACTS.values()
+    if not tool.for_subagents
 )
 """Rules of every sub-agent: it starts no others, has no to-do list and asks the user nothing. Its
 own rules can say otherwise."""
@@ -164,16 +166,6 @@ def _rule(rule: RuleLike) -> Rule:
     if isinstance(rule, Rule):
         return rule
     return Rule(rule.permission, rule.pattern, rule.action, rule.source)
-
-
-EDIT_TOOLS = frozenset({"write", "edit", "multiedit", "apply_patch"})
-"""Tools that the permission ``edit`` covers."""
-
-SHELL_TOOLS = frozenset({"bash_output", "bash_kill"})
-"""Tools that are of use only with ``bash``."""
-
-SUBAGENT_TOOLS = frozenset({"task_output"})
-"""Tools that are of use only with ``task``."""
 
 
 class Agents:
@@ -252,8 +244,7 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 
 
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
-    permission = "edit" if tool in EDIT_TOOLS else "bash" if tool in SHELL_TOOLS else tool
-    permission = "task" if tool in SUBAGENT_TOOLS else permission
+    permission = permission_of(tool)
     # A project's allow rule lifts no deny of the user's, so it does not bring a tool back.
     # Rules that only tighten do not either.
     ours = (

@@ -1,4 +1,4 @@
-"""The launcher runs our code, whatever the user's project is called."""
+"""The launcher runs this program, whatever the user's project is called."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ COMMAND = Path(sys.executable).with_name("opencode-py")
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """A project with packages of our names."""
+    """Create a project with packages of the same names as ours."""
     for name in ("app", "agent"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('the user\\'s code ran')\n")
@@ -63,7 +63,7 @@ def test_the_environment_is_unchanged_for_commands(hostile: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_before_the_turn_ends_it_with_one_sentence(
+def test_a_signal_before_the_turn_exits_with_one_sentence(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     """Piped input is read before anything is opened, so the start blocks here."""

@@ -55,7 +55,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "R05": ("agent/tools/test_reported_faults.py::test_special_files",),
     "R07": (
         "agent/tools/files/test_media.py::test_pictures_reach_the_model_and_a_false_one_never_does",
-        "agent/provider/protocols/test_openai_chat_client.py::test_r07_refused_picture_is_dropped_for_that_request",
+        "agent/provider/protocols/test_openai_chat_client.py::test_a_refused_image_is_dropped_for_that_request",
     ),
     "S01": ("agent/tools/test_reported_faults.py::test_search_silent",),
     "S03": ("agent/tools/test_reported_faults.py::test_search_silent",),
@@ -103,7 +103,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "M03": (
         "agent/tools/test_pipeline.py::test_no_arguments",
-        "agent/provider/protocols/test_openai_chat_request.py::test_m03_call_without_arguments_carries_an_empty_object",
+        "agent/provider/protocols/test_openai_chat_request.py::test_call_without_arguments_carries_an_empty_object",
         "agent/session/test_reported_faults.py::test_m03_a_call_without_arguments_runs_and_is_sent_back_as_that",
     ),
     "M05": (
@@ -120,25 +120,25 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/turn/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
     ),
     "M13": (
-        "agent/provider/test_native_sessions.py::test_m13_ids_used_again_in_every_step_keep_their_own_results",
-        "agent/provider/protocols/test_histories.py::test_m13_ids_that_repeat_from_step_to_step_are_told_apart",
+        "agent/provider/test_native_sessions.py::test_repeated_call_ids_keep_their_own_results",
+        "agent/provider/protocols/test_histories.py::test_ids_that_repeat_in_each_step_become_unique",
         "agent/session/test_reported_faults.py::test_m13_m19_same_ids_and_reasoning_outlive_the_program",
     ),
     "M15": (
-        "agent/provider/protocols/test_openai_chat_decode.py::test_m15_usage_wherever_it_comes",
+        "agent/provider/protocols/test_openai_chat_decode.py::test_usage_is_found_in_every_place",
     ),
     "M17": (
         "agent/session/review/test_costs.py::test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up",
     ),
     "M19": (
-        "agent/provider/protocols/test_openai_chat_request.py::test_m19_reasoning_goes_back_under_its_own_name",
-        "agent/provider/protocols/test_openai_chat_client.py::test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it",
-        "agent/provider/test_native_sessions.py::test_thought_and_called_and_said_back",
+        "agent/provider/protocols/test_openai_chat_request.py::test_reasoning_is_replayed_in_its_own_field",
+        "agent/provider/protocols/test_openai_chat_client.py::test_reasoning_is_not_sent_to_a_server_that_refuses_it",
+        "agent/provider/test_native_sessions.py::test_reasoning_and_calls_are_replayed",
         "agent/session/test_reported_faults.py::test_m13_m19_same_ids_and_reasoning_outlive_the_program",
     ),
     "M21": (
-        "agent/provider/test_native_sessions.py::test_m21_cancel_in_thinking_leaves_a_history_that_is_taken",
-        "agent/provider/protocols/test_histories.py::test_m21_unsigned_thinking_and_that_of_another_model_is_not_sent",
+        "agent/provider/test_native_sessions.py::test_a_cancel_during_thinking_leaves_a_valid_history",
+        "agent/provider/protocols/test_histories.py::test_unsigned_or_foreign_thinking_is_not_sent",
     ),
     "M23": (
         "agent/tools/test_registry.py::test_names_are_repaired",
@@ -146,21 +146,21 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/turn/test_turn.py::test_l4_the_same_call_again_and_again_is_asked_about",
         "agent/session/test_reported_faults.py::test_m23_a_name_that_is_no_tool_does_not_go_on_for_ever",
         "agent/session/test_reported_faults.py::test_m23_who_allows_everything_is_asked_about_a_loop_all_the_same",
-        "app/cli/run/test_run.py::test_m23_nobody_lets_a_loop_go_on",
+        "app/cli/run/test_run.py::test_a_repeating_tool_call_is_refused",
     ),
     # Failing providers and full windows
     "T01": (
-        "app/cli/run/test_run.py::test_h01_a_run_that_failed_says_so",
-        "agent/provider/transport/test_retry.py::test_delays_double_to_thirty_seconds_and_end_after_five_tries",
+        "app/cli/run/test_run.py::test_a_failed_run_reports_its_failure",
+        "agent/provider/transport/test_retry.py::test_delays_double_to_thirty_seconds_and_end_after_five_attempts",
         "e2e/test_stopping.py::test_ctrl_c_during_the_wait_for_a_retry",
         "e2e/test_processes.py::test_a_model_server_that_always_fails_is_given_up_with_the_reason",
     ),
     "T03": (
         "agent/session/turn/test_stream_faults.py::test_l12_l13_faults_of_the_stream",
-        "agent/provider/transport/test_errors.py::test_t03_overloaded_event_in_mid_stream",
+        "agent/provider/transport/test_errors.py::test_overloaded_event_in_mid_stream",
     ),
     "T05": (
-        "agent/provider/transport/test_error_responses.py::test_r6_overflow_is_known_in_25_wordings_or_more",
+        "agent/provider/transport/test_error_responses.py::test_at_least_25_wordings_of_an_overflow_are_known",
         "agent/session/turn/test_continuations.py::test_l2_an_overflow_that_pruning_does_not_help_compacts_once",
         "agent/session/test_reported_faults.py::test_t05_the_answers_share_of_the_window_is_counted",
     ),
@@ -207,9 +207,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/test_reported_faults.py::test_p05_three_sub_agents_that_ask_at_once",
         "e2e/test_questions.py::test_three_sub_agents_ask_at_once",
     ),
-    "P07": (
-        "app/cli/run/test_run.py::test_p07_a_sub_agents_question_is_answered_by_the_same_policy",
-    ),
+    "P07": ("app/cli/run/test_run.py::test_a_sub_agents_request_follows_the_same_policy",),
     "P09": ("e2e/test_terminal.py::test_a_long_command_scrolls_and_the_answer_buttons_stay",),
     # What is kept
     "D01": (
@@ -267,7 +265,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "V12": (
         "e2e/test_terminal.py::test_pasted_lines_are_one_prompt_with_and_without_markers",
         "app/tui/test_keys.py::test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key",
-        "app/tui/test_keys.py::test_what_is_typed_after_enter_may_come_with_it",
+        "app/tui/test_keys.py::test_keys_after_enter_can_arrive_with_it",
     ),
     "V14": (
         "app/widgets/input/test_prompt.py::test_wide_characters_are_deleted_whole",
@@ -276,10 +274,10 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "app/widgets/transcript/test_parts.py::test_a_mouse_selection_over_wide_characters",
         "app/widgets/transcript/test_markdown.py::test_table_columns_are_aligned_in_cells",
         "e2e/test_display.py::test_a_click_on_a_wide_character_places_the_cursor_beside_it",
-        "app/session/test_wide_titles.py::test_v14_a_list_of_sessions_keeps_its_columns",
-        "app/session/test_wide_titles.py::test_v14_the_row_above_a_sub_agents_session_is_as_wide_as_the_screen",
-        "app/session/test_wide_titles.py::test_v14_a_question_about_a_file_with_a_wide_name_keeps_its_frame",
-        "app/cli/session/test_session.py::test_v14_columns_stand_under_their_heads",
+        "app/session/test_wide_titles.py::test_a_list_of_sessions_keeps_its_columns",
+        "app/session/test_wide_titles.py::test_the_breadcrumbs_are_as_wide_as_the_screen",
+        "app/session/test_wide_titles.py::test_a_question_about_a_file_with_a_wide_name_keeps_its_frame",
+        "app/cli/test_session.py::test_columns_are_aligned_with_their_headings",
     ),
     "V16": (
         "e2e/test_terminal.py::test_a_terminal_of_20_columns_is_enough",
@@ -292,13 +290,13 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "V19": (
         "e2e/test_bad_input.py::test_stray_bytes_do_no_harm",
-        "app/tui/test_keys.py::test_bytes_that_are_no_text_are_dropped",
+        "app/tui/test_keys.py::test_bytes_that_are_not_text_are_dropped",
     ),
     "V20": (
         "app/widgets/transcript/test_parts.py::test_selected_text_is_copied_without_gutter",
-        "app/tui/test_clipboard.py::test_v20_what_is_sent_decodes_to_the_text",
-        "app/tui/test_clipboard.py::test_v20_inside_tmux_it_is_sent_to_tmux_and_through_it",
-        "app/tui/test_clipboard.py::test_v20_it_is_told_how_it_went",
+        "app/tui/test_clipboard.py::test_the_osc_52_sequence_decodes_to_the_text",
+        "app/tui/test_clipboard.py::test_inside_tmux_the_sequence_is_sent_to_tmux_and_through_it",
+        "app/tui/test_clipboard.py::test_the_notice_says_how_the_copy_went",
         "e2e/test_display.py::test_without_a_clipboard_program_the_terminal_copies_the_text",
     ),
     "V22": (
@@ -378,10 +376,10 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     # Runs, children, titles, the start
     "H01": (
-        "app/cli/run/test_run.py::test_h01_a_run_that_failed_says_so",
-        "app/cli/run/test_run.py::test_f2_wrong_usage_is_a_sentence_and_a_code",
-        "app/cli/run/test_run.py::test_h01_a_tool_that_failed_and_was_worked_around_is_no_failure",
-        "app/cli/run/test_run.py::test_f2_the_answer_alone_is_on_standard_output",
+        "app/cli/run/test_run.py::test_a_failed_run_reports_its_failure",
+        "app/cli/run/test_run.py::test_wrong_usage_is_a_sentence_and_a_code",
+        "app/cli/run/test_run.py::test_a_failed_tool_call_does_not_fail_the_run",
+        "app/cli/run/test_run.py::test_only_the_response_is_on_standard_output",
         "e2e/test_processes.py::test_a_redirected_response_is_plain_text",
     ),
     "A01": (
@@ -392,11 +390,11 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/test_titles.py::test_j01_a_title_is_a_line_without_thoughts",
         "agent/session/test_titles.py::test_a_failure_leaves_the_title_as_it_was",
         "agent/session/test_titles.py::test_closing_does_not_wait_for_a_title",
-        "app/cli/run/test_titles.py::test_j01_a_title_holds_up_no_run",
+        "app/cli/run/test_titles.py::test_a_missing_title_does_not_delay_a_run",
     ),
     "Z01": (
         "app/text/test_mentions.py::test_u8_the_index_leaves_out_what_git_ignores",
-        "app/tui/test_startup.py::test_the_first_frame_comes_before_the_harness",
+        "app/tui/test_startup.py::test_the_first_frame_is_painted_before_the_agent_is_loaded",
         "e2e/test_large_inputs.py::test_a_large_tree_without_git_delays_neither_start_nor_completion",
         "app/text/test_mentions.py::test_z01_a_file_named_before_the_harness_is_there_is_completed",
         "app/text/test_mentions.py::test_z01_what_was_read_is_offered_before_the_rest_is_read",

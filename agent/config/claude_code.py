@@ -14,24 +14,9 @@ from agent.config.jsonc import KeyPath
 from agent.config.paths import home_folder
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action
+from agent.records.tool_facts import CLAUDE_PERMISSIONS
 
-CLAUDE_TOOLS: Mapping[str, str] = {
-    "bash": "bash",
-    "read": "read",
-    "edit": "edit",
-    "write": "edit",
-    "multiedit": "edit",
-    "notebookedit": "edit",
-    "glob": "glob",
-    "grep": "grep",
-    "ls": "list",
-    "webfetch": "webfetch",
-    "websearch": "websearch",
-    "task": "task",
-    "agent": "task",
-    "todowrite": "todowrite",
-    "skill": "skill",
-}
+CLAUDE_TOOLS: Mapping[str, str] = {**CLAUDE_PERMISSIONS, "notebookedit": "edit", "agent": "task"}
 """Tool there, in small letters → permission here."""
 
 PATH_PERMISSIONS = frozenset({"read", "edit"})

@@ -15,6 +15,7 @@ from typing import cast
 from agent.config.definition_files import DEFINITION_FOLDERS, DefinitionFile, DefinitionKind
 from agent.config.discovery import read_text
 from agent.records.json import Json, JsonObject
+from agent.records.tool_facts import CLAUDE_PERMISSIONS
 
 MAX_FRONTMATTER = 64 * 1024
 """Characters of a frontmatter. A longer one is none."""
@@ -136,12 +137,11 @@ def _json(value: object) -> Json:
             return str(value)
 
 
-TOOL_PERMISSIONS = ("bash", "edit", "glob", "grep", "list", "read", "skill", "task", "todowrite",
-                    "webfetch", "websearch")  # fmt: skip
+TOOL_PERMISSIONS = tuple(sorted(set(CLAUDE_PERMISSIONS.values())))
 """What another program's list of tools may leave out."""
 
-_CALLED = {"write": "edit", "multiedit": "edit", "notebookedit": "edit", "ls": "list",
-           "todoread": "todowrite"}  # fmt: skip
+_PERMISSIONS = {**CLAUDE_PERMISSIONS, "notebookedit": "edit", "todoread": "todowrite"}
+"""Another program's name for a tool, in lower case → the permission that covers it here."""
 
 
 def read_agent(file: DefinitionFile) -> JsonObject:
@@ -195,7 +195,7 @@ def _their_agent(values: JsonObject) -> JsonObject:
     if listed is not None:
         names = listed.split(",") if isinstance(listed, str) else listed
         words = [str(name).strip().lower() for name in names] if isinstance(names, list) else []
-        kept = {_CALLED.get(word, word) for word in words}
+        kept = {_PERMISSIONS.get(word, word) for word in words}
         left_out = [name for name in TOOL_PERMISSIONS if name not in kept]
         if words and "*" not in kept:
             values["permission"] = dict[str, Json](dict.fromkeys(left_out, "deny"))

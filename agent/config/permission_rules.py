@@ -11,11 +11,15 @@ from typing import get_args
 from agent.config.jsonc import KeyPath
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action
+from agent.records.tool_facts import TOOL_FACTS
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
-# Tools that one permission covers (spec 4, M4), for opencode's older ``tools`` switches.
-_SWITCHES = {"write": "edit", "multiedit": "edit", "patch": "edit", "apply_patch": "edit"}
+_SWITCHES = {
+    "patch": "edit",
+    **{name: "edit" for name, facts in TOOL_FACTS.items() if facts.permission == "edit"},
+}
+"""Names in opencode's older ``tools`` switches → the permission that covers several of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from agent.process import (
     strip_terminal_codes,
 )
 from agent.records.json import Json, JsonObject
+from agent.records.tool_facts import claude_name_of
 
 _DECISIONS: dict[str, Decision] = {
     "allow": "allow",
@@ -79,31 +80,9 @@ def _object(*values: Json) -> JsonObject | None:
     return next((value for value in values if isinstance(value, dict)), None)
 
 
-CLAUDE_NAMES = {
-    "bash": "Bash",
-    "bash_output": "BashOutput",
-    "bash_kill": "KillShell",
-    "read": "Read",
-    "write": "Write",
-    "edit": "Edit",
-    "multiedit": "MultiEdit",
-    "apply_patch": "Edit",
-    "glob": "Glob",
-    "grep": "Grep",
-    "list": "LS",
-    "webfetch": "WebFetch",
-    "websearch": "WebSearch",
-    "task": "Task",
-    "todowrite": "TodoWrite",
-    "todoread": "TodoRead",
-    "skill": "Skill",
-    "question": "AskUserQuestion",
-}
-"""Claude Code's names of tools whose arguments mean the same there."""
-
-
 def claude_name(tool: str) -> str:
-    return CLAUDE_NAMES.get(tool, tool)
+    """Claude Code's name for *tool*, the name here if it has none."""
+    return claude_name_of(tool) or tool
 
 
 def matches(matcher: str, about: str) -> bool:
@@ -122,8 +101,8 @@ def matches(matcher: str, about: str) -> bool:
 
 def _names(about: str) -> Iterator[str]:
     yield about
-    if about in CLAUDE_NAMES:
-        yield CLAUDE_NAMES[about]
+    if name := claude_name_of(about):
+        yield name
         return
     # An MCP tool is server_tool here and mcp__server__tool in Claude Code.
     for at, char in enumerate(about):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.records.requests import Action, EvaluatedNeed, PermissionNeed
+from agent.records.tool_facts import TOOL_FACTS
 
 DEFAULT = "default"
 """Source of the built-in rules."""
@@ -70,9 +71,8 @@ def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:
 
 DEFAULT_RULES: tuple[Rule, ...] = (
     *_defaults("ask", "*"),
-    *_defaults("allow", "read", "list", "glob", "grep", "todowrite", "todoread", "question"),
-    *_defaults("allow", "skill", "task", "lsp", "plan_exit"),
-    *_defaults("ask", "bash", "edit", "webfetch", "websearch", "external_directory", "doom_loop"),
+    *(Rule(tool.name, "*", tool.action, DEFAULT) for tool in TOOL_FACTS.values() if tool.action),
+    *_defaults("ask", "external_directory", "doom_loop"),
 )
 """Spec 4, M4a. For bash the need's floor decides: allow only if proven read-only."""
 

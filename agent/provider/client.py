@@ -1,12 +1,12 @@
-"""The boundary between the loop and any model: requests, typed stream events, the protocol.
+"""The interface between the loop and every model: requests, stream events, ``ModelClient``.
 
 A ``ModelClient`` turns a ``ModelRequest`` into stream events. It never raises a provider's
 failure: that is the last event, ``StreamError``. Closing the generator closes the HTTP
 stream. A client's events follow these rules, whatever the provider sent:
 
-- every start has its end; parts do not overlap except tool inputs, told apart by *key*;
+- every start has its end; parts do not overlap except tool inputs, which differ by *key*;
 - ``ToolCall`` comes once per call, after its ``ToolInputEnd``, with the whole text of the
-  arguments (not parsed: what is not valid JSON is the executor's business);
+  arguments (not parsed: the executor handles invalid JSON);
 - the last event is ``StepFinish`` or ``StreamError``.
 """
 
@@ -33,29 +33,25 @@ Api = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens.
-
-    A prompt of more than *beyond* tokens is billed by *then*, which may have a further tier.
-    *reasoning* is for reasoning tokens where they cost otherwise than the rest of the output.
-    """
+    """The prices of a model in US dollars per million tokens."""
 
     input: float
     output: float
     cache_read: float | None = None
     cache_write: float | None = None
     beyond: int | None = None
+    """The number of prompt tokens above which the prices of *then* apply."""
+
     then: "Price | None" = None
+    """The prices of the next tier, which can have a further tier."""
+
     reasoning: float | None = None
+    """The price of reasoning tokens, None where it is that of the rest of the output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """What is known of one model. Limits are tokens, None where unknown: *context_limit* for
-    prompt and answer together, *input_limit* for the prompt where it has one of its own.
-
-    *wire_id* is the model's name at the server where that differs from *id*. *vision* is for
-    images, *documents* for PDF files.
-    """
+    """The properties of one model. Limits are in tokens, None where unknown."""
 
     provider: str
     id: str
@@ -63,20 +59,33 @@ class ModelInfo:
     api: Api
     base_url: str = ""
     context_limit: int | None = None
+    """The limit for prompt and response together."""
+
     input_limit: int | None = None
+    """The limit for the prompt, where it has one of its own."""
+
     output_limit: int | None = None
     tools: bool = True
     vision: bool = False
+    """True if it takes images."""
+
     documents: bool = False
+    """True if it takes PDF files."""
+
     reasoning: bool = False
     temperature: bool = True
+    """True if it takes a temperature."""
+
     efforts: tuple[str, ...] = ()
+    """The levels of reasoning effort, lowest first."""
+
     price: Price | None = None
     wire_id: str = ""
+    """The model's name at the server, "" where it is *id*."""
 
     @property
     def full_name(self) -> str:
-        """``provider/model``, as users name it (spec 5, R1)."""
+        """The name that users see: ``provider/model``."""
         return f"{self.provider}/{self.id}"
 
 
@@ -88,10 +97,12 @@ class TextContent:
 
 @dataclass(frozen=True, slots=True)
 class MediaContent:
-    """*data* is base64."""
+    """An image or a document."""
 
     mime: str
     data: str
+    """The content in base64."""
+
     name: str = ""
 
 
@@ -127,16 +138,18 @@ class UserTurn:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class AssistantTurn:
-    """Made by *model* (``provider/model``), so that reasoning is replayed only to its maker."""
+    """One response of a model."""
 
     content: tuple[TextContent | ReasoningContent | ToolCallContent, ...]
     model: str = ""
+    """The ``provider/model`` that made it: reasoning is replayed only to the same model."""
+
     role: Literal["assistant"] = "assistant"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolTurn:
-    """The results of the assistant turn before it, one for each of its calls, in order."""
+    """The results of the assistant turn before it: one for each of its calls, in order."""
 
     content: tuple[ToolResultContent, ...]
     role: Literal["tool"] = "tool"
@@ -147,31 +160,37 @@ Turn: TypeAlias = UserTurn | AssistantTurn | ToolTurn
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolSchema:
-    """A tool as the model sees it. *parameters* is a JSON schema of type object."""
+    """A tool as the model sees it."""
 
     name: str
     description: str
     parameters: JsonObject
+    """A JSON schema of type object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One model call. *system* is static head and session rest (spec 2, C9), each a block.
-
-    *max_output* is the cap sent to the provider, None to leave it out. *may_call* false only
-    declares the tools: none of them may be called. *headers* are sent beside the provider's.
-    """
+    """One model call."""
 
     model: ModelInfo
     system: tuple[str, ...]
+    """The blocks of the system prompt: the static head, then the part of the session."""
+
     turns: tuple[Turn, ...]
     tools: tuple[ToolSchema, ...] = ()
     max_output: int | None = None
+    """The cap on output tokens, None for none."""
+
     temperature: float | None = None
     effort: str | None = None
+    """The level of reasoning effort, None for the provider's default."""
+
     session_id: str = ""
     calls_allowed: bool = True
+    """False only declares the tools: none of them must be called."""
+
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Headers beside those of the provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +210,10 @@ class ReasoningEnd:
 
 @dataclass(frozen=True, slots=True)
 class TextStart:
-    """*refusal* marks text that came as the model's refusal, not as its answer."""
+    """The start of a text."""
 
     refusal: bool = False
+    """True if the text is the model's refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +228,14 @@ class TextEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolInputStart:
-    """*key* tells calls of one response apart; *call_id* is the provider's id or None."""
+    """The start of a call's input."""
 
     key: str
+    """Identifies the call within the response."""
+
     name: str
     call_id: str | None = None
+    """The provider's id of the call, None where it gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,26 +251,31 @@ class ToolInputEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A complete call. *arguments* is the JSON text as it came ("" where none came).
-
-    *cut* is true when the output limit cut the arguments off: such a call must not run (L2a).
-    """
+    """A complete call."""
 
     key: str
     name: str
     arguments: str
+    """The JSON text as it arrived, "" where none arrived."""
+
     call_id: str | None = None
     opaque: JsonObject | None = None
+    """Data that goes back to the provider with the call, unread."""
+
     truncated: bool = False
+    """True if the output limit truncated the arguments: such a call must not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepFinish:
-    """*usage* is None where the provider sent none; none is ever made up (R8)."""
+    """The end of a complete response."""
 
     finish: Finish | None
     raw: str | None = None
+    """The provider's own finish reason."""
+
     usage: Usage | None = None
+    """None where the provider sent none; usage is never estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +301,8 @@ StreamEvent: TypeAlias = (
 
 
 class ModelClient(Protocol):
-    """Anything that answers a ``ModelRequest``: a wire protocol, litellm, the demo model."""
+    """Anything that responds to a ``ModelRequest``: a wire protocol, litellm, the demo model."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Stream the answer. See the module's rules for the order of events."""
+        """Stream the response, in the order of events that the module describes."""
         ...

@@ -1,4 +1,4 @@
-"""A model call whose answer is wanted whole: summaries, titles."""
+"""Model calls whose response is needed as a whole: summaries, titles."""
 
 import re
 from dataclasses import dataclass
@@ -10,20 +10,24 @@ from agent.records.messages import Usage
 LEADING_THINKING = re.compile(
     r"\A\s*<(think|thinking|reasoning|thought)>.*?(?:</\1>|\Z)", re.DOTALL
 )
-"""What models without a field of its own for it think aloud in front of an answer."""
+"""Reasoning at the start of a response, from models without a separate field for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The *text* of an answer, and what it took; None where the provider did not say."""
+    """The text of a whole response."""
 
     text: str
     usage: Usage | None
+    """None where the provider sent none."""
 
 
 async def complete(client: ModelClient, request: ModelRequest, what: str) -> Completion:
-    """The whole answer to *request*. Raises ``ProviderError``, also where the stream ends early
-    or nothing was said; *what* names the answer in the sentence ("summary")."""
+    """Return the whole response to *request*.
+
+    Raises ``ProviderError``, also if the stream ends early or has no text; *what* names the
+    expected text in the error message ("summary").
+    """
     pieces: list[str] = []
     end: StepFinish | None = None
     stream = client.stream(request)
@@ -46,8 +50,10 @@ async def complete(client: ModelClient, request: ModelRequest, what: str) -> Com
 
 
 def strip_thinking(text: str) -> str:
-    """*text* without the thoughts that stand in front of it, also where their beginning was
-    part of the model's prompt, so that their end alone is there."""
+    """Return *text* without the reasoning at its start.
+
+    Some models have the opening tag in their prompt template, so that only the closing one comes.
+    """
     shorter = LEADING_THINKING.sub("", text)
     while shorter != text:
         text, shorter = shorter, LEADING_THINKING.sub("", shorter)

@@ -1,4 +1,4 @@
-"""Servers of this machine on their usual ports (spec 5, R3): looked for, never waited for."""
+"""Discovery of model servers on this machine, on their default ports."""
 
 import asyncio
 import contextlib
@@ -16,10 +16,10 @@ ANSWER_SECONDS = 2.0
 
 
 async def find_local_servers(catalog: Catalog) -> Mapping[str, Mapping[str, ModelFacts]]:
-    """Ask the local servers which models they have, and put them into ``catalog.lists``.
+    """Return the models of the local servers, and put them into ``catalog.model_lists``.
 
-    Where nothing listens this takes no time and loads no HTTP; something that listens but is no
-    such server, or is slow, counts as none.
+    If nothing listens, this takes no time and does not load the HTTP client. A program that
+    listens but is no model server, or is slow, is ignored.
     """
     names = [
         spec.id

@@ -1,4 +1,4 @@
-"""Asks servers which models they have, in whatever form they answer (spec 5, R10)."""
+"""Fetch and parse the lists of models that servers offer, in all their forms."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from agent.records.json import Json, JsonObject
 
 TIMEOUT_SECONDS = 15.0
 APIS_WITHOUT_MODEL_LIST: frozenset[Api] = frozenset({"bedrock", "litellm", "demo"})
-"""Who names no models where it is asked for answers."""
+"""Protocols without an endpoint that lists models."""
 
 PATHS: Mapping[Api, str] = {
     "cohere": "/v1/models?page_size=1000",
@@ -25,7 +25,7 @@ CONTEXT_LIMIT_KEYS = (
 )  # fmt: skip
 OUTPUT_LIMIT_KEYS = ("max_completion_tokens", "max_output_tokens", "outputTokenLimit", "max_tokens")
 LIMIT_CONTAINERS = ("top_provider", "meta", "capabilities", "limits")
-"""Objects of an entry that some servers put the limits into."""
+"""Objects inside an entry that hold the limits at some servers."""
 
 NON_CHAT_KINDS = frozenset(
     {"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "tts"}
@@ -33,19 +33,19 @@ NON_CHAT_KINDS = frozenset(
 
 
 def parse_model_list(answer: Json) -> dict[str, ModelFacts]:
-    """The models that *answer* names, by id, in the order of the answer."""
+    """Return the models in a server's *answer* by id, in its order."""
     entries: Json = answer
     if isinstance(answer, dict):
         entries = answer.get("data") or answer.get("models")
     found: dict[str, ModelFacts] = {}
     for entry in entries if isinstance(entries, list) else ():
         name = entry.get("id") or entry.get("name") if isinstance(entry, dict) else None
-        if isinstance(entry, dict) and isinstance(name, str) and name and _talks(entry):
+        if isinstance(entry, dict) and isinstance(name, str) and name and _is_chat_model(entry):
             found[name.removeprefix("models/")] = _facts(entry)
     return found
 
 
-def _talks(entry: JsonObject) -> bool:
+def _is_chat_model(entry: JsonObject) -> bool:
     kind = entry.get("type") or entry.get("mode")
     if isinstance(kind, str) and kind.lower() in NON_CHAT_KINDS:
         return False
@@ -54,7 +54,7 @@ def _talks(entry: JsonObject) -> bool:
 
 
 def _facts(entry: JsonObject) -> ModelFacts:
-    places = list(_places(entry))
+    places = list(_nested_objects(entry))
     takes = entry.get("supported_parameters")
     architecture = entry.get("architecture")
     modes = architecture.get("input_modalities") if isinstance(architecture, dict) else None
@@ -70,11 +70,11 @@ def _facts(entry: JsonObject) -> ModelFacts:
     )
 
 
-def _places(entry: JsonObject) -> Iterator[JsonObject]:
+def _nested_objects(entry: JsonObject) -> Iterator[JsonObject]:
     yield entry
     for name in LIMIT_CONTAINERS:
         if isinstance(inner := entry.get(name), dict):
-            yield from _places(inner)
+            yield from _nested_objects(inner)
 
 
 def _number(places: list[JsonObject], names: tuple[str, ...]) -> int | None:
@@ -87,7 +87,7 @@ def _number(places: list[JsonObject], names: tuple[str, ...]) -> int | None:
 
 
 def _price(pricing: Json) -> Price | None:
-    """OpenRouter's form, which others took over: dollars a token, as text."""
+    """Return the price in OpenRouter's form, which others adopted: dollars per token, as text."""
     if not isinstance(pricing, dict):
         return None
     into, out = _dollars(pricing, "prompt"), _dollars(pricing, "completion")
@@ -109,7 +109,7 @@ def _dollars(pricing: JsonObject, name: str) -> float | None:
 async def fetch_model_list(
     client: httpx2.AsyncClient, endpoint: Endpoint, api: Api
 ) -> dict[str, ModelFacts]:
-    """The models that the server at *endpoint* names. Raises ``ProviderError``."""
+    """Return the models that the server at *endpoint* lists. Raises ``ProviderError``."""
     url = endpoint.url(PATHS.get(api, "/models"))
     more = {"anthropic-version": "2023-06-01"} if api == "anthropic-messages" else {}
     headers = endpoint.all_headers({"accept": "application/json", **more})

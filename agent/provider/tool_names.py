@@ -1,4 +1,4 @@
-"""Tool names as providers take them, and back (spec 5, R4)."""
+"""Conversion of tool names to the form that providers accept, and back."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ UNKNOWN = "unknown"
 
 
 class ToolNames:
-    """The names of *tools* as they are sent: ``[A-Za-z0-9_-]``, at most 64, none twice."""
+    """The unique names under which *tools* are sent: at most 64 of ``[A-Za-z0-9_-]``."""
 
     def __init__(self, tools: Iterable[ToolSchema] = ()) -> None:
         self._sent: dict[str, str] = {}
@@ -25,14 +25,14 @@ class ToolNames:
             self._own[sent] = tool.name
 
     def to_wire(self, name: str) -> str:
-        """How the tool or former call *name* is called at the provider."""
+        """Return the name at the provider of the tool or former call *name*."""
         return self._sent.get(name) or sanitize_name(name)
 
     def from_wire(self, sent: str) -> str:
-        """Our name of what the provider calls *sent*."""
+        """Return our name of the tool that the provider calls *sent*."""
         return self._own.get(sent, sent)
 
 
 def sanitize_name(name: str) -> str:
-    """*name* in the alphabet; models also call tools by names that no tool could have."""
+    """Return *name* in the accepted alphabet. Models also call tools by impossible names."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:MAX_LENGTH] or UNKNOWN

@@ -1,16 +1,16 @@
-"""Token counts as providers send them, in our form; and what they cost (spec 5, R8)."""
+"""Parsing of the token counts that providers send, and the cost of these tokens."""
 
 from agent.provider.client import Price
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Usage
 
-# No model reads or writes this many tokens in one call; what is above is a server's fault.
+# No model reads or writes this many tokens in one call; a higher count is a server's bug.
 MAX_TOKENS = 1_000_000_000
 MILLION = 1_000_000
 
 
 def token_count(value: Json) -> int:
-    """*value* as a count: 0 for what is no number, negative or not finite; clamped above."""
+    """Return *value* as a count: 0 for anything but a positive finite number, at most the limit."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     if not 0 < value < float("inf"):
@@ -19,11 +19,11 @@ def token_count(value: Json) -> int:
 
 
 def chat_usage(raw: Json) -> Usage | None:
-    """The usage object of an OpenAI-compatible answer, None if it is no such object.
+    """Return the usage in an OpenAI-compatible response, None if *raw* is no usage object.
 
-    Two conventions are told apart by ``total_tokens``: most count reasoning inside
-    ``completion_tokens``; xAI and GitHub Copilot count it beside, and then the total is the sum
-    of all three. Nothing else is corrected here, even where the parts exceed the whole.
+    Most providers count reasoning inside ``completion_tokens``; xAI and GitHub Copilot do not,
+    which shows in ``total_tokens`` being the sum of all three. Nothing else is corrected here,
+    even where the parts exceed the whole.
     """
     if not isinstance(raw, dict) or not raw:
         return None
@@ -51,30 +51,34 @@ def chat_usage(raw: Json) -> Usage | None:
 
 
 def _charged(raw: JsonObject) -> float | None:
-    """Dollars, as OpenRouter, Vercel's gateway and Perplexity tell them. Zero tells nothing: it
-    is also said of what is paid elsewhere."""
-    told = raw.get("cost")
-    if isinstance(told, dict):
-        told = told.get("total_cost")
-    own = _part(raw, "cost_details").get("upstream_inference_cost") if told == 0 else None
-    dollars = own or told
+    """Return the dollars that OpenRouter, Vercel's gateway or Perplexity report.
+
+    Zero is no information: it is also reported for requests that are paid elsewhere.
+    """
+    reported = raw.get("cost")
+    if isinstance(reported, dict):
+        reported = reported.get("total_cost")
+    upstream = None
+    if reported == 0:
+        upstream = _part(raw, "cost_details").get("upstream_inference_cost")
+    dollars = upstream or reported
     if isinstance(dollars, bool) or not isinstance(dollars, int | float):
         return None
     return float(dollars) if 0 < dollars < float("inf") else None
 
 
 class AnthropicUsage:
-    """The usage of one answer of Anthropic's, which comes in pieces; a later field counts.
+    """The usage of one response of Anthropic's, which comes in pieces; the last value counts.
 
-    Cached tokens are sent beside ``input_tokens``, and are put back into the whole. A later
-    piece that counts no prompt at all says nothing of it (some gateways fill in zeros).
+    ``input_tokens`` excludes cached tokens; they are added here. A later piece whose prompt
+    counts are all zero does not replace them (some gateways fill in zeros).
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] | None = None
 
     def add(self, raw: Json) -> None:
-        """Take the ``usage`` object of one event; what is none changes nothing."""
+        """Add the ``usage`` object of one event; anything else is ignored."""
         if not isinstance(raw, dict) or not raw:
             return
         counts = {name: token_count(raw[name]) for name in _ANTHROPIC if raw.get(name) is not None}
@@ -84,7 +88,7 @@ class AnthropicUsage:
 
     @property
     def total(self) -> Usage | None:
-        """What was counted so far, None where nothing was sent."""
+        """The usage so far, None where nothing was sent."""
         if self._counts is None:
             return None
         plain, read, write = (self._counts.get(name, 0) for name in _ANTHROPIC_PROMPT)
@@ -109,11 +113,11 @@ def _part(raw: JsonObject, *names: str) -> JsonObject:
 
 
 def cost(usage: Usage | None, price: Price | None) -> float | None:
-    """Dollars for *usage*: what the provider told, else by *price*; None where both, or the
-    usage, are unknown.
+    """Return the dollars for *usage*: as the provider reports, else by *price*.
 
-    Billed input is input − cache read − cache write, never below zero; each part has its own
-    price, and a part without one is billed as plain input.
+    None if the usage, or both of these, are unknown. Billed input is input − cache read − cache
+    write, never below zero; each part has its own price, and a part without one is billed as
+    plain input.
     """
     if usage is None or price is None or usage.charged is not None:
         return usage.charged if usage is not None else None

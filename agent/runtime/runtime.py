@@ -34,13 +34,17 @@ from agent.records.json import Json
 from agent.runtime.services import (
     OpenedFolder,
     add_plugin_tools,
+    bash_settings,
     code_service,
     compaction_settings,
     hook_service,
     models_and_agents,
     permission_service,
-    tool_deps,
+    search_engine,
+    subagent_infos,
+    truncator_for,
     turn_limits,
+    web_client,
 )
 from agent.runtime.settings import read_settings
 from agent.session.hooks import SessionHooks
@@ -61,7 +65,7 @@ from agent.session.turn.turn import SessionServices, StopHook
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
 from agent.tools.pipeline import Pipeline
-from agent.tools.registry import Registry, build_tools, build_truncator
+from agent.tools.registry import Registry, ToolServices, build_tools
 from agent.tools.shell.shells import Shells
 from agent.tracing import Tracing
 
@@ -191,13 +195,21 @@ def _turn_deps(
     permissions = permission_service(opened, agents, config)
     shells, tracing = Shells(bus), Tracing(opened.env)
     questions = QuestionService(bus)
-    tools = replace(
-        tool_deps(opened, config, shells, agents),
-        skills=guidance.skills,
-        questions=questions,
-        lsp=code.servers,
+    truncator = truncator_for(opened, config)
+    registry = build_tools(
+        ToolServices(
+            store=store,
+            shells=shells,
+            truncator=truncator,
+            bash=bash_settings(config),
+            web=web_client(config),
+            search=search_engine(opened, config),
+            questions=questions,
+            subagents=subagent_infos(agents),
+            skills=guidance.skills,
+            lsp=code.servers,
+        )
     )
-    registry, truncator = build_tools(tools), build_truncator(tools)
     clients = ClientPool(catalog, request_filter=RequestHooks(hooks, bus, str(opened.directory)))
     return SessionServices(
         bus=bus,

@@ -26,12 +26,13 @@ from agent.session.guards import TurnLimits
 from agent.session.turn.compactor import CompactionSettings
 from agent.session.turn.turn import StopHook
 from agent.store.store import Store
-from agent.tools.registry import Registry, ToolDeps
-from agent.tools.shell.shells import Shells
+from agent.tools.bash import BashSettings
+from agent.tools.core.truncate import Limits, Truncator
+from agent.tools.registry import Registry
 from agent.tools.task import SubagentInfo
 from agent.tools.web.addresses import AllowedHosts
 from agent.tools.web.client import Web, WebLimits
-from agent.tools.websearch import ENGINES, engine_of
+from agent.tools.websearch import ENGINES, Engine, engine_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,28 +159,37 @@ def code_service(opened: OpenedFolder, config: Config) -> CodeServices:
     )
 
 
-def tool_deps(opened: OpenedFolder, config: Config, shells: Shells, agents: Agents) -> ToolDeps:
-    search = config.websearch
-    return ToolDeps(
-        store=opened.store,
-        shells=shells,
-        data_dir=opened.paths.data,
-        web=Web(
-            allowed=AllowedHosts.from_settings(config.webfetch.allow),
-            limits=WebLimits(
-                seconds=config.webfetch.timeout / 1000, bytes=config.webfetch.max_bytes
-            ),
-        ),
-        search=engine_of(search.provider, search.url, search.api_key, search.headers, opened.env),
+def truncator_for(opened: OpenedFolder, config: Config) -> Truncator:
+    """Cuts what the model gets to read, and keeps the whole in the data directory."""
+    limits = Limits(config.tool_output.max_lines, config.tool_output.max_bytes)
+    return Truncator(limits, SpillStore(opened.paths.data / "spill"))
+
+
+def bash_settings(config: Config) -> BashSettings:
+    return BashSettings(
         secret_names=_secrets(config),
-        subagents=tuple(
-            SubagentInfo(a.name, a.description, offered=a.mode != "primary")
-            for a in agents.usable()
-        ),
         strict_env=config.bash.env == "strict",
         kept_env=config.bash.keep,
         default_timeout=config.bash.timeout / 1000,
         max_timeout=config.bash.max_timeout / 1000,
-        max_lines=config.tool_output.max_lines,
-        max_bytes=config.tool_output.max_bytes,
+    )
+
+
+def web_client(config: Config) -> Web:
+    settings = config.webfetch
+    return Web(
+        allowed=AllowedHosts.from_settings(settings.allow),
+        limits=WebLimits(seconds=settings.timeout / 1000, bytes=settings.max_bytes),
+    )
+
+
+def search_engine(opened: OpenedFolder, config: Config) -> Engine | None:
+    search = config.websearch
+    return engine_of(search.provider, search.url, search.api_key, search.headers, opened.env)
+
+
+def subagent_infos(agents: Agents) -> tuple[SubagentInfo, ...]:
+    """The sub-agents for the ``task`` tool; primary agents run for the user's commands only."""
+    return tuple(
+        SubagentInfo(a.name, a.description, offered=a.mode != "primary") for a in agents.usable()
     )

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from agent.hooks.service import Hooks
@@ -189,17 +190,21 @@ class Pipeline:
             gen_ai__tool__call__id=context.call_id,
             gen_ai__conversation__id=context.session_id,
         ) as span:
-            outcome = await self._outcome(call, context, observer)
+            hooks = self._hooks_for(call, context)
+            outcome = await self._outcome(call, context, observer, hooks)
             if isinstance(outcome, CallFailed):
                 span.failed(outcome.kind, "")
-                hooks = self._hooks_of(call, context)
                 if outcome.kind == "error" and hooks is not None:
-                    notes = await hooks.after_failure(outcome.error)
+                    notes = await hooks.after_failure(call.input, outcome.error)
                     outcome = replace(outcome, error=_with_notes(outcome.error, notes))
             return outcome
 
     async def _outcome(
-        self, call: ResolvedCall, context: ToolContext, observer: CallObserver
+        self,
+        call: ResolvedCall,
+        context: ToolContext,
+        observer: CallObserver,
+        hooks: CallHooks | None,
     ) -> CallOutcome:
         """Take *call* from prepare to its outcome.
 
@@ -229,12 +234,11 @@ class Pipeline:
         context = replace(
             context, ask=ask, on_request=observer.on_request, on_terminal=observer.on_terminal
         )
-        hooks = self._hooks_of(call, context)
         if hooks is not None:
-            asking = replace(asking, ask_hooks=hooks.on_permission_request)
+            asking = replace(asking, ask_hooks=partial(hooks.on_permission_request, call.input))
         progress = _Progress(call.input, ToolLabel(call.tool.spec.verb))
         try:
-            return await self._steps(call, context, observer, asking, progress)
+            return await self._steps(call, context, observer, asking, progress, hooks)
         except InvalidArguments as error:
             return self._failed("invalid", str(error), call, progress)
         except PermissionRejected as error:
@@ -257,17 +261,20 @@ class Pipeline:
         observer: CallObserver,
         asking: PermissionContext,
         progress: _Progress,
+        hooks: CallHooks | None,
     ) -> CallCompleted:
         comments: list[str] = []
         by_user = False
         while True:
             before = PreToolOutcome()
-            if (hooks := self._hooks_of(call, context)) is not None:
-                before = await _run_before_hooks(hooks, observer)
-                call = self._changed(call, before)
+            if hooks is not None:
+                before = await _run_before_hooks(hooks, call, observer)
                 asking = replace(
-                    asking, allowed_by_hook=before.approved, ask_hooks=hooks.on_permission_request
+                    asking,
+                    allowed_by_hook=before.approved,
+                    ask_hooks=partial(hooks.on_permission_request, call.input),
                 )
+                call = self._changed(call, before)
                 comments += before.notes
             plan = await self._prepare(call, context, observer, progress)
             if before.need is not None:
@@ -293,21 +300,21 @@ class Pipeline:
         if context.before_change is not None and (
             call.tool.spec.changes_indirectly or not call.safe
         ):
-            hooked = self._hooks_of(call, context) is not None  # hooks may change anything
-            await context.before_change(None if hooked else plan.writes)
+            # A hook may change any file.
+            await context.before_change(plan.writes if hooks is None else None)
         result = await call.tool.execute(plan, reply, context)
         result = await _with_diagnostics(call, result, context)
         stop = False
-        if (hooks := self._hooks_of(call, context)) is not None:
-            result, notes, stop = await hooks.after_call(result)
+        if hooks is not None:
+            result, notes, stop = await hooks.after_call(call.input, result)
             comments += notes
         done = await self._completed(call, result, comments, progress)
         return replace(done, stop_turn=stop) if stop else done
 
-    def _hooks_of(self, call: ResolvedCall, context: ToolContext) -> CallHooks | None:
+    def _hooks_for(self, call: ResolvedCall, context: ToolContext) -> CallHooks | None:
         if self._hooks is None or not self._hooks.all:
             return None
-        return CallHooks(self._hooks, call.name, call.input, context)
+        return CallHooks(self._hooks, call.name, context)
 
     def _changed(self, call: ResolvedCall, before: PreToolOutcome) -> ResolvedCall:
         """*call* with the arguments that a hook gave it, checked like the model's."""
@@ -375,9 +382,11 @@ class Pipeline:
         )
 
 
-async def _run_before_hooks(hooks: CallHooks, observer: CallObserver) -> PreToolOutcome:
+async def _run_before_hooks(
+    hooks: CallHooks, call: ResolvedCall, observer: CallObserver
+) -> PreToolOutcome:
     try:
-        return await hooks.before_call()
+        return await hooks.before_call(call.input)
     except PermissionRejected as error:
         observer.on_decision(refusal("hook", str(error)))
         raise

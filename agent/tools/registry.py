@@ -4,22 +4,20 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from agent.lsp.service import LspService
-from agent.process import SpillStore
 from agent.provider.client import ToolSchema
 from agent.skills import Skills
 from agent.store.store import Store
 from agent.tools.apply_patch import ApplyPatchTool
-from agent.tools.bash import DEFAULT_TIMEOUT, MAX_TIMEOUT, BashSettings, BashTool
+from agent.tools.bash import BashSettings, BashTool
 from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
 from agent.tools.core.base import ExternalTool, Tool
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.schema import parameters, read_description
-from agent.tools.core.truncate import MAX_BYTES, MAX_LINES, Limits, Truncator
+from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.edit import EditTool
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
@@ -43,33 +41,32 @@ AnyTool = Tool[Any, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDeps:
-    """What tools work with, resolved once. Time limits in seconds.
-
-    *shells* are those in the background; *data_dir* is the data directory, whose ``spill``
-    folder keeps what was cut; *secret_names* are variables that no command gets to see; with
-    *strict_env* it sees but a few harmless ones and those named by *kept_env*. *subagents* are
-    those that the ``task`` tool may start, none leaves it out; *skills* are what the ``skill``
-    tool loads; without *search* there is no ``websearch``, without
-    servers of *lsp* no ``lsp``.
-    """
+class ToolServices:
+    """The services and settings that the built-in tools work with."""
 
     store: Store
     shells: Shells
-    data_dir: Path
-    questions: QuestionService | None = None
+    """The shells in the background."""
+
+    truncator: Truncator
+    """Cuts long outputs; its spill folder, which keeps them whole, is free to read and search."""
+
+    bash: BashSettings = field(default_factory=BashSettings)
     web: Web = field(default_factory=Web)
     search: Engine | None = None
-    secret_names: frozenset[str] = frozenset()
+    """The search engine of ``websearch``, None leaves the tool out."""
+
+    questions: QuestionService | None = None
+    """Asks the user for ``question``, None leaves the tool out."""
+
     subagents: tuple[SubagentInfo, ...] = ()
+    """The sub-agents that ``task`` can start; without any that is offered the tool is left out."""
+
     skills: Skills | None = None
+    """The skills of ``skill``, None leaves the tool out."""
+
     lsp: LspService | None = None
-    strict_env: bool = False
-    kept_env: tuple[str, ...] = ()
-    default_timeout: float = DEFAULT_TIMEOUT
-    max_timeout: float = MAX_TIMEOUT
-    max_lines: int = MAX_LINES
-    max_bytes: int = MAX_BYTES
+    """The language servers of ``lsp``; None, or one without servers, leaves the tool out."""
 
 
 class Registry:
@@ -185,42 +182,31 @@ def _subagent_tools(agents: tuple[SubagentInfo, ...]) -> tuple[AnyTool, ...]:
     return (TaskTool(agents), TaskOutputTool()) if any(a.offered for a in agents) else ()
 
 
-def build_truncator(deps: ToolDeps) -> Truncator:
-    """The truncator of the pipeline and of the tools that cut their own output."""
-    limits = Limits(deps.max_lines, deps.max_bytes)
-    return Truncator(limits, SpillStore(deps.data_dir / "spill"))
-
-
-def build_tools(deps: ToolDeps) -> Registry:
+def build_tools(services: ToolServices) -> Registry:
     """All built-in tools."""
-    truncator = build_truncator(deps)
+    truncator, shells = services.truncator, services.shells
+    lsp, search = services.lsp, services.search
+    questions, skills = services.questions, services.skills
     spill = str(truncator.spills.folder)
-    settings = BashSettings(
-        secret_names=deps.secret_names,
-        strict_env=deps.strict_env,
-        kept_env=deps.kept_env,
-        default_timeout=deps.default_timeout,
-        max_timeout=deps.max_timeout,
-    )
     tools: tuple[AnyTool, ...] = (
         ApplyPatchTool(),
-        BashTool(settings, truncator, deps.shells),
-        BashKillTool(deps.shells),
-        BashOutputTool(deps.shells),
+        BashTool(services.bash, truncator, shells),
+        BashKillTool(shells),
+        BashOutputTool(shells),
         EditTool(),
         GlobTool(spill=spill),
         GrepTool(spill=spill),
         ListTool(spill=spill),
-        *((LspTool(deps.lsp),) if deps.lsp is not None and deps.lsp.specs else ()),
+        *((LspTool(lsp),) if lsp is not None and lsp.specs else ()),
         MultiEditTool(),
-        ReadTool(spill=spill, skills=deps.skills.user_skill_folders() if deps.skills else ()),
-        *((QuestionTool(deps.questions),) if deps.questions is not None else ()),
-        *((SkillTool(deps.skills),) if deps.skills is not None else ()),
-        *_subagent_tools(deps.subagents),
-        WebfetchTool(deps.web),
-        *((WebsearchTool(deps.search, deps.web),) if deps.search is not None else ()),
-        TodoReadTool(deps.store),
-        TodoWriteTool(deps.store),
+        ReadTool(spill=spill, skills=skills.user_skill_folders() if skills else ()),
+        *((QuestionTool(questions),) if questions is not None else ()),
+        *((SkillTool(skills),) if skills is not None else ()),
+        *_subagent_tools(services.subagents),
+        WebfetchTool(services.web),
+        *((WebsearchTool(search, services.web),) if search is not None else ()),
+        TodoReadTool(services.store),
+        TodoWriteTool(services.store),
         ToolSearchTool(lambda: registry.schemas(registry.on_demand)),
         WriteTool(),
     )

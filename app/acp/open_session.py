@@ -114,7 +114,7 @@ class OpenSession:
     client: Client
     session: Session
     forms: bool = False
-    """Whether the client shows forms."""
+    """True if the client shows forms."""
     updates: UpdateBuilder = field(init=False)
     _prompter: RequestPrompter = field(init=False)
     _subscription: Subscription = field(init=False)

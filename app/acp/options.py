@@ -1,4 +1,4 @@
-"""What a client can choose for a session: agent, model, effort, slash commands."""
+"""The options that a client can choose for a session: agent, model, effort, slash commands."""
 
 from itertools import groupby
 from typing import TypeAlias

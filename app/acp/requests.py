@@ -25,9 +25,10 @@ from acp.schema import (
 from pydantic import ValidationError
 
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.tool_facts import kind_of
 from agent.runtime.runtime import Runtime
 from app.acp.tool_content import content_of, locations_of, text_content
-from app.acp.updates import KINDS, UpdateBuilder, call_title
+from app.acp.updates import UpdateBuilder, call_title
 from app.text.sanitize import sanitize, sanitize_line
 
 log = logging.getLogger(__name__)
@@ -179,7 +180,7 @@ class RequestPrompter:
         return update_tool_call(
             part.id if part is not None else request.id,
             title=call_title(part) if part is not None else sanitize_line(request.heading),
-            kind=KINDS.get(request.tool, "other"),
+            kind=kind_of(request.tool),
             status="pending",
             content=[*content_of(request.blocks, root), text_content(_reasons(request))],
             locations=locations_of(request.blocks, given, root) or None,

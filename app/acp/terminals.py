@@ -30,7 +30,7 @@ from app.acp.errors import error_sentence
 log = logging.getLogger(__name__)
 
 _DENIED = re.compile(r"denied|refused|rejected|declined|not (allowed|permitted)", re.IGNORECASE)
-"""How clients report that their user does not allow a command: the protocol has no code for it."""
+"""Matches a client's refusal of a command by its user: the protocol has no code for it."""
 
 
 class ClientTerminals:

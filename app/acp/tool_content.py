@@ -1,4 +1,4 @@
-"""What a tool shows, as content of a tool call."""
+"""The blocks that a tool shows, as content of a tool call."""
 
 import os
 import re

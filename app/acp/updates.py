@@ -22,7 +22,6 @@ from acp.schema import (
     ToolCallProgress,
     ToolCallStart,
     ToolCallStatus,
-    ToolKind,
     UserMessageChunk,
 )
 
@@ -43,6 +42,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
+from agent.records.tool_facts import kind_of
 from app.acp.tool_content import content_of, locations_of, output_content, text_content
 from app.text.sanitize import sanitize, sanitize_line
 
@@ -55,24 +55,6 @@ Update: TypeAlias = (
     | AgentPlanUpdate
 )
 
-KINDS: dict[str, ToolKind] = {
-    "read": "read",
-    "glob": "search",
-    "grep": "search",
-    "list": "search",
-    "websearch": "search",
-    "webfetch": "fetch",
-    "edit": "edit",
-    "multiedit": "edit",
-    "write": "edit",
-    "apply_patch": "edit",
-    "bash": "execute",
-    "bash_output": "execute",
-    "bash_kill": "execute",
-    "todowrite": "think",
-    "todoread": "think",
-}
-"""The protocol's kind of each tool that has one; clients choose an icon by it."""
 
 _STATES: dict[str, ToolCallStatus] = {
     "pending": "pending",
@@ -194,7 +176,7 @@ def tool_call(
     return made(
         part.id,
         title=call_title(part),
-        kind=KINDS.get(part.tool, "other"),
+        kind=kind_of(part.tool),
         status=_STATES[state.status],
         content=_content(part, root, terminal) or None,
         locations=locations_of(blocks, given, root) or None,

@@ -24,7 +24,7 @@ EFFORTS = {
     "xhigh": "thinks longer",
     "max": "thinks as long as it can",
 }
-"""What each effort means, for the picker."""
+"""The meaning of each effort, for the picker."""
 
 
 @action(

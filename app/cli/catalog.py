@@ -38,7 +38,7 @@ class KeyRow:
     tail: str = ""
     """The last characters of the key."""
     missing: str = ""
-    """What the provider needs, empty for nothing."""
+    """The part that the provider needs, empty for nothing."""
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ from app.commands.registry import Action
 
 LEADER = "ctrl+x"
 LEADER_SECONDS = 2.0
-"""How long the leader key waits for its second key, as in opencode."""
+"""The time that the leader key waits for its second key, as in opencode."""
 
 MAX_UNKNOWN_SHOWN = 4
 """Unknown actions that one sentence names."""

@@ -115,21 +115,21 @@ class Action:
     """Texts that run the action when they are the whole prompt."""
     palette: bool = True
     sends_prompt: bool = False
-    """Whether it sends a prompt, whose argument can have several lines. A built-in action of that
+    """True if it sends a prompt, whose argument can have several lines. A built-in action of that
     kind gives way to a user's command of the same name."""
     note: str = ""
-    """Where a user's command comes from."""
+    """The source of a user's command."""
     when: When | None = None
     """Returns whether the keys belong to the action now: otherwise they are the editor's."""
 
     @property
     def requires_argument(self) -> bool:
-        """Whether it does nothing without an argument."""
+        """True if it does nothing without an argument."""
         return self.argument.startswith("<")
 
     @property
     def takes_argument(self) -> bool:
-        """Whether it needs an argument, or sends a prompt that takes one: chosen from a list, it is
+        """True if it needs an argument, or sends a prompt that takes one: chosen from a list, it is
         written into the prompt first."""
         return self.requires_argument or (self.sends_prompt and bool(self.argument))
 

@@ -1,15 +1,15 @@
-"""The terminal driver: Textual's own, with a reader that knows where one read ends.
+"""The terminal driver: Textual's own, with a reader that knows where each read ends.
 
-Three things can only be told from the bytes as they came, and get lost once they are keys:
+Three things can only be recognized in the bytes of a read, before they become keys:
 
-- a lone Esc, when the next key follows in a read of its own (spec trial KEY-ENCODING);
-- text pasted into a terminal without bracketed paste: line breaks inside one read (TUI-PASTE);
-- bytes that are not UTF-8: old mouse reports, line noise (INPUT-BYTES).
+- a lone Esc, when the next key arrives in a read of its own;
+- text pasted into a terminal without bracketed paste: line breaks inside one read;
+- bytes that are not UTF-8: old mouse reports, line noise.
 
 The reader sleeps until there is input; Textual's wakes ten times a second.
 
-A terminal that does not read, as over a line that is cut, holds nobody up either: no frame is
-painted until it has read those before, and then the whole screen is.
+A terminal that does not read, for example over a broken connection, blocks nothing: no frame is
+painted until it has read the earlier ones, and then the whole screen is painted.
 """
 
 import contextlib
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from queue import Queue
 
 ESCAPE_WAIT = 0.05
-"""Seconds that the rest of an escape sequence may take (lone Esc acts in 0.1 s)."""
+"""Seconds that the rest of an escape sequence can take (a lone Esc acts within 0.1 s)."""
 
 BURST_WAIT = 0.01
 """Seconds to wait for the rest of text pasted without markers."""
 
 BURST_LIMIT = 4_000_000
-"""Characters after which an unmarked paste is handed on in parts."""
+"""Characters after which an unmarked paste is passed on in parts."""
 
 MAX_QUEUED_WRITES = 30
-"""Writes that wait for the terminal, three of them a frame, from which on none is painted: where
-Textual would hold up the event loop, and whatever it works on with it."""
+"""Queued writes, three for each frame, from which on no frame is painted. Beyond that Textual would
+block the event loop."""
 
 CLOSE_TIMEOUT = 1.0
 """Seconds that the terminal has at the end to read what was painted; the rest is dropped."""
@@ -60,9 +60,9 @@ _KEYS = cast("dict[str, object]", ANSI_SEQUENCES_KEYS)
 def split_unmarked_paste(data: str) -> tuple[str, str] | None:
     """Split *data*, one read, into pasted text and the keys after it; None if it was typed.
 
-    Nobody types a line break amid text within one read. A last carriage return after lines
-    that were broken by line feeds is the Enter key, and so is a first one: over a slow line it
-    comes with what was typed after it.
+    Nobody types a line break amid text within one read. A final carriage return after lines that
+    end with line feeds is the Enter key, and so is an initial one, which over a slow line arrives
+    together with what was typed after it.
     """
     if "\x1b" in data:
         return None
@@ -78,11 +78,12 @@ def split_unmarked_paste(data: str) -> tuple[str, str] | None:
 
 
 class KeyParser(XTermParser):
-    """Textual's parser, told about reads: feed it one read at a time."""
+    """Textual's parser with knowledge of reads: feed it one read at a time."""
 
     @staticmethod
     def read1(timeout: float | None = None) -> Read1:  # pyright: ignore[reportIncompatibleVariableOverride] - a static method there too
-        """Textual's own wait for the rest of a sequence is 0.1 s: too long for a lone Esc."""
+        """Wait a shorter time than Textual's 0.1 s for the rest of a sequence: that is too long for
+        a lone Esc."""
         return Read1(None if timeout is None else ESCAPE_WAIT)
 
     def __init__(self) -> None:
@@ -93,12 +94,12 @@ class KeyParser(XTermParser):
 
     @property
     def waiting(self) -> bool:
-        """Whether an escape sequence has begun and not ended."""
+        """Return whether an escape sequence has begun and not ended."""
         return self._awaiting.timeout is not None
 
     def feed(self, data: str) -> Iterator[Message]:
-        """The messages of one read. An Esc that ended the read before was a key of its own,
-        unless a sequence goes on here."""
+        """Yield the messages of one read. An Esc that ended the previous read was a key of its own,
+        unless a sequence continues here."""
         if data and self._lone_escape and data[0] not in "[O":
             self._timeout_time = 0.0
             yield from self.tick()
@@ -110,14 +111,14 @@ class KeyParser(XTermParser):
         if not data:
             return
         yield from self._keys(super().feed(data))
-        self._note(data)
+        self._update_state(data)
 
     def close(self) -> None:
-        """Read to the end: what is half a sequence becomes keys nobody gets."""
+        """Read to the end; an incomplete sequence is discarded."""
         for _ in super().feed(""):
             pass
 
-    def _note(self, data: str) -> None:
+    def _update_state(self, data: str) -> None:
         recent = self._tail + data
         if (start := recent.rfind(BRACKETED_PASTE_START)) >= 0:
             self.in_paste = recent.rfind(BRACKETED_PASTE_END) < start
@@ -144,9 +145,12 @@ def _without_surrogates(text: str) -> str:
 
 
 class TerminalOutput:
-    """What is written to the terminal, through *file*. Once the terminal is gone, what comes is
-    dropped: Textual's writer would end at the fault, and whoever writes next waits for ever.
-    *drained* is called in the writer's thread when nothing waits any more."""
+    """The terminal's output file.
+
+    Once the terminal is gone, output is dropped: Textual's writer thread would end with the error,
+    and whoever writes next would wait forever. *drained* is called in the writer's thread when its
+    queue is empty.
+    """
 
     def __init__(self, file: TextIO, drained: Callable[[], None]) -> None:
         self._file = file
@@ -182,15 +186,15 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
         self._file = cast("TextIO", TerminalOutput(self._file, self._drained))
-        self._frame_owed = False
+        self._frame_skipped = False
         self._wake: tuple[int, int] | None = None
-        self._ending = False
+        self._stopping = False
         self._replies = TerminalReplies()
         for sequence, keys in ALT_ENTER.items():
             _KEYS.setdefault(sequence, keys)
 
     def capture_mouse(self, *, captured: bool) -> None:
-        """Let clicks come here, or leave them to the terminal; also after a suspend."""
+        """Capture the mouse or leave it to the terminal, also after a suspend."""
         if captured:
             self._mouse = True
             self._enable_mouse_support()
@@ -200,56 +204,59 @@ class TerminalDriver(LinuxDriver):
         self.flush()
 
     def start_application_mode(self) -> None:
-        """Textual's, at the start and after a suspend; it starts the reader's thread."""
-        self._ending = False
+        """Start as Textual does, also after a suspend; this starts the reader's thread."""
+        self._stopping = False
         if self._wake is None:
             self._wake = os.pipe()
         super().start_application_mode()  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
-        if (waiting := self._waiting()) is not None:
-            waiting.maxsize = 0  # only frames can be left out
+        if (queued := self._queued_writes()) is not None:
+            queued.maxsize = 0  # only frames can be left out
         self.write(ASK_BACKGROUND)
         self.flush()
 
     def suspend_application_mode(self) -> None:
-        """Textual's. The modes it found at the start were those of ``early``, not the shell's."""
+        """Suspend as Textual does, and restore the shell's terminal modes: those that Textual found
+        were set by ``app.startup.raw_mode``."""
         super().suspend_application_mode()
         restore_terminal(self.fileno)
 
     def disable_input(self) -> None:
-        """Textual's, after telling the reader to end (its own flag is set too late for that)."""
-        self._ending = True
+        """Disable input as Textual does, after telling the reader to end (Textual sets its own flag
+        too late for that)."""
+        self._stopping = True
         if self._wake is not None:
             os.write(self._wake[1], b"x")
         super().disable_input()
 
     def can_paint(self) -> bool:
-        """Whether the terminal keeps up. Where it does not, a frame is owed to it, and the whole
-        screen is painted once it has read what waits."""
-        waiting = self._waiting()
-        if waiting is None or waiting.qsize() < MAX_QUEUED_WRITES:
+        """Return whether the terminal keeps up. If not, the whole screen is painted once it has
+        read the queued writes."""
+        queued = self._queued_writes()
+        if queued is None or queued.qsize() < MAX_QUEUED_WRITES:
             return True
-        self._frame_owed = True
-        return waiting.empty()  # by now: then nobody would come to pay
+        self._frame_skipped = True
+        return queued.empty()  # by now: then nobody would come to pay
 
     def _drained(self) -> None:
-        if self._frame_owed:
-            self._frame_owed = False
+        if self._frame_skipped:
+            self._frame_skipped = False
             self._loop.call_soon_threadsafe(lambda: self._app.refresh(layout=True))
 
-    def _waiting(self) -> "Queue[str | None] | None":
-        """What is to be written; Textual has no call for it."""
+    def _queued_writes(self) -> "Queue[str | None] | None":
+        """Return the queue of writes, for which Textual has no accessor."""
         writer = self._writer_thread
         return None if writer is None else writer._queue  # pyright: ignore[reportPrivateUsage] - see above
 
     def close(self) -> None:
-        """Textual's, at the end and before a suspend. It waits for the terminal, here not for
-        ever: what is not read is taken back, until what gives the terminal back has gone out."""
-        writer, waiting = self._writer_thread, self._waiting()
-        if writer is not None and waiting is not None:
-            waiting.put(None)
+        """Close as Textual does, at the end and before a suspend, but wait for the terminal only
+        for a limited time: unread output is discarded until the sequences that restore the terminal
+        are written."""
+        writer, queued = self._writer_thread, self._queued_writes()
+        if writer is not None and queued is not None:
+            queued.put(None)
             writer.join(CLOSE_TIMEOUT)
             while writer.is_alive():
-                _take_back(self._file.fileno())
+                _discard_output(self._file.fileno())
                 writer.join(ESCAPE_WAIT)
         super().close()
         if self._wake is not None:
@@ -263,9 +270,9 @@ class TerminalDriver(LinuxDriver):
         decode = getincrementaldecoder("utf-8")("surrogateescape").decode
         try:
             # What was typed while the terminal was still cooked has its Enter as a line feed.
-            self._hand_on(parser.feed(decode(self._read(0)).replace("\n", "\r")))
-            while not self._ending:
-                data = decode(self._read(self._patience(parser)))
+            self._post(parser.feed(decode(self._read(0)).replace("\n", "\r")))
+            while not self._stopping:
+                data = decode(self._read(self._read_timeout(parser)))
                 if not data and not parser.waiting:
                     self._replies.give_up()
                 data = data if parser.in_paste else self._without_replies(data)
@@ -274,47 +281,48 @@ class TerminalDriver(LinuxDriver):
                     if not more:
                         break
                     if more in "\r\n":  # the Enter key, pressed right after the paste
-                        self._hand_on(parser.feed(data))
+                        self._post(parser.feed(data))
                         data = more
                         break
                     data += more
-                self._hand_on(parser.feed(data))
-                self._hand_on(parser.tick())
+                self._post(parser.feed(data))
+                self._post(parser.tick())
         finally:
             with contextlib.suppress(EOFError, ParseError):
                 parser.close()
 
-    def _patience(self, parser: KeyParser) -> float | None:
-        """Seconds to wait for more of what has begun, None where nothing has."""
+    def _read_timeout(self, parser: KeyParser) -> float | None:
+        """Return the seconds to wait for the rest of a sequence, None if none has begun."""
         if parser.waiting:
             return ESCAPE_WAIT
         return REPLY_TIMEOUT if self._replies.waiting else None
 
     def _without_replies(self, data: str) -> str:
         rest, found = self._replies.extract(data)
-        self._hand_on(found)
+        self._post(found)
         return rest
 
-    def _hand_on(self, messages: Iterable[Message]) -> None:
+    def _post(self, messages: Iterable[Message]) -> None:
         for message in messages:
             self.process_message(message)
 
     def _read(self, timeout: float | None) -> bytes:
-        """One read, or nothing when *timeout* seconds passed or the reader was woken."""
+        """Return one read, or nothing when *timeout* seconds passed or the reader was woken."""
         wake = [] if self._wake is None else [self._wake[0]]
-        ready, _, _ = select.select([self.fileno, *wake], [], [], timeout)
-        if self._ending:
+        readable, _, _ = select.select([self.fileno, *wake], [], [], timeout)
+        if self._stopping:
             return b""
-        if self.fileno not in ready:
+        if self.fileno not in readable:
             return b""
         data = os.read(self.fileno, 64 * 1024)
         if not data:  # the terminal is gone
-            self._ending = True
+            self._stopping = True
         return data
 
 
-def _take_back(terminal: int) -> None:
-    """Drop what a *terminal* (a file descriptor) has not read, and let go who waits for room."""
+def _discard_output(terminal: int) -> None:
+    """Discard what a *terminal* (a file descriptor) has not read, and release its blocked
+    writers."""
     with contextlib.suppress(termios.error):
         termios.tcflush(terminal, termios.TCOFLUSH)
         termios.tcflow(terminal, termios.TCOOFF)  # Linux wakes writers only when this ends
@@ -322,13 +330,13 @@ def _take_back(terminal: int) -> None:
 
 
 def can_paint(app: App[int]) -> bool:
-    """Whether a frame may be painted now (see ``TerminalDriver.takes_frame``)."""
+    """Return whether a frame can be painted now (see ``TerminalDriver.can_paint``)."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no call for it
     return not isinstance(driver, TerminalDriver) or driver.can_paint()
 
 
 def capture_mouse(app: App[int], *, captured: bool) -> None:
-    """Take the mouse or leave it to the terminal, where the app runs in one."""
+    """Capture the mouse or leave it to the terminal, if the app runs in one."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no call for it
     if isinstance(driver, TerminalDriver):
         driver.capture_mouse(captured=captured)

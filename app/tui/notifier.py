@@ -10,7 +10,7 @@ from app.theme.preferences import NotificationStyle, appearance_of
 from app.toolkit.dedupe import Dedupe
 
 WARNING_SECONDS = 8.0
-"""How long a warning is shown."""
+"""The time that a warning is shown."""
 
 TITLE_CELLS = 40
 """The longest title, in cells."""

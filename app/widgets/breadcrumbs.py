@@ -1,4 +1,4 @@
-"""The row above a sub-agent's session: where it belongs, and how to get back (spec 8, U12)."""
+"""The row above a sub-agent's session: its parents, and the keys that lead back."""
 
 from textual.content import Content
 from textual.widgets import Static
@@ -8,31 +8,31 @@ from app.text.sanitize import sanitize_line
 
 BACK, AROUND = "ctrl+x ↑", "ctrl+x ↑←→"
 MIN_NAMES = 24
-"""Cells for the names, below which the keys are left out."""
+"""Cells for the names below which the keys are left out."""
 
 
 def breadcrumbs_text(kin: SessionFamily, width: int) -> Content:
-    """One line of *width* cells: the names of what is above, then this one; on the right its
-    place among its siblings and the keys. The names give way from the left."""
+    """Return one line of *width* cells: the parents' names and this one's; at the right its
+    position among its siblings, and the keys. Names are cut from the left."""
     names = [sanitize_line(one.title) or "Untitled" for one in (*kin.ancestors, kin.session)]
     several = len(kin.siblings) > 1
     place = f"{kin.position} of {len(kin.siblings)}" if several else ""
     keys = AROUND if several else BACK
     for right in (f"{place}   {keys}".strip(), place, ""):
-        room = width - len(right) - 2 if right else width
-        if room >= MIN_NAMES or not right:
+        names_width = width - len(right) - 2 if right else width
+        if names_width >= MIN_NAMES or not right:
             break
     last = Content.assemble((sanitize_line(kin.session.agent), "bold"), f"  {names.pop()}")
     trail = Content.styled("".join(f"{name} › " for name in names), "$tone-muted")
-    if trail.cell_length + last.cell_length > room:
+    if trail.cell_length + last.cell_length > names_width:
         trail = Content.styled("… › " if names else "", "$tone-muted")
-    left = (trail + last).truncate(max(1, room), ellipsis=True)
+    left = (trail + last).truncate(max(1, names_width), ellipsis=True)
     gap = Content(" " * max(0, width - left.cell_length - len(right)))
     return left + gap + Content.styled(right, "$tone-muted")
 
 
 class Breadcrumbs(Static):
-    """Shows a ``Kin``; takes no room while there is none."""
+    """Shows a ``SessionFamily``; hidden without one."""
 
     def __init__(self, *, id: str | None = None) -> None:  # Textual's name
         super().__init__("", id=id, markup=False)

@@ -1,4 +1,4 @@
-"""The list that opens while a ``/word`` or ``@path`` is typed (spec 8, U8 and U14)."""
+"""The completion list that opens while a ``/command`` or ``@path`` is typed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from app.text.sanitize import sanitize_line
 VISIBLE_ROWS = 8
 """Rows shown at once; the rest scrolls."""
 
-WIDEST = 24
-"""Cells of a name that the others are aligned with."""
+MAX_NAME_WIDTH = 24
+"""Cells of a name with which the others are aligned."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command as it is listed: its first name, its other names, what it does."""
+    """A command as it is listed."""
 
     name: str
     aliases: tuple[str, ...]
@@ -26,9 +26,11 @@ class CommandEntry:
 
 
 def matching_commands(entries: Sequence[CommandEntry], typed: str) -> list[CommandEntry]:
-    """The entries for *typed* (without the slash): the one that has this name, so that enter
-    runs what was written out, then names that begin so, then aliases that do, then names or
-    titles that hold it."""
+    """Return the entries for *typed* (without the slash), best match first.
+
+    The entry with exactly this name is first, so that Enter runs what was typed in full; then names
+    that begin with it, then aliases that do, then names or titles that contain it.
+    """
     typed = typed.lower()
 
     def rank(entry: CommandEntry) -> int | None:
@@ -47,17 +49,17 @@ def matching_commands(entries: Sequence[CommandEntry], typed: str) -> list[Comma
 
 
 class CompletionList(OptionList, can_focus=False):
-    """Never takes the focus: the prompt steers it."""
+    """Never takes the focus: the prompt passes keys on to it."""
 
     def __init__(self, entries: Sequence[CommandEntry], *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False, compact=True)
         self._entries = tuple(entries)
         self.files = False
-        """Whether it is files that are offered, not commands."""
+        """True if files are offered, not commands."""
         self.display = False
 
     def set_entries(self, entries: Sequence[CommandEntry]) -> None:
-        """Other commands; the list opens with them the next time."""
+        """Replace the commands; shown when the list opens the next time."""
         self._entries = tuple(entries)
 
     @property
@@ -66,25 +68,26 @@ class CompletionList(OptionList, can_focus=False):
 
     @property
     def chosen(self) -> str | None:
-        """The highlighted command's name, or the path of a file."""
+        """Return the highlighted command's name, or the path of a file."""
         option = self.highlighted_option
         return option.id if option is not None else None
 
     def show_commands(self, typed: str | None) -> bool:
-        """Show what fits *typed*; None or no match closes. Returns whether it is open."""
+        """Show the commands for *typed*; None or no match closes the list. Returns whether it is
+        open."""
         self.files = False
         found = matching_commands(self._entries, typed) if typed is not None else []
         if found:
-            width = min(WIDEST, max(len(entry.name) for entry in found)) + 3
-            self.set_options([_row(entry, width) for entry in found])
+            width = min(MAX_NAME_WIDTH, max(len(entry.name) for entry in found)) + 3
+            self.set_options([_option(entry, width) for entry in found])
             self.highlighted = 0
         self.display = bool(found)
         return self.is_open
 
     def show_files(self, paths: Sequence[str], agents: Sequence[tuple[str, str]] = ()) -> bool:
-        """Offer *agents* and *paths*; none closes. Returns whether it is open."""
+        """Show *agents* and *paths*; none closes the list. Returns whether it is open."""
         self.files = True
-        taken = {name for name, _ in agents}
+        agent_names = {name for name, _ in agents}
         rows = [
             Option(
                 Content.assemble(
@@ -96,7 +99,9 @@ class CompletionList(OptionList, can_focus=False):
             for name, what in agents
         ]
         rows += [
-            Option(Content(sanitize_line(path)), id=path) for path in paths if path not in taken
+            Option(Content(sanitize_line(path)), id=path)
+            for path in paths
+            if path not in agent_names
         ]
         self.set_options(rows)
         if rows:
@@ -109,7 +114,7 @@ class CompletionList(OptionList, can_focus=False):
             self.highlighted = ((self.highlighted or 0) + step) % self.option_count
 
 
-def _row(entry: CommandEntry, width: int) -> Option:
+def _option(entry: CommandEntry, width: int) -> Option:
     aliases = "  " + " ".join(f"/{alias}" for alias in entry.aliases) if entry.aliases else ""
     line = Content.assemble(
         (f"/{sanitize_line(entry.name)}".ljust(width - 1) + " ", "bold"),

@@ -1,4 +1,4 @@
-"""What an empty session shows: what this is, which model and why, what to try (U19)."""
+"""The home page of an empty session: the folder, the model and why it is used, and suggestions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,19 +33,21 @@ MAX_RECENT = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeFacts:
-    """*model* is empty while the program still starts; *reason* says why it is the one. *local*
-    are model servers that run on this machine."""
+    """The content of the home page."""
 
     place: Workspace
     model: str = ""
+    """Empty while the program still starts."""
     reason: str = ""
+    """Why this model is used."""
     local: tuple[str, ...] = ()
+    """Model servers that run on this machine."""
     recent: "tuple[Session, ...]" = ()
     now: float = 0.0
 
 
 def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
-    """Why the model is the one that is used."""
+    """Return why the model is used."""
     if live.model.startswith("demo/"):
         return "no model is connected; this one follows plain requests without an LLM"
     if launch.model is not None:
@@ -58,7 +60,7 @@ def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
 
 
 def local_servers(live: "LiveSession") -> tuple[str, ...]:
-    """The names of the model servers that run on this machine."""
+    """Return the names of the model servers that run on this machine."""
     if not live.is_ready:
         return ()
     catalog = live.runtime.catalog
@@ -66,7 +68,7 @@ def local_servers(live: "LiveSession") -> tuple[str, ...]:
 
 
 def home_text(facts: HomeFacts) -> Content:
-    """The whole text."""
+    """Return the whole page."""
     place = facts.place
     where = [sanitize(place.folder)]
     if place.branch is not None:
@@ -78,15 +80,15 @@ def home_text(facts: HomeFacts) -> Content:
         Content(""),
         Content.assemble(where[0], ("".join(f"   {part}" for part in where[1:]), "$tone-muted")),
         Content(""),
-        *_model(facts),
+        *_model_lines(facts),
         Content(""),
-        *_tries(facts.model),
-        *_recent(facts.recent, facts.now),
+        *_suggestion_lines(facts.model),
+        *_recent_lines(facts.recent, facts.now),
     ]
     return Content("\n").join(lines)
 
 
-def _model(facts: HomeFacts) -> list[Content]:
+def _model_lines(facts: HomeFacts) -> list[Content]:
     if not facts.model:
         return [Content.styled("Starting", "$tone-muted"), Content("")]
     demo = facts.model.startswith("demo/")
@@ -110,15 +112,15 @@ def _model(facts: HomeFacts) -> list[Content]:
     return [first, connect]
 
 
-def _tries(model: str) -> list[Content]:
-    tries = DEMO_SUGGESTIONS if not model or model.startswith("demo/") else SUGGESTIONS[:2]
-    width = max(len(what) for what, _ in tries) + 4
-    rows = [Content.assemble(what.ljust(width), (why, "$tone-faint")) for what, why in tries]
+def _suggestion_lines(model: str) -> list[Content]:
+    suggestions = DEMO_SUGGESTIONS if not model or model.startswith("demo/") else SUGGESTIONS[:2]
+    width = max(len(what) for what, _ in suggestions) + 4
+    rows = [Content.assemble(what.ljust(width), (why, "$tone-faint")) for what, why in suggestions]
     help_row = Content.assemble("/help".ljust(width), ("every key and command", "$tone-faint"))
-    return [*rows, help_row] if len(tries) < 3 else rows
+    return [*rows, help_row] if len(suggestions) < 3 else rows
 
 
-def _recent(sessions: "Sequence[Session]", now: float) -> list[Content]:
+def _recent_lines(sessions: "Sequence[Session]", now: float) -> list[Content]:
     if not sessions:
         return []
     titles = [

@@ -1,7 +1,7 @@
-"""What a question is about: its blocks whole, drawn as the transcript draws them (spec 4, M6).
+"""The subject of a permission request: its blocks in full, drawn like in the transcript.
 
-A diff of several hunks can be accepted in part: each hunk has a line that says whether it is
-kept, and one of them is the one that keys act on.
+A diff of several hunks can be accepted in part: each hunk has a line that says whether it is kept,
+and one of them is the current one that keys act on.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,11 +22,12 @@ from app.widgets.transcript.blocks import BlockContext, draw_block
 from app.widgets.transcript.diff import diff_lines, title_line
 from app.widgets.transcript.lines import Line, Page, blank, make_line
 
-REFUSED = Style(dim=True)
+REFUSED_STYLE = Style(dim=True)
 
 
 class HunkChoice:
-    """Which hunks of a question's diffs are kept. Nothing to choose below two hunks."""
+    """The hunks of a request's diffs that are kept. With fewer than two hunks there is no
+    choice."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._indices = [h.index for b in blocks if isinstance(b, DiffBlock) for h in b.hunks]
@@ -40,11 +41,11 @@ class HunkChoice:
 
     @property
     def current(self) -> int:
-        """The index of the hunk that keys act on."""
+        """Return the index of the current hunk."""
         return self._indices[self._current]
 
     def place(self, index: int) -> int:
-        """The position of hunk *index* among all, from 1."""
+        """Return the position of hunk *index* among all, from 1."""
         return self._indices.index(index) + 1
 
     def keeps(self, index: int) -> bool:
@@ -58,12 +59,12 @@ class HunkChoice:
 
     @property
     def accepted(self) -> frozenset[int] | None:
-        """The hunks that are kept, None for all."""
+        """Return the hunks that are kept, None for all."""
         return frozenset(self._indices) - self._refused if self._refused else None
 
 
 class PermissionSubject(Widget):
-    """Shows blocks, nothing folded and nothing cut."""
+    """Shows blocks unfolded and uncut."""
 
     DEFAULT_CSS = "PermissionSubject { height: auto; }"
 
@@ -76,9 +77,9 @@ class PermissionSubject(Widget):
         self._tops: dict[int, int] = {}
 
     def on_mount(self) -> None:
-        app_of(self).theme_changed_signal.subscribe(self, self._themed)
+        app_of(self).theme_changed_signal.subscribe(self, self._on_theme_changed)
 
-    def _themed(self, theme: Theme) -> None:
+    def _on_theme_changed(self, theme: Theme) -> None:
         _ = theme
         self._draw(self._page.width if self._page else self.size.width)
         self.refresh()
@@ -103,67 +104,69 @@ class PermissionSubject(Widget):
         self.refresh(layout=True)
 
     def move(self, step: int) -> Region:
-        """Go to another hunk; the region that is to be seen then."""
+        """Go to another hunk and return the region to scroll to."""
         self.choice.move(step)
-        return self._changed()
+        return self._redraw()
 
     def toggle(self) -> Region:
-        """Keep or refuse the hunk that keys act on."""
+        """Keep or refuse the current hunk and return its region."""
         self.choice.toggle()
-        return self._changed()
+        return self._redraw()
 
-    def _changed(self) -> Region:
+    def _redraw(self) -> Region:
         self._draw(self.content_size.width)
         self.refresh()
         return Region(0, self._tops.get(self.choice.current, 0), 1, 4)
 
     def _draw(self, width: int) -> None:
-        tones = palette_of(app_of(self).current_theme)
-        page = Page(max(1, width), tones, appearance_of(self).diffs)
+        palette = palette_of(app_of(self).current_theme)
+        page = Page(max(1, width), palette, appearance_of(self).diffs)
         self._page = page
         self._lines, self._tops = [], {}
         for number, block in enumerate(self._blocks):
             if number:
                 self._lines.append(blank(page))
             if isinstance(block, DiffBlock) and self.choice.offered:
-                self._hunks(block, page)
+                self._draw_hunks(block, page)
             else:
                 self._lines += block_lines(block, page, titled=True)
 
-    def _hunks(self, block: DiffBlock, page: Page) -> None:
+    def _draw_hunks(self, block: DiffBlock, page: Page) -> None:
         self._lines.append(title_line(block, page, 0))
         for hunk in block.hunks:
             if hunk is not block.hunks[0]:
                 self._lines.append(blank(page))
             self._tops[hunk.index] = len(self._lines)
-            self._lines.append(self._head(hunk, page))
+            self._lines.append(self._hunk_heading(hunk, page))
             only = replace(block, hunks=(hunk,), omitted=0)
             lines = list(diff_lines(only, page, 0))
             if not self.choice.keeps(hunk.index):
-                lines = [replace(line, strip=line.strip.apply_style(REFUSED)) for line in lines]
+                lines = [
+                    replace(line, strip=line.strip.apply_style(REFUSED_STYLE)) for line in lines
+                ]
             self._lines += lines
         if block.omitted:
             self._lines += diff_lines(replace(block, hunks=()), page, 0)
 
-    def _head(self, hunk: Hunk, page: Page) -> Line:
-        tones: Palette = page.palette
+    def _hunk_heading(self, hunk: Hunk, page: Page) -> Line:
+        palette: Palette = page.palette
         kept = self.choice.keeps(hunk.index)
         here = hunk.index == self.choice.current
-        mark = Segment("✓ keep  " if kept else "✕ refuse", tones.style("ok" if kept else "err"))
+        mark = Segment("✓ keep  " if kept else "✕ refuse", palette.style("ok" if kept else "err"))
         place = f"  change {self.choice.place(hunk.index)} of {self.choice.total}"
-        pointer = Segment("▸ " if here else "  ", tones.style("accent"))
+        pointer = Segment("▸ " if here else "  ", palette.style("accent"))
         weight = "bold" if here else ""
-        return make_line([pointer, mark, Segment(place, tones.style("muted", attributes=weight))])
+        return make_line([pointer, mark, Segment(place, palette.style("muted", attributes=weight))])
 
 
 def block_lines(block: Block, page: Page, *, titled: bool = False) -> list[Line]:
-    """*block* unfolded and uncut, as it is asked about."""
+    """Return the lines of *block* unfolded and uncut."""
     lines, _ = draw_block(block, BlockContext(page, 0, open=True, titled=titled, uncut=True))
     return lines
 
 
 def plain_text(blocks: Sequence[Block], width: int = 100) -> Iterator[str]:
-    """The same as lines of text, for where nothing is painted."""
+    """Yield the same as lines of text, for output without a terminal interface."""
     page = Page(width, DARK_PALETTE)
     for block in blocks:
         for line in block_lines(block, page, titled=True):

@@ -1,4 +1,4 @@
-"""The sidebar (spec 8, U17): what is to be done, what was changed, what runs beside."""
+"""The sidebar: context, to-do list, changed files, servers, and background work."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from app.toolkit.app_of import app_of
 from app.widgets.transcript.lines import cut
 
 MIN_SCREEN_WIDTH = 60
-"""Columns below which there is no room for one."""
+"""Columns below which there is no space for a sidebar."""
 
 WIDTH = 36
 MAX_ROWS = 12
@@ -36,37 +36,40 @@ _TODO = {
 }
 
 LineCounts = tuple[int, int]
-"""Lines that were added and removed."""
+"""The numbers of added and removed lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidebarContent:
-    """What the sidebar tells. *context* is tokens in use, *limit* the model's; *changes* are
-    files with their added and removed lines, *shells* commands in the background that run,
-    *background_tasks* what sub-agents do there."""
+    """The content of the sidebar."""
 
     context: int | None = None
+    """Tokens in use."""
     limit: int | None = None
+    """The model's context limit in tokens."""
     cost: float | None = None
     todos: tuple[TodoItem, ...] = ()
     changes: dict[str, LineCounts] = field(default_factory=dict[str, LineCounts])
+    """Changed files by path."""
     servers: McpSummary = field(default_factory=McpSummary)
     languages: LspSummary = field(default_factory=LspSummary)
     shells: tuple[ShellInfo, ...] = ()
+    """Commands that run in the background."""
     subagents: tuple[BackgroundTaskStatus, ...] = ()
+    """Sub-agents that work in the background."""
 
 
-def sidebar_text(side: SidebarContent, width: int) -> Content:
-    """The sections that have something, one below the other, in rows of *width* cells."""
+def sidebar_text(content: SidebarContent, width: int) -> Content:
+    """Return the sections that have content, below each other, in rows of *width* cells."""
     sections = [
         list(section)
         for section in (
-            _context(side),
-            _todos(side, width),
-            _changes(side, width),
-            _servers(side, width),
-            _languages(side, width),
-            _background(side, width),
+            _context_rows(content),
+            _todo_rows(content, width),
+            _change_rows(content, width),
+            _server_rows(content, width),
+            _language_rows(content, width),
+            _background_rows(content, width),
         )
     ]
     blank = Content("\n\n")
@@ -77,90 +80,90 @@ def _title(text: str, note: str = "") -> Content:
     return Content.assemble((text, "bold"), (f"  {note}" if note else "", "$tone-muted"))
 
 
-def _context(side: SidebarContent) -> Iterator[Content]:
-    if side.context is None:
+def _context_rows(content: SidebarContent) -> Iterator[Content]:
+    if content.context is None:
         return
     yield _title("Context")
-    share = f", {min(1.0, side.context / side.limit):.0%}" if side.limit else ""
-    yield Content.styled(f"{tokens(side.context)} tokens{share}", "$tone-muted")
-    if side.cost is not None:
-        yield Content.styled(f"{money(side.cost)} spent", "$tone-muted")
+    share = f", {min(1.0, content.context / content.limit):.0%}" if content.limit else ""
+    yield Content.styled(f"{tokens(content.context)} tokens{share}", "$tone-muted")
+    if content.cost is not None:
+        yield Content.styled(f"{money(content.cost)} spent", "$tone-muted")
 
 
-def _todos(side: SidebarContent, width: int) -> Iterator[Content]:
-    if not side.todos:
+def _todo_rows(content: SidebarContent, width: int) -> Iterator[Content]:
+    if not content.todos:
         return
-    done = sum(item.status == "completed" for item in side.todos)
-    yield _title("Todo", f"{done} of {len(side.todos)} done")
+    done = sum(item.status == "completed" for item in content.todos)
+    yield _title("Todo", f"{done} of {len(content.todos)} done")
     # What is done gives way first: the list is for what is left.
-    left = [item for item in side.todos if item.status in {"pending", "in_progress"}]
-    shown = side.todos if len(side.todos) <= MAX_ROWS else left[:MAX_ROWS]
+    left = [item for item in content.todos if item.status in {"pending", "in_progress"}]
+    shown = content.todos if len(content.todos) <= MAX_ROWS else left[:MAX_ROWS]
     for item in shown:
         glyph, mark, tone = _TODO[item.status]
         text = cut(sanitize_line(item.content), width - 2)
         yield Content.assemble((f"{glyph} ", mark), (text, tone))
-    yield from _rest(len(side.todos) - len(shown))
+    yield from _hidden_row(len(content.todos) - len(shown))
 
 
-def _changes(side: SidebarContent, width: int) -> Iterator[Content]:
-    if not side.changes:
+def _change_rows(content: SidebarContent, width: int) -> Iterator[Content]:
+    if not content.changes:
         return
     yield _title("Changed files")
-    for path, (added, removed) in list(side.changes.items())[:MAX_ROWS]:
+    for path, (added, removed) in list(content.changes.items())[:MAX_ROWS]:
         counts = [f"+{added}" if added else "", f"−{removed}" if removed else ""]
-        told = " ".join(one for one in counts if one)
-        name = _shortened(sanitize_line(path), width - cell_len(told) - 1)
-        gap = " " * max(1, width - cell_len(name) - cell_len(told))
+        counts_text = " ".join(one for one in counts if one)
+        name = _shorten_path(sanitize_line(path), width - cell_len(counts_text) - 1)
+        gap = " " * max(1, width - cell_len(name) - cell_len(counts_text))
         signs = [
             (counts[0], "$tone-ok"),
             (" " if all(counts) else "", ""),
             (counts[1], "$tone-err"),
         ]
         yield Content.assemble((name, "$tone-muted"), gap, *signs)
-    yield from _rest(len(side.changes) - MAX_ROWS)
+    yield from _hidden_row(len(content.changes) - MAX_ROWS)
 
 
-def _servers(side: SidebarContent, width: int) -> Iterator[Content]:
-    if not side.servers.wanted:
+def _server_rows(content: SidebarContent, width: int) -> Iterator[Content]:
+    if not content.servers.wanted:
         return
-    yield _title("MCP", f"{side.servers.connected} of {side.servers.wanted} connected")
-    for name in side.servers.failing[:MAX_ROWS]:
+    yield _title("MCP", f"{content.servers.connected} of {content.servers.wanted} connected")
+    for name in content.servers.failing[:MAX_ROWS]:
         yield Content.styled(f"✕ {cut(sanitize_line(name), width - 2)}", "$tone-warn")
 
 
-def _languages(side: SidebarContent, width: int) -> Iterator[Content]:
-    languages = side.languages
+def _language_rows(content: SidebarContent, width: int) -> Iterator[Content]:
+    languages = content.languages
     if not languages.running and not languages.failing:
         return
     yield _title("Language servers")
     for name, errors in languages.running[:MAX_ROWS]:
         found = f"  {count(errors, 'error')}" if errors else ""
-        room = cut(sanitize_line(name), width - 2 - len(found))
-        yield Content.assemble(("● ", "$tone-ok"), (room, "$tone-muted"), (found, "$tone-warn"))
+        label = cut(sanitize_line(name), width - 2 - len(found))
+        yield Content.assemble(("● ", "$tone-ok"), (label, "$tone-muted"), (found, "$tone-warn"))
     for name in languages.failing[:MAX_ROWS]:
         yield Content.styled(f"✕ {cut(sanitize_line(name), width - 2)}", "$tone-warn")
 
 
-def _background(side: SidebarContent, width: int) -> Iterator[Content]:
-    """Sub-agents, then commands."""
-    named = [f"{line.agent.capitalize()}  {line.description}" for line in side.subagents]
-    named += [shell.description or shell.command for shell in side.shells]
+def _background_rows(content: SidebarContent, width: int) -> Iterator[Content]:
+    """Yield the rows of sub-agents, then of commands."""
+    named = [f"{line.agent.capitalize()}  {line.description}" for line in content.subagents]
+    named += [shell.description or shell.command for shell in content.shells]
     if not named:
         return
     yield _title("In the background")
     for name in named[:MAX_ROWS]:
         text = cut(sanitize_line(name), width - 2)
         yield Content.assemble(("◐ ", "$tone-accent"), (text, "$tone-muted"))
-    yield from _rest(len(named) - MAX_ROWS)
+    yield from _hidden_row(len(named) - MAX_ROWS)
 
 
-def _rest(hidden: int) -> Iterator[Content]:
+def _hidden_row(hidden: int) -> Iterator[Content]:
     if hidden > 0:
         yield Content.styled(f"… {hidden} more", "$tone-faint")
 
 
-def _shortened(path: str, width: int) -> str:
-    """The end of *path*, where a file is told from others."""
+def _shorten_path(path: str, width: int) -> str:
+    """Return the end of *path*, the part in which files differ most."""
     if cell_len(path) <= width:
         return path
     kept = ""
@@ -172,38 +175,38 @@ def _shortened(path: str, width: int) -> str:
 
 
 class ChangedFiles:
-    """The changed files of what is loaded of a session; each message is looked at when it
-    changed."""
+    """Collects the changed files of the loaded part of a session; a message is read again only when
+    it changed."""
 
     def __init__(self) -> None:
         self._view: SessionView | None = None
-        self._of: dict[str, list[tuple[str, LineCounts]]] = {}
+        self._by_message: dict[str, list[tuple[str, LineCounts]]] = {}
 
     def update(self, view: SessionView | None, change: Change) -> None:
         if view is None or view is not self._view:
-            self._view, self._of = view, {}
+            self._view, self._by_message = view, {}
             touched = frozenset(view.message_ids) if view is not None else frozenset[str]()
         else:
             touched = change.messages | change.parts_of
         for message_id in touched:
             entry = view.entry(message_id) if view is not None else None
-            found = [one for part in entry.parts for one in _changed_by(part)] if entry else []
+            found = [one for part in entry.parts for one in _changes_of(part)] if entry else []
             if found:
-                self._of[message_id] = found
+                self._by_message[message_id] = found
             else:
-                self._of.pop(message_id, None)
+                self._by_message.pop(message_id, None)
 
     def files(self) -> dict[str, LineCounts]:
-        """Added and removed lines by path, the newest change first."""
+        """Return added and removed lines by path, the newest change first."""
         total: dict[str, LineCounts] = {}
-        for message_id in sorted(self._of):
-            for path, (added, removed) in self._of[message_id]:
+        for message_id in sorted(self._by_message):
+            for path, (added, removed) in self._by_message[message_id]:
                 before = total.pop(path, (0, 0))
                 total[path] = (before[0] + added, before[1] + removed)
         return dict(reversed(total.items()))
 
 
-def _changed_by(part: object) -> Iterator[tuple[str, LineCounts]]:
+def _changes_of(part: object) -> Iterator[tuple[str, LineCounts]]:
     if isinstance(part, ToolPart) and isinstance(part.state, Completed):
         for block in part.state.blocks:
             if isinstance(block, DiffBlock):
@@ -211,21 +214,24 @@ def _changed_by(part: object) -> Iterator[tuple[str, LineCounts]]:
 
 
 class Sidebar(VerticalScroll, can_focus=False):
-    """Shows a ``Side``. Whether it stands follows from the width of the screen, from what the
-    user wants, and from whether there is a session (see ``session.tcss``)."""
+    """Shows a ``SidebarContent``.
+
+    Whether it is visible depends on the width of the screen, the user's preference, and whether
+    there is a session (see ``session.tcss``).
+    """
 
     def __init__(self, *, id: str | None = None) -> None:  # Textual's name
         super().__init__(id=id)
-        self._side = SidebarContent()
+        self._content = SidebarContent()
 
     def compose(self) -> Iterator[Static]:
         yield Static(markup=False)
 
     def on_mount(self) -> None:
-        app_of(self).theme_changed_signal.subscribe(self, self._themed)
-        self._themed(None)
+        app_of(self).theme_changed_signal.subscribe(self, self._on_theme_changed)
+        self._on_theme_changed(None)
 
-    def _themed(self, theme: Theme | None) -> None:
+    def _on_theme_changed(self, theme: Theme | None) -> None:
         del theme
         style = appearance_of(self).sidebar
         self.set_class(style == "auto", "-auto")
@@ -235,11 +241,11 @@ class Sidebar(VerticalScroll, can_focus=False):
     def on_resize(self) -> None:
         self._draw()
 
-    def show(self, side: SidebarContent) -> None:
-        if side != self._side:
-            self._side = side
+    def show(self, content: SidebarContent) -> None:
+        if content != self._content:
+            self._content = content
             self._draw()
 
     def _draw(self) -> None:
         if self.display and self.is_mounted:
-            self.query_one(Static).update(sidebar_text(self._side, WIDTH - 4))
+            self.query_one(Static).update(sidebar_text(self._content, WIDTH - 4))

@@ -1,4 +1,4 @@
-"""The status line: who on the left, where on the right (spec 8, U5)."""
+"""The status line: agent and model at the left, location and usage at the right."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -23,39 +23,46 @@ MODE_TONES = {
 }
 MAX_NAME = 16
 NARROW = 60
-"""Below this width the right side may be dropped, part by part."""
+"""The width below which parts of the right side are dropped one by one."""
 
-ROOMY = 100
-"""From this width on there is room for what is only good to know."""
+WIDE = 100
+"""The width from which on less important facts are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What the line tells. *context* is tokens in use, *limit* the model's, None if unknown;
-    *changed* the number of changed files, None where git was not asked. Not *trusted* means
-    that files of the folder are left out. *cached* is the share of the session's input that came
-    from the provider's cache, None where nothing tells of caching (spec 2, C10). *mode* is how
-    permissions are asked for, "" before that is known; *servers* are those of MCP, *languages*
-    those that look at code, *shells* the commands and *background_tasks* the sub-agents that
-    work in the background; *normal*: the prompt is in Vim's normal mode."""
+    """The content of the line."""
 
     agent: str = "build"
     color: str = "accent"
     model: str = ""
     effort: str | None = None
     branch: str | None = None
+    """The git branch, None outside of a repository."""
     changed: int | None = None
+    """The number of changed files, None if git was not asked."""
     context: int | None = None
+    """Tokens in use."""
     limit: int | None = None
+    """The model's context limit in tokens, None if unknown."""
     cost: float | None = None
     cached: float | None = None
+    """The share of the session's input that came from the provider's cache, None without
+    caching."""
     mode: 'PermissionMode | Literal[""]' = ""
+    """The permission mode, "" before it is known."""
     trusted: bool = True
+    """False while the folder's own files are ignored."""
     servers: McpSummary = field(default_factory=McpSummary)
+    """MCP servers."""
     languages: LspSummary = field(default_factory=LspSummary)
+    """Language servers."""
     shells: int = 0
+    """Commands in the background."""
     subagents: int = 0
+    """Sub-agents in the background."""
     normal: bool = False
+    """True in Vim's normal mode."""
 
 
 _ROLES = frozenset({"primary", "secondary", "success", "warning", "error"})
@@ -63,8 +70,8 @@ _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 
 
 def agent_tone(color: str) -> str:
-    """What an agent of that *colour* is drawn in: a theme variable or a hex value. What is no
-    colour is the accent."""
+    """Return the color an agent is drawn in: a theme variable or a hex value. An invalid *color* is
+    the accent."""
     if _HEX.fullmatch(color):
         return color
     if color in _ROLES:
@@ -73,18 +80,19 @@ def agent_tone(color: str) -> str:
 
 
 def short_model(full_name: str) -> str:
-    """``claude-sonnet-4.5`` of ``anthropic/claude-sonnet-4.5``; the demo keeps its whole name."""
+    """Return ``claude-sonnet-4.5`` for ``anthropic/claude-sonnet-4.5``; the demo keeps its whole
+    name."""
     provider, _, name = full_name.partition("/")
     return full_name if provider == "demo" or not name else name
 
 
-def _branch(status: Status) -> str:
+def _branch_text(status: Status) -> str:
     if status.branch is None:
         return ""
     return sanitize(status.branch) + (f" +{status.changed}" if status.changed else "")
 
 
-def _context(status: Status) -> str:
+def _context_text(status: Status) -> str:
     if status.context is None:
         return ""
     if not status.limit:
@@ -94,7 +102,7 @@ def _context(status: Status) -> str:
     return "▰" * filled + "▱" * (BAR_CELLS - filled) + f" {share:.0%}"
 
 
-def _servers(status: Status) -> str:
+def _servers_text(status: Status) -> str:
     servers = status.servers
     if not servers.wanted:
         return ""
@@ -104,8 +112,11 @@ def _servers(status: Status) -> str:
 
 
 def status_text(status: Status, width: int) -> Content:
-    """One line of *width* cells. What does not fit goes: servers, then cost, then context, then
-    branch, then effort; at last the line is cut with an ellipsis."""
+    """Return one line of *width* cells.
+
+    If it does not fit, these are dropped in order: servers, cost, context, branch, effort; at last
+    the line is cut with an ellipsis.
+    """
     left = Content.styled("NORMAL  ", "bold $tone-warn") if status.normal else Content("")
     left += Content.assemble(
         (sanitize(status.agent), f"bold {agent_tone(status.color)}"),
@@ -127,24 +138,24 @@ def status_text(status: Status, width: int) -> Content:
         named = sanitize_line(", ".join(status.languages.failing))[:MAX_NAME]
         left += Content.styled(f"  lsp ✕ {named}", "$tone-warn")
     tail = Content.styled(f" · {sanitize(status.effort)}" if status.effort else "", "$tone-muted")
-    parts = [p for p in (_branch(status), _context(status), money(status.cost)) if p]
+    parts = [p for p in (_branch_text(status), _context_text(status), money(status.cost)) if p]
     if status.cached is not None:
-        longer = [*parts[:-1], f"{status.cached:.0%} cached", parts[-1]]
-        if width >= ROOMY and left.cell_length + tail.cell_length + _width(longer) + 2 <= width:
-            parts = longer
-    told = [*parts, *([servers] if (servers := _servers(status)) else [])]
-    if left.cell_length + tail.cell_length + _width(told) + 2 <= width:
-        parts = told
+        with_cache = [*parts[:-1], f"{status.cached:.0%} cached", parts[-1]]
+        if width >= WIDE and left.cell_length + tail.cell_length + _width(with_cache) + 2 <= width:
+            parts = with_cache
+    with_servers = [*parts, *([servers] if (servers := _servers_text(status)) else [])]
+    if left.cell_length + tail.cell_length + _width(with_servers) + 2 <= width:
+        parts = with_servers
     if width < NARROW:
         while parts and left.cell_length + tail.cell_length + _width(parts) + 2 > width:
             parts.pop()
     if left.cell_length + tail.cell_length + _width(parts) > width:
         tail = Content("")
     right = Content.styled("   ".join(parts), "$tone-muted")
-    room = width - left.cell_length - tail.cell_length - right.cell_length
-    if room < 2:
+    gap = width - left.cell_length - tail.cell_length - right.cell_length
+    if gap < 2:
         return (left + tail).truncate(max(1, width), ellipsis=True)
-    return left + tail + Content(" " * room) + right
+    return left + tail + Content(" " * gap) + right
 
 
 def _width(parts: list[str]) -> int:
@@ -152,8 +163,8 @@ def _width(parts: list[str]) -> int:
 
 
 class StatusLine(Widget):
-    """Shows a ``Status``; draws only when it changed. Its height is its screen's to say: no change
-    of it is worth a layout."""
+    """Shows a ``Status`` and redraws only when it changed. Its height is fixed, so that no change
+    needs a layout."""
 
     def __init__(
         self, status: Status | None = None, *, id: str | None = None
@@ -166,7 +177,7 @@ class StatusLine(Widget):
         return self._status
 
     def show(self, **changes: object) -> None:
-        """Change some of the facts (names of ``Status`` fields)."""
+        """Change some of the facts, given by the names of ``Status`` fields."""
         changed = replace(self._status, **changes)  # pyright: ignore[reportArgumentType] - names are fields
         if changed != self._status:
             self._status = changed

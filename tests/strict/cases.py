@@ -1,19 +1,21 @@
-"""A rule as a pair of requests: one that breaks it and one, as near as can be, that keeps it."""
+"""A rule of a strict server as two requests: one that breaks it and a similar valid one."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Case:
-    """*phrase* stands in the complaint about *refused*."""
+    """One rule."""
 
     rule: str
     phrase: str
+    """A part of the violation that is reported for *refused*."""
+
     refused: dict
     accepted: dict
 
 
 def schema(**more: object) -> dict:
-    """The schema of a tool's arguments."""
+    """Return the schema of a tool's arguments."""
     text = {"type": "string", "description": "A path."}
     return {"type": "object", "properties": {"file_path": text}, "required": ["file_path"], **more}

@@ -1,4 +1,4 @@
-"""Every rule of the strict chat completions server, broken once and kept once (spec 9, Q2)."""
+"""Every rule of the strict chat-completions server, broken once and kept once."""
 
 import pytest
 

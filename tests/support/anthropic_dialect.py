@@ -1,4 +1,4 @@
-"""Writes scripted answers as Anthropic messages streams."""
+"""The writer of scripted responses as streams of Anthropic's Messages API."""
 
 from collections.abc import Iterator
 
@@ -20,8 +20,11 @@ _WORDS = {"end": "end_turn", "calls": "tool_use", "limit": "max_tokens"}
 
 
 class AnthropicWriter:
-    """One answer's bytes, piece by piece. Tokens that come first stand in ``message_start``,
-    others beside the finish reason, as both are seen in real streams."""
+    """The writer of one response, piece by piece.
+
+    Tokens at the start go into ``message_start``, others beside the finish reason; real streams
+    have both.
+    """
 
     def __init__(self, model: str, number: int) -> None:
         self._model = model
@@ -120,7 +123,7 @@ class AnthropicWriter:
         return _event("content_block_delta", index=self._block, delta=delta)
 
     def _end(self, *, whole: bool) -> Iterator[bytes]:
-        """Reason and usage, which come in one event; not before both are known, or the end."""
+        """Write finish reason and usage, which are one event, when both are known or at the end."""
         if not whole:
             return
         yield from self._close()
@@ -136,7 +139,7 @@ def _event(kind: str, **more: object) -> bytes:
 
 
 def _usage(tokens: Tokens) -> dict[str, object]:
-    """Cached tokens are not part of ``input_tokens`` in this protocol."""
+    """Return the usage; ``input_tokens`` excludes cached tokens in this protocol."""
     return {
         "input_tokens": tokens.prompt - tokens.cached,
         "cache_creation_input_tokens": 0,

@@ -1,4 +1,4 @@
-"""Writes scripted answers as OpenAI chat completions streams."""
+"""The writer of scripted responses as streams of chat completions."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _WORDS = {"end": "stop", "calls": "tool_calls", "limit": "length"}
 
 
 class ChatWriter:
-    """One answer's bytes, piece by piece."""
+    """The writer of one response, piece by piece."""
 
     def __init__(self, model: str, number: int) -> None:
         self._head = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "model": model}

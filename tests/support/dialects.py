@@ -1,4 +1,4 @@
-"""The protocols that the scripted server speaks, chosen by the path of the request."""
+"""The protocols of the scripted server, chosen by the path of the request."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -14,23 +14,27 @@ from tests.support.script import Failure, Piece
 
 
 class Writer(Protocol):
-    """Writes one answer, piece by piece."""
+    """A writer of one response, piece by piece."""
 
     def write(self, piece: Piece) -> Iterator[bytes]: ...
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """*violations* are the reasons to refuse a body and its headers (names in lower case),
-    *refusal* what is answered then; *writer* takes a body and the number of the request."""
+    """One protocol of the scripted server."""
 
     violations: Callable[[dict, dict[str, str]], list[str]]
+    """Returns the reasons to refuse a body and its headers (with lower-case names)."""
+
     refusal: Callable[[list[str]], Failure]
+    """Returns the response to a refused request."""
+
     writer: Callable[[dict, int], Writer]
+    """Returns the writer of the response to a body and the number of its request."""
 
 
 def dialect_of(path: str) -> Dialect | None:
-    """The dialect spoken at *path*, None where nothing is served."""
+    """Return the protocol at *path*, None where nothing is served."""
     path = path.partition("?")[0]
     return next((found for end, found in _DIALECTS.items() if path.endswith(end)), None)
 

@@ -1,4 +1,4 @@
-"""Writes scripted answers as Gemini streams: whole parts, no end mark."""
+"""The writer of scripted responses as Gemini streams: whole parts, no end mark."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _WORDS = {"end": "STOP", "calls": "STOP", "limit": "MAX_TOKENS"}
 
 
 class GeminiWriter:
-    """One answer's bytes, piece by piece. A call carries a signature, which has to come back."""
+    """The writer of one response, piece by piece. A call has a signature for the next request."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -49,7 +49,7 @@ class GeminiWriter:
                 pass
 
     def _call(self, piece: Call) -> bytes:
-        """Arguments are an object here: of what is none only the beginning can be said."""
+        """Write a call. Its arguments are an object; of invalid ones only the start is written."""
         text = arguments(piece)
         try:
             call = {"name": piece.name, "args": json.loads(text or "{}")}

@@ -1,4 +1,4 @@
-"""Writes scripted answers as OpenAI responses streams."""
+"""The writer of scripted responses as streams of the Responses API."""
 
 from collections.abc import Iterator
 
@@ -17,21 +17,21 @@ from tests.support.script import (
 from tests.support.wire import argument_pieces, arguments, event, seal
 
 _INCOMPLETE = {"limit": "max_output_tokens", "content_filter": "content_filter"}
-_SEALED = "reasoning.encrypted_content"
+_ENCRYPTED = "reasoning.encrypted_content"
 
 Fields = dict[str, object]
 
 
 class ResponsesWriter:
-    """One answer's bytes, piece by piece.
+    """The writer of one response, piece by piece.
 
-    The id of an item that follows reasoning ends with the id of that reasoning, so that a
-    strict server can tell without a memory that the two belong together.
+    The id of an item after reasoning ends with the id of that reasoning, so that a stateless
+    strict server can recognize that the two belong together.
     """
 
     def __init__(self, body: dict, number: int) -> None:
         self._model = body.get("model", "")
-        self._sealed = _SEALED in (body.get("include") or [])
+        self._encrypts = _ENCRYPTED in (body.get("include") or [])
         self._number = number
         self._sequence = -1
         self._begun = False
@@ -123,7 +123,7 @@ class ResponsesWriter:
         yield self._event("response.output_item.added", output_index=self._index, item=item)
 
     def _close(self, data: str = "") -> Iterator[bytes]:
-        """End the open item; *data* is what an item without a summary holds."""
+        """End the open item; *data* is the encrypted content of an item without a summary."""
         item = self._item
         if item is None:
             return
@@ -136,7 +136,7 @@ class ResponsesWriter:
             case "reasoning":
                 summary = [{"type": "summary_text", "text": self._text}] if self._text else []
                 item = {**item, "summary": summary}
-                if self._sealed:
+                if self._encrypts:
                     item["encrypted_content"] = data or seal(str(item["id"]) + self._text)
             case _:
                 done = "response.function_call_arguments.done"

@@ -1,5 +1,7 @@
-"""Checks an Anthropic messages request as strictly as the real server does: the request
-itself and its tools. What is said in it is checked by ``strict_anthropic_messages``."""
+"""Validation of a request to Anthropic's Messages API, as strict as the real server.
+
+This module checks the request and its tools, ``strict_anthropic_messages`` its messages.
+"""
 
 from tests.support import strict_anthropic_messages
 from tests.support.strict_schema import function, repeated
@@ -8,13 +10,13 @@ _FIELDS = {
     "model", "messages", "max_tokens", "system", "tools", "tool_choice", "temperature", "top_p",
     "top_k", "stop_sequences", "stream", "metadata", "thinking", "service_tier", "output_config",
 }  # fmt: skip
-MOST_MARKS = 4
-LEAST_BUDGET = 1024
+MAX_MARKS = 4
+MIN_BUDGET = 1024
 EFFORTS = {"low", "medium", "high", "xhigh", "max"}
 
 
 def violations(body: dict, headers: dict[str, str]) -> list[str]:
-    """What the server would refuse in *body* and *headers*; empty when it is right."""
+    """Return what the server would refuse in *body* and *headers*, [] for a valid request."""
     found = [f"{name}: extra inputs are not permitted" for name in sorted(body.keys() - _FIELDS)]
     if not headers.get("anthropic-version"):
         found.append("anthropic-version: header is required")
@@ -65,8 +67,8 @@ def _thinking(body: dict) -> list[str]:
                 found.append("thinking.display: summarized or omitted")
         case "enabled":
             budget = thinking.get("budget_tokens")
-            if not isinstance(budget, int) or budget < LEAST_BUDGET:
-                found.append(f"thinking.budget_tokens: at least {LEAST_BUDGET}")
+            if not isinstance(budget, int) or budget < MIN_BUDGET:
+                found.append(f"thinking.budget_tokens: at least {MIN_BUDGET}")
             elif isinstance(body.get("max_tokens"), int) and body["max_tokens"] <= budget:
                 found.append("max_tokens must be greater than thinking.budget_tokens")
         case other:
@@ -96,9 +98,9 @@ def _sampling(body: dict) -> list[str]:
 def _marks(body: dict) -> list[str]:
     marks = [block["cache_control"] for block in _marked(body) if block.get("cache_control")]
     found = []
-    if len(marks) > MOST_MARKS:
+    if len(marks) > MAX_MARKS:
         found.append(
-            f"a maximum of {MOST_MARKS} blocks with cache_control may be provided, "
+            f"a maximum of {MAX_MARKS} blocks with cache_control may be provided, "
             f"found {len(marks)}"
         )
     lives = [mark.get("ttl", "5m") for mark in marks]
@@ -110,7 +112,7 @@ def _marks(body: dict) -> list[str]:
 
 
 def _marked(body: dict) -> list[dict]:
-    """Everything that may hold a mark, in the order in which it is cached."""
+    """Return all blocks that can have a mark, in the order in which they are cached."""
     blocks = [*(body.get("tools") or [])]
     for content in (body.get("system"), *(m.get("content") for m in body.get("messages") or [])):
         for block in content if isinstance(content, list) else []:

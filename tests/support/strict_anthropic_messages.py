@@ -14,7 +14,7 @@ THOUGHTS = {"thinking", "redacted_thinking"}
 
 
 def violations(body: dict) -> list[str]:
-    """What the server would refuse in the messages of *body*."""
+    """Return what the server would refuse in the messages of *body*."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         return ["messages: at least one message is required"]
@@ -142,7 +142,7 @@ def _image(source: dict) -> list[str]:
 
 
 def _pairs(blocks: list[list[dict]]) -> list[str]:
-    """Every call has one result in the very next message, and every result its call before."""
+    """Check that each call has one result in the very next message, and each result its call."""
     found = []
     for number, content in enumerate([*blocks, []]):
         before = blocks[number - 1] if number else []
@@ -166,7 +166,7 @@ def _pairs(blocks: list[list[dict]]) -> list[str]:
 
 
 def _led(messages: list[dict], blocks: list[list[dict]]) -> bool:
-    """Whether the last assistant message, if its calls were just answered, starts with thinking."""
+    """Return whether the last assistant message, if results follow, starts with thinking."""
     for message, content in zip(reversed(messages), reversed(blocks), strict=True):
         if message.get("role") == "assistant":
             kinds = [block.get("type") for block in content]

@@ -1,10 +1,10 @@
-"""Checks an OpenAI chat completions request as strictly as the strictest real server."""
+"""Validation of a chat-completions request, as strict as the strictest real server."""
 
 from tests.support.strict_schema import call_arguments, function, is_name, repeated
 
 
 def violations(body: dict) -> list[str]:
-    """What a strict server would refuse in *body*; empty when it is right."""
+    """Return what a strict server would refuse in *body*, [] for a valid request."""
     found: list[str] = []
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:

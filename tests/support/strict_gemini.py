@@ -1,4 +1,4 @@
-"""Checks a Gemini request as strictly as the real API."""
+"""Validation of a Gemini request, as strict as the real API."""
 
 import re
 from itertools import pairwise
@@ -18,13 +18,13 @@ SCHEMA = {
 TYPES = {"string", "number", "integer", "boolean", "array", "object"}
 DATA = {"text", "inlineData", "functionCall", "functionResponse", "fileData"}
 USERS = {"args", "response", "properties"}
-"""Objects whose names are the user's."""
+"""Objects whose keys are user-defined."""
 
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]{0,63}")
 
 
 def violations(body: dict, headers: dict[str, str]) -> list[str]:
-    """What the API would refuse in *body*; empty when it is right."""
+    """Return what the API would refuse in *body*, [] for a valid request."""
     body = _camel(body)
     found = [f"Unknown name {name!r}" for name in body if name not in TOP]
     if not headers.get("x-goog-api-key"):
@@ -45,7 +45,7 @@ def violations(body: dict, headers: dict[str, str]) -> list[str]:
 
 
 def _camel(value: object) -> Any:
-    """*value* with names such as ``function_call`` in the other form: the API takes both."""
+    """Return *value* with names such as ``function_call`` in camel case: the API accepts both."""
     if isinstance(value, list):
         return [_camel(item) for item in value]
     if not isinstance(value, dict):
@@ -95,7 +95,7 @@ def _content(content: dict) -> list[str]:
 
 
 def _pairs(contents: list[dict]) -> list[str]:
-    """As many responses as calls, right after them, in their order."""
+    """Check that the calls are followed by the same number of responses in the same order."""
     found = []
     calls: list[str] = []
     for number, content in enumerate(contents):

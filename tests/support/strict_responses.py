@@ -1,6 +1,6 @@
-"""Checks an OpenAI responses request as strictly as the real server does.
+"""Validation of a request to the Responses API, as strict as the real server.
 
-The server keeps nothing between requests, as with ``store: false``: whatever an item needs
+The server stores nothing between requests, as with ``store: false``: everything that an item needs
 must be in the input.
 """
 
@@ -21,11 +21,11 @@ _PARTS = {
     "user": {"input_text", "input_image", "input_file"},
 }
 _FOLLOWS = re.compile(r"_of_(rs_\w+)$")
-"""The end of an item's id that tells which reasoning it came with (``responses_dialect``)."""
+"""The end of an item's id, which names its reasoning (``responses_dialect``)."""
 
 
 def violations(body: dict) -> list[str]:
-    """What the server would refuse in *body*; empty when it is right."""
+    """Return what the server would refuse in *body*, [] for a valid request."""
     found = [f"unknown parameter: {name!r}" for name in sorted(body.keys() - _FIELDS)]
     if not body.get("model"):
         found.append("missing required parameter: 'model'")
@@ -161,7 +161,7 @@ def _reasoning(item: dict, *, stored: bool) -> list[str]:
 
 
 def _calls(items: list[dict]) -> list[str]:
-    """Each call has one output, somewhere after it."""
+    """Check that each call has one output, somewhere after it."""
     found: list[str] = []
     waiting: set[str] = set()
     known: set[str] = set()

@@ -1,10 +1,10 @@
-"""The parts of JSON schema that every provider takes, and names of tools and calls."""
+"""Validation of tool schemas by the subset that every provider accepts, and of names and ids."""
 
 import json
 import re
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Names of tools and ids of calls, as the strictest servers want them."""
+"""Names of tools and ids of calls that the strictest servers accept."""
 
 _WORDS = {
     "type", "properties", "required", "description", "enum", "items", "anyOf", "format",
@@ -15,7 +15,7 @@ _WORDS = {
 
 
 def function(name: object, parameters: object) -> list[str]:
-    """What is wrong with a tool of this *name* and schema of *parameters*."""
+    """Return what is wrong with a tool of this *name* and schema of *parameters*."""
     found = [] if is_name(name) else [f"name {name!r}"]
     if not isinstance(parameters, dict) or parameters.get("type") != "object":
         return [*found, "parameters must be a schema of type object"]
@@ -29,7 +29,7 @@ def is_name(name: object) -> bool:
 
 
 def call_arguments(text: object) -> list[str]:
-    """What is wrong with the arguments of a call, given as *text*."""
+    """Return what is wrong with the arguments of a call, given as *text*."""
     if not isinstance(text, str):
         return ["arguments are no text"]
     try:
@@ -39,7 +39,7 @@ def call_arguments(text: object) -> list[str]:
 
 
 def repeated(names: list) -> list:
-    """Those of *names* that are there more than once."""
+    """Return the names that occur more than once."""
     return sorted({str(name) for name in names if names.count(name) > 1})
 
 

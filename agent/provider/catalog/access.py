@@ -1,4 +1,4 @@
-"""How each provider can be reached: its key or login, its address, and what is missing."""
+"""Access to each provider: its key or login, its address, and what is missing."""
 
 import difflib
 import re
@@ -11,25 +11,30 @@ from agent.provider.catalog.settings import ProviderSettings
 from agent.records.errors import MissingKey
 
 VARIABLE_ALIASES = {"AWS_REGION": "AWS_DEFAULT_REGION"}
-"""A second variable for the same, which counts where the first is not set."""
+"""The variable that counts where the first one is not set."""
 
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundKey:
-    """A provider's *key*, "" for none, and where it came from: a variable's name, or words."""
+    """A provider's key and its source."""
 
     key: str = field(default="", repr=False)
+    """The key, "" for none."""
+
     source: str = ""
+    """The name of a variable, ``config`` or ``stored``."""
 
     def __bool__(self) -> bool:
         return bool(self.key)
 
 
 class ProviderAccess:
-    """The way to the providers of the config (by id) and the known ones, by what is in *env* and
-    in *keys*; to those that are *disabled* there is none."""
+    """Access to the providers of the config (by id) and the known ones.
+
+    Keys come from *env* and from *keys*. *disabled* providers are never used.
+    """
 
     def __init__(
         self,
@@ -44,27 +49,27 @@ class ProviderAccess:
         self.keys = keys or NoKeyStore()
 
     def provider_ids(self) -> list[str]:
-        """The ids of all providers, those of the config first."""
+        """Return the ids of all providers, those of the config first."""
         ids = dict.fromkeys([*self._settings, *KNOWN_PROVIDERS])
         return [name for name in ids if name not in self._disabled]
 
     def display_name(self, provider: str) -> str:
-        """The name that is shown."""
+        """Return the name that users see."""
         spec = KNOWN_PROVIDERS.get(provider)
         return self.settings_of(provider).name or (spec.name if spec else provider)
 
     def is_local(self, provider: str) -> bool:
-        """Whether *provider* is a server of this machine on its usual port."""
+        """Return whether *provider* is a server of this machine on its default port."""
         spec = KNOWN_PROVIDERS.get(provider)
         return bool(spec and spec.local) and self.settings_of(provider).base_url is None
 
     def key_page(self, provider: str) -> str:
-        """Where keys of *provider* are made, "" where that is not known."""
+        """Return the page where keys of *provider* are made, "" where it is unknown."""
         spec = KNOWN_PROVIDERS.get(provider)
         return spec.key_page if spec else ""
 
     def key_refusal(self, provider: str) -> str:
-        """Why a key for *provider* is not kept, "" where it can be."""
+        """Return the reason why no key for *provider* is stored, "" where one can be."""
         spec = KNOWN_PROVIDERS.get(provider)
         if provider not in self.provider_ids():
             near = difflib.get_close_matches(provider, self.provider_ids(), n=2, cutoff=0.6)
@@ -77,34 +82,38 @@ class ProviderAccess:
         return ""
 
     def settings_of(self, provider: str) -> ProviderSettings:
-        """The config's settings of *provider*, empty ones where it has none."""
+        """Return the config's settings of *provider*, empty ones where it has none."""
         return self._settings.get(provider) or ProviderSettings(id=provider)
 
     def key_of(self, provider: str) -> FoundKey:
-        """The key of *provider*: from the config, else the first set variable, else a stored
-        one."""
+        """Return the key from the config, else from the first set variable, else a stored one."""
         settings = self.settings_of(provider)
         if settings.api_key:
             return FoundKey(settings.api_key.strip(), "config")
         if not settings.user_keys:
             return FoundKey()
         for name in self.key_variables(provider):
-            if key := self._value(name):
+            if key := self._variable(name):
                 return FoundKey(key, name)
         stored = self.keys.stored().get(provider)
         return FoundKey(stored.key, "stored") if stored else FoundKey()
 
     def login_of(self, provider: str) -> str:
-        """The variable that tells of another login than a key; "" without. Only known providers
-        have one, and none whose base URL a project has set."""
+        """Return the set variable of another login than a key, "" without one.
+
+        Only known providers have such a login, and none whose base URL a project has set.
+        """
         spec = KNOWN_PROVIDERS.get(provider)
         if spec is None or not self.settings_of(provider).user_keys:
             return ""
-        return next((name for name in spec.login_variables if self._value(name)), "")
+        return next((name for name in spec.login_variables if self._variable(name)), "")
 
     def transport_of(self, provider: str) -> Transport:
-        """How *provider* is asked: as the config says, else in its own protocol where that can
-        be, else through litellm, which knows every other login than a key (R1)."""
+        """Return the transport of requests to *provider*.
+
+        That is the one of the config, else the provider's own protocol where that is possible,
+        else litellm, which supports every other login than a key.
+        """
         spec = KNOWN_PROVIDERS.get(provider)
         own = spec.transport if spec else "http"
         if own == "http" and not self.key_of(provider) and self.login_of(provider):
@@ -112,35 +121,38 @@ class ProviderAccess:
         return self.settings_of(provider).transport or own
 
     def uses_aws_signing(self, provider: str) -> bool:
-        """Whether our requests to *provider* are signed with AWS credentials instead of a key."""
+        """Return whether requests to *provider* are signed with AWS credentials."""
         through = self.transport_of(provider) == "litellm"
         return not through and not self.key_of(provider) and self._can_sign(provider)
 
     def _can_sign(self, provider: str) -> bool:
-        """Where the region is not known, only a profile may tell it, which litellm reads."""
+        """Return whether AWS credentials and the region are known.
+
+        A profile can hold the region too, but only litellm reads it.
+        """
         spec = KNOWN_PROVIDERS.get(provider)
         if spec is None or not spec.aws_signing or not self.login_of(provider):
             return False
         return PLACEHOLDER.search(self.base_url(provider)) is None
 
     def key_variables(self, provider: str) -> tuple[str, ...]:
-        """The variables that may hold the key of *provider*."""
+        """Return the variables that can hold the key of *provider*."""
         spec = KNOWN_PROVIDERS.get(provider)
         return self.settings_of(provider).key_variables or (spec.key_variables if spec else ())
 
     def missing_variable(self, provider: str) -> str:
-        """The variable that the address of *provider* lacks, "" where it is whole."""
+        """Return the variable that the address of *provider* lacks, "" where it is complete."""
         missing = PLACEHOLDER.search(self.base_url(provider))
         return missing[1] if missing else ""
 
     def base_url(self, provider: str) -> str:
-        """The base URL, with ``${NAME}`` filled from the environment where it is set."""
+        """Return the base URL, with ``${NAME}`` replaced by variables that are set."""
         spec = KNOWN_PROVIDERS.get(provider)
         url = self.settings_of(provider).base_url or (spec.base_url if spec else "")
-        return PLACEHOLDER.sub(lambda match: self._value(match[1]) or match[0], url)
+        return PLACEHOLDER.sub(lambda match: self._variable(match[1]) or match[0], url)
 
     def is_usable(self, provider: str) -> bool:
-        """Whether nothing is missing to ask *provider*, and nothing is against it."""
+        """Return whether requests to *provider* are possible: enabled, nothing missing."""
         if provider in self._disabled:
             return False
         url = self.base_url(provider)
@@ -152,8 +164,11 @@ class ProviderAccess:
         return bool(has_login) or not self.needs_key(provider)
 
     def needs_key(self, provider: str) -> bool:
-        """Known remote providers do; one with a base URL of the user's may do without, unless
-        the config names the variable."""
+        """Return whether *provider* needs a key.
+
+        Known remote providers do. One with a base URL of the user's does only if the config names
+        a variable for the key.
+        """
         settings = self.settings_of(provider)
         spec = KNOWN_PROVIDERS.get(provider)
         known = (
@@ -162,7 +177,7 @@ class ProviderAccess:
         )
         return bool(settings.key_variables) or known
 
-    def _value(self, name: str) -> str:
+    def _variable(self, name: str) -> str:
         found = self._env.get(name) or self._env.get(VARIABLE_ALIASES.get(name, ""), "")
         return found.strip()
 
@@ -172,15 +187,15 @@ class ProviderAccess:
         return self._env
 
     def connection(self, provider: str) -> "Connection":
-        """How to ask *provider*. Raises ``MissingKey``, which says what to do."""
+        """Return where to send requests to *provider*. Raises ``MissingKey`` with what to do."""
         if provider in self._disabled:
             raise MissingKey(f"{provider} is off: it stands in disabled_providers of the config.")
         through = self.transport_of(provider) == "litellm"
         return Connection(
-            key=self._key(provider), base_url=self._address(provider, through=through)
+            key=self._valid_key(provider), base_url=self._address(provider, through=through)
         )
 
-    def _key(self, provider: str) -> str:
+    def _valid_key(self, provider: str) -> str:
         found = self.key_of(provider)
         if not found and self.needs_key(provider) and not self.login_of(provider):
             raise MissingKey(self.missing_key_message(provider))
@@ -190,7 +205,7 @@ class ProviderAccess:
         return found.key
 
     def missing_key_message(self, provider: str) -> str:
-        """What to do about a key that is missing (R10)."""
+        """Return the message about a missing key: all ways to provide one."""
         spec = KNOWN_PROVIDERS.get(provider)
         names = " or ".join(self.key_variables(provider))
         ways = [f"set {names}"] if names else []
@@ -220,7 +235,10 @@ class ProviderAccess:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where to send a request, "" where litellm knows it, and the key, "" for none."""
+    """The address of requests to a provider, with its key."""
 
     base_url: str
+    """"" where litellm knows the address."""
+
     key: str = field(default="", repr=False)
+    """"" for none."""

@@ -1,8 +1,8 @@
-"""Which models there are: the known providers, those of the config, and what is known of each.
+"""The catalog of models: those of the known providers and those of the config.
 
 A model is named ``provider/model``; only the first slash splits. Any model name of a known
-provider is taken, since providers add models faster than lists do: what the lists don't know
-has no limits and no price.
+provider is accepted, since providers add models faster than lists do: a model that no list
+contains has no limits and no price.
 """
 
 import difflib
@@ -26,9 +26,11 @@ DEMO_MODEL = ModelInfo(
 
 
 class Catalog:
-    """The models of *providers* (by id), and of the known ones whose key is in *env* or in
-    *keys*, less the *disabled*. *lists* are the models that servers themselves named, *picks*
-    those that the user chose before."""
+    """The models of the configured *providers* (by id), and of known ones with a key.
+
+    Keys come from *env* and from *keys*; *disabled* providers are excluded. *model_lists* are the
+    models that servers themselves list, *preferences* those that the user chose before.
+    """
 
     def __init__(
         self,
@@ -49,38 +51,43 @@ class Catalog:
         self.model_lists = model_lists or ModelListCache()
 
     def model(self, full_name: str) -> ModelInfo:
-        """The model *full_name*. Raises ``ModelNotFound``, with the nearest names."""
+        """Return the model *full_name*. Raises ``ModelNotFound`` with the nearest names."""
         provider, _, name = full_name.strip().partition("/")
         if provider == DEMO:
             if name == DEMO_MODEL.id:
                 return DEMO_MODEL
             raise ModelNotFound(f"There is no model {full_name}. The demo is demo/offline.")
         if not self._is_provider(provider):
-            raise ModelNotFound(self._no_such(full_name, provider, name))
+            raise ModelNotFound(self._unknown_model_message(full_name, provider, name))
         if not name:
             raise ModelNotFound(
                 f"{full_name} names no model. Write provider/model, "
                 f"for example {self._example(provider)}."
             )
-        return self._info(provider, name)
+        return self._model_info(provider, name)
 
     def models(self) -> list[ModelInfo]:
-        """The models that can be used now, sorted by provider; the demo last."""
+        """Return the models that can be used now, grouped by provider; the demo last."""
         found: list[ModelInfo] = []
         for provider in self.providers():
-            names = dict.fromkeys([*self._own(provider), *self._listed(provider)])
+            names = dict.fromkeys([*self._configured_names(provider), *self._model_facts(provider)])
             lists = self.access.settings_of(provider).includes
-            found.extend(self._info(provider, name) for name in names if lists(name))
+            found.extend(self._model_info(provider, name) for name in names if lists(name))
         return [*found, DEMO_MODEL]
 
     def configured_models(self) -> list[str]:
-        """The full names of the models that the config names, of providers that can be used."""
-        listed = [f"{one}/{name}" for one in self.providers() for name in self._own(one)]
+        """Return the full names of the config's models, of providers that can be used."""
+        listed = [
+            f"{one}/{name}" for one in self.providers() for name in self._configured_names(one)
+        ]
         return [*([self._default] if self._default else []), *listed]
 
     def providers(self) -> list[str]:
-        """The ids of providers that can be used: configured, known with a key, known with
-        another login, and the servers of this machine that were found, in this order."""
+        """Return the ids of providers that can be used.
+
+        The order is: configured, known with a key, known with another login, and the servers of
+        this machine that were found.
+        """
         known = [spec for spec in KNOWN_PROVIDERS.values() if self.access.is_usable(spec.id)]
         keyed = [spec.id for spec in known if self.access.key_of(spec.id)]
         others = [spec.id for spec in known if not spec.local]
@@ -88,18 +95,19 @@ class Catalog:
         return [name for name in ids if self.access.is_usable(name)]
 
     def default_model(self) -> str:
-        """The configured model; else the one that was chosen last, where it can still be used;
-        else one of a configured or keyed provider; else the demo.
+        """Return the full name of the model for new sessions.
 
-        A login that is there for other reasons, such as AWS credentials, chooses no model, nor
-        does a server that merely runs on this machine.
+        That is the configured model; else the one that was used last, if it can still be used;
+        else one of a configured provider or one with a key; else the demo. AWS credentials and
+        similar logins, which can exist for other reasons, choose no model, nor does a server that
+        merely runs on this machine.
         """
         if self._default:
             return self._default
         if self.last_used_model:
             return self.last_used_model
         for provider in self.providers():
-            for name in self._own(provider):
+            for name in self._configured_names(provider):
                 return f"{provider}/{name}"
             spec = KNOWN_PROVIDERS.get(provider)
             if spec is not None and spec.flagship and self.access.key_of(provider):
@@ -108,24 +116,24 @@ class Catalog:
 
     @property
     def last_used_model(self) -> str:
-        """The model that the user chose last, "" where none can be used or the config names one."""
+        """The model that the user chose last, "" if it is unusable or the config names one."""
         last = next(iter(self.preferences.recent), "")
         provider = last.partition("/")[0]
         usable = provider == DEMO or self.access.is_usable(provider)
         return last if usable and not self._default else ""
 
     def api_of(self, provider: str) -> Api:
-        """What *provider* is asked in."""
+        """Return the protocol of requests to *provider*."""
         if self.access.transport_of(provider) == "litellm":
             return "litellm"
         return _api(KNOWN_PROVIDERS.get(provider), self.access.settings_of(provider))
 
     def known_to_litellm(self, provider: str) -> bool:
-        """Whether litellm knows a provider of this very id."""
+        """Return whether litellm knows a provider of this very id."""
         return bool(self._prices.models(provider))
 
     def small_model(self, provider: str) -> str | None:
-        """The full name of *provider*'s model for titles (R11), None where none is known."""
+        """Return the full name of *provider*'s small model for titles, None if it is unknown."""
         spec = KNOWN_PROVIDERS.get(provider)
         name = self.access.settings_of(provider).small_model or (spec.small_model if spec else None)
         return f"{provider}/{name}" if name else None
@@ -133,15 +141,15 @@ class Catalog:
     def _is_provider(self, provider: str) -> bool:
         return provider in self._settings or provider in KNOWN_PROVIDERS
 
-    def _own(self, provider: str) -> Iterable[str]:
+    def _configured_names(self, provider: str) -> Iterable[str]:
         return self.access.settings_of(provider).models
 
-    def _listed(self, provider: str) -> Mapping[str, ModelFacts]:
-        """What is known of the provider's models: what the server told goes before the list."""
+    def _model_facts(self, provider: str) -> Mapping[str, ModelFacts]:
+        """Return the facts of the provider's models; its server overrides the price list."""
         spec = KNOWN_PROVIDERS.get(provider)
         if spec is not None:
             names = spec.price_list_names
-        else:  # through litellm any of its providers can be asked under its own name
+        else:  # litellm knows any of its providers under its own name
             through = self.access.transport_of(provider) == "litellm"
             names = (provider,) if through else ()
         listed: dict[str, ModelFacts] = {}
@@ -151,14 +159,14 @@ class Catalog:
             listed[name] = facts.merged_over(listed.get(name))
         return listed
 
-    def _info(self, provider: str, name: str) -> ModelInfo:
+    def _model_info(self, provider: str, name: str) -> ModelInfo:
         spec = KNOWN_PROVIDERS.get(provider)
         settings = self.access.settings_of(provider)
         own = settings.models.get(name) or ModelSettings()
         base_url = self.access.base_url(provider)
         site = known_provider(provider, base_url)
         wire_id = own.wire_id or name
-        facts = self._listed(provider).get(wire_id) or self._listed(site).get(wire_id)
+        facts = self._model_facts(provider).get(wire_id) or self._model_facts(site).get(wire_id)
         facts, api = facts or ModelFacts(), self.api_of(provider)
         reasoning = facts.reasoning if own.reasoning is None else own.reasoning
         wire_name = (own.wire_id or name).lower()
@@ -184,7 +192,7 @@ class Catalog:
             wire_id=own.wire_id,
         )
 
-    def _no_such(self, full_name: str, provider: str, name: str) -> str:
+    def _unknown_model_message(self, full_name: str, provider: str, name: str) -> str:
         ids = [*self._settings, *KNOWN_PROVIDERS, DEMO]
         near = difflib.get_close_matches(provider, ids, n=2, cutoff=0.6)
         names = [f"{other}/{name}" if name else self._example(other) for other in near]
@@ -206,7 +214,7 @@ class Catalog:
         if provider == DEMO:
             return DEMO_MODEL.full_name
         spec = KNOWN_PROVIDERS.get(provider)
-        name = next(iter(self._own(provider)), spec.flagship if spec else None)
+        name = next(iter(self._configured_names(provider)), spec.flagship if spec else None)
         return f"{provider}/{name or 'model'}"
 
 
@@ -215,8 +223,11 @@ def _first(*values: int | None) -> int | None:
 
 
 def _api(spec: ProviderSpec | None, settings: ProviderSettings) -> Api:
-    """The protocol: the config's, else the provider's own. Behind a base URL of the user's in
-    place of OpenAI's stands a gateway, and what all of those speak is chat completions."""
+    """Return the protocol: the config's, else the provider's own.
+
+    A base URL of the user's instead of OpenAI's is a gateway; all gateways support chat
+    completions.
+    """
     own = spec.api if spec else "openai-chat"
     if own == "openai-responses" and settings.base_url:
         own = "openai-chat"
@@ -224,6 +235,6 @@ def _api(spec: ProviderSpec | None, settings: ProviderSettings) -> Api:
 
 
 def _takes_temperature(spec: ProviderSpec | None, name: str) -> bool:
-    """OpenAI's reasoning models refuse any temperature but their own."""
+    """Return whether the model takes a temperature: OpenAI's reasoning models refuse it."""
     openai = spec is not None and spec.id in ("openai", "azure")
     return not (openai and NEW_OPENAI.match(name))

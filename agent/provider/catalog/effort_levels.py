@@ -1,6 +1,7 @@
-"""Levels of reasoning effort (spec 5, R5): which a model has, and how many tokens each may think.
+"""The levels of reasoning effort of each model, and the thinking budget of each level.
 
-A level that a model does not have becomes the nearest one that it has.
+A level that a model does not have is replaced by the nearest one that it has. The translation of a
+level to a provider's request fields is in ``agent.provider.quirks.reasoning_effort``.
 """
 
 import re
@@ -13,10 +14,10 @@ from agent.provider.client import Api
 EFFORT_LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 DEFAULT_LEVELS = ("low", "medium", "high")
 ON_OFF_LEVELS = ("none", "high")
-"""For models that only think or don't."""
+"""The levels of models whose thinking can only be switched on or off."""
 
 MIN_BUDGET = 1_024
-"""The least that Anthropic takes as ``budget_tokens``."""
+"""The smallest ``budget_tokens`` that Anthropic accepts."""
 
 BUDGETS: Mapping[str, int] = {
     "none": 0,
@@ -31,18 +32,20 @@ DEFAULT_BUDGET = 10_000
 
 
 def thinking_budget(effort: str | None) -> int:
-    """The tokens that *effort* may think, those of "medium" where it is none of ours."""
+    """Return the thinking tokens for *effort*, those of "medium" for an unknown level."""
     return BUDGETS.get(effort or "", DEFAULT_BUDGET)
 
 
 def nearest_level(effort: str, levels: Sequence[str]) -> str:
-    """The level of *levels* that comes nearest to *effort*, the lower of two; *effort* itself
-    where it is none of ours."""
+    """Return the level of *levels* that is nearest to *effort*, the lower one of two.
+
+    An unknown *effort* is returned as it is.
+    """
     known = [level for level in levels if level in EFFORT_LEVELS]
     if effort in levels or effort not in EFFORT_LEVELS or not known:
         return effort
     at = EFFORT_LEVELS.index(effort)
-    if effort != "none":  # who asks for reasoning is not given none
+    if effort != "none":  # a request for reasoning never becomes none
         known = [level for level in known if level != "none"] or known
     return min(
         known, key=lambda level: (abs(EFFORT_LEVELS.index(level) - at), EFFORT_LEVELS.index(level))
@@ -51,29 +54,36 @@ def nearest_level(effort: str, levels: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListedEfforts:
-    """What the price list says of a model that reasons: its *levels* where it names them, else
-    *more* or *fewer* than usual; *always* where it cannot be kept from thinking."""
+    """The levels of a model according to the price list."""
 
     levels: tuple[str, ...] = ()
+    """All levels, () where the list does not name them."""
+
     more: frozenset[str] = frozenset()
+    """Levels in addition to the default ones."""
+
     fewer: frozenset[str] = frozenset()
+    """Levels that the model lacks."""
+
     always: bool = False
+    """True if its thinking cannot be switched off."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """*levels* for the models that *model* is found in, at one of *sites* where any are named."""
+    """The levels of the models whose name matches a pattern."""
 
     model: re.Pattern[str]
     levels: tuple[str, ...]
-    sites: frozenset[str] = frozenset()
+    providers: frozenset[str] = frozenset()
+    """The providers that the rule is limited to, if any."""
 
 
-def _rule(model: str, levels: tuple[str, ...], *sites: str) -> _Rule:
-    return _Rule(re.compile(model), levels, frozenset(sites))
+def _rule(model: str, levels: tuple[str, ...], *providers: str) -> _Rule:
+    return _Rule(re.compile(model), levels, frozenset(providers))
 
 
-# From the providers' documentation, first match counts.
+# From the providers' documentation; the first match counts.
 _RULES = (
     _rule(r"gemini-2\.5.*flash", ("none", *DEFAULT_LEVELS, "max")),
     _rule(r"gemini-2\.5", (*DEFAULT_LEVELS, "max")),
@@ -94,7 +104,9 @@ def effort_levels(api: Api, provider: str, name: str, listed: ListedEfforts) -> 
     """The levels of the model that is called *name* (in lower case) at *site*, lowest first."""
     if listed.levels:
         return listed.levels
-    found = _claude(api, name, listed) if "claude" in name else _by_rules(provider, name)
+    found = (
+        _claude_levels(api, name, listed) if "claude" in name else _levels_by_rules(provider, name)
+    )
     if found is None:
         found = tuple(
             level for level in EFFORT_LEVELS if level in DEFAULT_LEVELS or level in listed.more
@@ -103,7 +115,7 @@ def effort_levels(api: Api, provider: str, name: str, listed: ListedEfforts) -> 
     return tuple(level for level in found if level not in listed.fewer | always)
 
 
-def _claude(api: Api, name: str, listed: ListedEfforts) -> tuple[str, ...]:
+def _claude_levels(api: Api, name: str, listed: ListedEfforts) -> tuple[str, ...]:
     if claude_version(name) >= ADAPTIVE_SINCE:
         return (
             "none",
@@ -114,8 +126,8 @@ def _claude(api: Api, name: str, listed: ListedEfforts) -> tuple[str, ...]:
     return ("none", *DEFAULT_LEVELS, "max") if budgets else ("none", *DEFAULT_LEVELS)
 
 
-def _by_rules(site: str, name: str) -> tuple[str, ...] | None:
-    return next(
-        (r.levels for r in _RULES if r.model.search(name) and (not r.sites or site in r.sites)),
-        None,
-    )
+def _levels_by_rules(provider: str, name: str) -> tuple[str, ...] | None:
+    for rule in _RULES:
+        if rule.model.search(name) and (not rule.providers or provider in rule.providers):
+            return rule.levels
+    return None

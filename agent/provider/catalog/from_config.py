@@ -1,4 +1,4 @@
-"""Settings of models and providers as the catalogue takes them, with the keys and lists kept."""
+"""Conversion of the config's providers and models to the settings of the catalog."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,12 +17,14 @@ from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client import Price
 
 LONG_PROMPT = 200_000
-"""Tokens of a prompt above which ``context_over_200k`` holds."""
+"""The number of prompt tokens above which ``context_over_200k`` applies."""
 
 
 def catalog_from_config(loaded: LoadedConfig, paths: Paths, env: Mapping[str, str]) -> Catalog:
-    """The catalogue for the settings *loaded*. A provider that only the project defines gets no
-    key of the user's, stored or in *env* (spec 10, K5)."""
+    """Return the catalog for the config *loaded*.
+
+    A provider that only the project defines gets no key of the user's, stored or in *env*.
+    """
     return Catalog(
         {
             name: provider_settings(name, given, from_project=name in loaded.project_providers)
@@ -38,14 +40,14 @@ def catalog_from_config(loaded: LoadedConfig, paths: Paths, env: Mapping[str, st
 
 
 def _disabled(config: Config) -> frozenset[str]:
-    """The providers that are never used."""
+    """Return the providers that are never used."""
     only = config.enabled_providers
     beside = {name for name in (*KNOWN_PROVIDERS, *config.provider) if only and name not in only}
     return frozenset({*config.disabled_providers, *beside})
 
 
 def secret_variables(config: Config) -> frozenset[str]:
-    """The variables that hold keys of models; no command is started with them."""
+    """Return the variables that hold API keys: no command is started with them."""
     own = (name for provider in config.provider.values() for name in provider.env)
     return SECRET_VARIABLES.union(own)
 
@@ -53,8 +55,10 @@ def secret_variables(config: Config) -> frozenset[str]:
 def provider_settings(
     name: str, given: ProviderConfig, *, from_project: bool = False
 ) -> ProviderSettings:
-    """A provider of the config as the catalogue takes it: times in seconds. A *foreign* one,
-    which a project has set, gets no key of the user's (spec 10, K5)."""
+    """Return the settings of a configured provider, with times in seconds.
+
+    A provider *from_project*, which a project has defined, gets no key of the user's.
+    """
     options = given.options
     return ProviderSettings(
         id=name,
@@ -101,8 +105,10 @@ def _model_settings(given: ModelConfig) -> ModelSettings:
 
 
 def _price(cost: CostConfig | None) -> Price | None:
-    """None where not both prices are given; a longer tier takes from the plain one what it does
-    not name."""
+    """Return the price, None if the input or output price is missing.
+
+    The tier for long prompts inherits the prices that it does not name.
+    """
     if cost is None or cost.input is None or cost.output is None:
         return None
     plain = Price(cost.input, cost.output, cost.cache_read, cost.cache_write)

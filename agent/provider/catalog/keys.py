@@ -1,7 +1,7 @@
-"""Where keys are kept: one file that only its owner can read (spec 5, R10).
+"""Storage of API keys: one file that only its owner can read.
 
-``auth.json`` of the data folder, mode 0600 in a folder of mode 0700. A ``KeyStore`` is all that
-the rest of the program knows of it, so that a system keyring could take its place.
+The file is ``auth.json`` in the data folder, mode 0600 in a folder of mode 0700. The rest of the
+program uses only the ``KeyStore`` protocol, so that a system keyring could replace the file.
 """
 
 import json
@@ -21,35 +21,36 @@ from agent.records.json import Json
 
 FILE_NAME = "auth.json"
 SHOWN_CHARACTERS = 4
-"""Characters of a key that are shown, of long keys only."""
+"""The number of characters of a long key that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """*added* is in seconds since the epoch."""
+    """A stored key."""
 
     key: str = field(repr=False)
     added: float
+    """Seconds since the epoch."""
 
 
 class KeyStore(Protocol):
     """Keys by the id of their provider."""
 
     def stored(self) -> Mapping[str, StoredKey]:
-        """All keys, as they are now."""
+        """Return all keys, as they are now."""
         ...
 
     def put(self, provider: str, key: str) -> None:
-        """Keep *key*, in place of one that was there. Raises ``StoreUnavailable``."""
+        """Store *key*, replacing an older one. Raises ``StoreUnavailable``."""
         ...
 
     def remove(self, provider: str) -> bool:
-        """Forget a key; whether there was one. Raises ``StoreUnavailable``."""
+        """Remove a key, and return whether there was one. Raises ``StoreUnavailable``."""
         ...
 
 
 class NoKeyStore:
-    """A store that holds nothing and keeps nothing."""
+    """A key store that is always empty."""
 
     def stored(self) -> Mapping[str, StoredKey]:
         return {}
@@ -62,9 +63,9 @@ class NoKeyStore:
 
 
 class AuthFile:
-    """The keys in the *data* folder. What other instances of the program write counts at once.
+    """The keys in the *data* folder. Changes by other instances of the program count at once.
 
-    A file that others can read is not read: it says so in ``fault`` until it is mended.
+    A file that other users can read is not used; ``fault`` holds the reason until it is fixed.
     """
 
     def __init__(self, data: Path) -> None:
@@ -85,17 +86,17 @@ class AuthFile:
         return self._read[1]
 
     def put(self, provider: str, key: str) -> None:
-        with self._changing() as keys:
+        with self._open_for_change() as keys:
             keys[provider] = StoredKey(key, time.time())
 
     def remove(self, provider: str) -> bool:
         if provider not in self.stored():
             return False
-        with self._changing() as keys:
+        with self._open_for_change() as keys:
             return keys.pop(provider, None) is not None
 
     def _load(self, info: os.stat_result) -> dict[str, StoredKey]:
-        self.fault = self._mistrust(info)
+        self.fault = self._untrusted_reason(info)
         if self.fault:
             return {}
         try:
@@ -107,10 +108,10 @@ class AuthFile:
         if not isinstance(entries, dict):
             self.fault = f"{self._path} holds no keys that can be read."
             return {}
-        return {name: key for name, entry in entries.items() if (key := _stored(entry))}
+        return {name: key for name, entry in entries.items() if (key := _parse_entry(entry))}
 
-    def _mistrust(self, info: os.stat_result) -> str:
-        """Why the file is not read, "" where it is."""
+    def _untrusted_reason(self, info: os.stat_result) -> str:
+        """Return the reason why the file is not used, "" where it is."""
         if stat.S_IMODE(info.st_mode) & 0o077:
             return f"Others can read {self._path}, so its keys are not used. Run: chmod 600 on it."
         if hasattr(os, "geteuid") and info.st_uid not in {0, os.geteuid()}:
@@ -118,8 +119,8 @@ class AuthFile:
         return ""
 
     @contextmanager
-    def _changing(self) -> Generator[dict[str, StoredKey]]:
-        """The keys to change."""
+    def _open_for_change(self) -> Generator[dict[str, StoredKey]]:
+        """Yield the keys, and write them back afterwards."""
         with self._file.edit() as whole:
             keys = dict(self.stored())
             if self.fault:
@@ -131,7 +132,7 @@ class AuthFile:
             }
 
 
-def _stored(entry: Json) -> StoredKey | None:
+def _parse_entry(entry: Json) -> StoredKey | None:
     if not isinstance(entry, dict) or not isinstance(key := entry.get("key"), str) or not key:
         return None
     added = entry.get("added")
@@ -139,12 +140,12 @@ def _stored(entry: Json) -> StoredKey | None:
 
 
 def mask_key(key: str) -> str:
-    """The end of *key*, enough to tell two keys apart; of a short one nothing."""
+    """Return the end of *key*, enough to distinguish two keys; of a short key nothing."""
     return f"…{key[-SHOWN_CHARACTERS:]}" if len(key) >= 5 * SHOWN_CHARACTERS else "…"
 
 
 def key_error(key: str) -> str:
-    """Why *key* can be none, as a sentence without it; "" where it may be one."""
+    """Return a sentence why *key* is no valid key (without quoting it), "" if it can be one."""
     if not key:
         return "No key was given."
     if not (key.isascii() and key.isprintable()) or " " in key:

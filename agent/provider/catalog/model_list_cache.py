@@ -1,5 +1,8 @@
-"""The models that servers themselves named: what ``models --refresh`` fetched, kept in a file of
-the cache folder, and the servers of this machine that were found."""
+"""The models that servers themselves list.
+
+The lists that ``models --refresh`` fetches are stored in a file of the cache folder; those of
+servers on this machine are kept in memory.
+"""
 
 import contextlib
 import json
@@ -16,25 +19,28 @@ FILE_NAME = "models.json"
 
 
 class ModelListCache:
-    """*path* is the file of the fetched lists, None to keep nothing. It is read when the first
-    list is asked for; one that is missing or broken holds nothing."""
+    """The lists by provider, stored in the file *path*; None stores nothing.
+
+    The file is read at the first use of a list; a missing or broken one counts as empty.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._fetched: dict[str, dict[str, ModelFacts]] | None = None
         self.local_servers: Mapping[str, Mapping[str, ModelFacts]] = {}
-        """The models of local servers that answered, by provider; set after they were looked
-        for."""
+        """The models of local servers by provider, set when the search for these ends."""
 
     def models(self, provider: str) -> Mapping[str, ModelFacts]:
-        """What *provider* said of its models, by their ids; nothing where it was not asked."""
+        """Return the listed models of *provider* by id, none if its list was never fetched."""
         if provider in self.local_servers:
             return self.local_servers[provider]
         return self._lists().get(provider, {})
 
     def store(self, provider: str, models: Mapping[str, ModelFacts]) -> None:
-        """Remember what *provider* said. A file that can't be written is none of the user's
-        worry: the list holds for as long as the program runs."""
+        """Store the list of *provider*.
+
+        A failure to write the file is ignored: the list is used until the program ends.
+        """
         lists = self._lists()
         lists[provider] = dict(models)
         if self._path is None:

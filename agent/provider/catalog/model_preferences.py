@@ -1,4 +1,4 @@
-"""The models that the user chose before, and those marked as favourites (spec 8, U11)."""
+"""The models that the user chose recently, and those marked as favorites."""
 
 import contextlib
 import json
@@ -13,11 +13,10 @@ MAX_RECENT = 8
 
 
 class ModelPreferences:
-    """Full names of models (``provider/model``), kept in the file *path*; None keeps nothing
-    beyond the program's end.
+    """Full names of models (``provider/model``), stored in the file *path*; None stores nothing.
 
-    The file is read anew for each change, so that what other instances wrote counts; one that
-    is missing or broken holds nothing, and one that can't be written is no fault of the user's.
+    The file is read again for each change, so that the changes of other instances are kept. A
+    missing or broken file counts as empty, and a failure to write it is ignored.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -26,25 +25,25 @@ class ModelPreferences:
 
     @property
     def recent(self) -> tuple[str, ...]:
-        """Those chosen last, the latest first."""
+        """The recently chosen models, the latest first."""
         return self._known()[0]
 
     @property
     def favorites(self) -> tuple[str, ...]:
-        """In the order in which they were marked."""
+        """The favorites in the order in which they were marked."""
         return self._known()[1]
 
     def add_recent(self, model: str) -> None:
-        """Remember that *model* was chosen."""
-        recent, favourites = self._read()
+        """Store that *model* was chosen."""
+        recent, favorites = self._read()
         others = [name for name in recent if name != model]
-        self._keep([model, *others][:MAX_RECENT], favourites)
+        self._store([model, *others][:MAX_RECENT], favorites)
 
     def toggle_favorite(self, model: str) -> None:
-        """Mark *model* as a favourite, or no longer."""
-        recent, favourites = self._read()
-        others = [name for name in favourites if name != model]
-        self._keep(recent, others if model in favourites else [*others, model])
+        """Mark *model* as a favorite, or remove the mark."""
+        recent, favorites = self._read()
+        others = [name for name in favorites if name != model]
+        self._store(recent, others if model in favorites else [*others, model])
 
     def _known(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self._lists is None:
@@ -62,8 +61,8 @@ class ModelPreferences:
             return self._lists or ((), ())
         return _names(data.get("recent")), _names(data.get("favourites"))
 
-    def _keep(self, recent: Iterable[str], favourites: Iterable[str]) -> None:
-        self._lists = (tuple(recent), tuple(favourites))
+    def _store(self, recent: Iterable[str], favorites: Iterable[str]) -> None:
+        self._lists = (tuple(recent), tuple(favorites))
         if self._path is None:
             return
         text = json.dumps({"recent": self._lists[0], "favourites": self._lists[1]}, indent=1)

@@ -1,7 +1,7 @@
-"""Limits, abilities and prices of some thousand models, out of litellm's data file (spec 5, R1).
+"""The price list: limits, abilities and prices of models, from litellm's data file.
 
-The file is read from the installed package without importing it; where the package or the file
-is missing, nothing is known and everything still works.
+The file is read from the installed package without importing it. If the package or the file is
+missing, nothing is known and everything still works.
 """
 
 import importlib.util
@@ -19,12 +19,12 @@ from agent.records.json import Json, JsonObject
 DATA_FILE = "model_prices_and_context_window_backup.json"
 TIER_KEY = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 RESPONSES_PROVIDERS = frozenset({"openai"})
-"""The providers that are asked in the Responses API, so that models with it alone count too."""
+"""Providers that are used through the Responses API, so that models of that mode count too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
-    """What the list tells of one model; limits in tokens, None where it doesn't say."""
+    """The list's facts about one model. Limits are in tokens, None where unknown."""
 
     context_limit: int | None = None
     output_limit: int | None = None
@@ -36,7 +36,7 @@ class ModelFacts:
     price: Price | None = None
 
     def merged_over(self, other: "ModelFacts | None") -> "ModelFacts":
-        """*other* with what is known here in its place."""
+        """Return *other* with the facts that are known here in their place."""
         if other is None:
             return self
         return replace(
@@ -51,20 +51,20 @@ class ModelFacts:
 
 
 class PriceList:
-    """The list, read when it is first asked (about 40 ms). *path* None finds the installed one."""
+    """The list, read at its first use (about 40 ms). *path* None finds the installed one."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._models: dict[str, dict[str, ModelFacts]] | None = None
 
     def models(self, provider: str) -> Mapping[str, ModelFacts]:
-        """The chat models of *provider* (litellm's name for it) by their own ids."""
+        """Return the chat models of *provider* (litellm's name for it) by their own ids."""
         if self._models is None:
-            self._models = _read(self._path or _installed())
+            self._models = _read(self._path or _installed_path())
         return self._models.get(provider, {})
 
 
-def _installed() -> Path | None:
+def _installed_path() -> Path | None:
     spec = importlib.util.find_spec("litellm")
     places = spec.submodule_search_locations if spec else None
     return Path(next(iter(places))) / DATA_FILE if places else None
@@ -87,7 +87,10 @@ def _read(path: Path | None) -> dict[str, dict[str, ModelFacts]]:
 
 
 def _own_name(name: str, provider: str) -> str:
-    """The model's name at *provider*: "vertex_ai-anthropic_models" lists "vertex_ai/claude-…"."""
+    """Return the model's name at *provider*.
+
+    For example, "vertex_ai-anthropic_models" lists "vertex_ai/claude-…".
+    """
     return name.removeprefix(f"{provider}/").removeprefix(f"{provider.partition('-')[0]}/")
 
 
@@ -99,7 +102,7 @@ def _facts(entry: JsonObject) -> ModelFacts:
         vision=entry.get("supports_vision") is True,
         documents=entry.get("supports_pdf_input") is True,
         reasoning=entry.get("supports_reasoning") is True,
-        efforts=_listed(entry),
+        efforts=_listed_efforts(entry),
         price=_price(entry),
     )
 
@@ -112,20 +115,23 @@ def _limit(entry: JsonObject, *names: str) -> int | None:
     return None
 
 
-def _listed(entry: JsonObject) -> ListedEfforts:
+def _listed_efforts(entry: JsonObject) -> ListedEfforts:
     levels = entry.get("reasoning_effort_levels")
     if isinstance(levels, list):
         return ListedEfforts(tuple(level for level in levels if isinstance(level, str)))
-    said = {level: entry.get(f"supports_{level}_reasoning_effort") for level in EFFORT_LEVELS}
+    flags = {level: entry.get(f"supports_{level}_reasoning_effort") for level in EFFORT_LEVELS}
     return ListedEfforts(
-        more=frozenset(level for level, yes in said.items() if yes is True),
-        fewer=frozenset(level for level, yes in said.items() if yes is False),
+        more=frozenset(level for level, yes in flags.items() if yes is True),
+        fewer=frozenset(level for level, yes in flags.items() if yes is False),
         always=entry.get("thinking_always_on") is True,
     )
 
 
 def _price(entry: JsonObject) -> Price | None:
-    """Both prices zero mean that they are not known (free models are listed that way too)."""
+    """Return the price with its tiers, None if unknown.
+
+    Both prices zero mean that they are unknown (free models are listed that way too).
+    """
     tiers = [*_tiers_by_range(entry), *_tiers_by_name(entry)]
     if not tiers or not (tiers[0][1].input or tiers[0][1].output):
         return None
@@ -138,8 +144,10 @@ def _price(entry: JsonObject) -> Price | None:
 
 
 def _tiers_by_name(entry: JsonObject) -> list[tuple[int, Price]]:
-    """The plain price and those of ``…_above_200k_tokens``, each with the prompt's length from
-    which on it holds."""
+    """Return the plain price and those of ``…_above_200k_tokens``.
+
+    Each comes with the prompt length above which it applies.
+    """
     plain = _tier(entry, "", None)
     if plain is None:
         return []
@@ -149,7 +157,7 @@ def _tiers_by_name(entry: JsonObject) -> list[tuple[int, Price]]:
 
 
 def _tiers_by_range(entry: JsonObject) -> list[tuple[int, Price]]:
-    """The same from ``tiered_pricing``, which stands where there is no plain price."""
+    """Return the tiers of ``tiered_pricing``, which entries without a plain price have."""
     tiers: list[tuple[int, Price]] = []
     for given in get_objects(entry, "tiered_pricing"):
         span = given.get("range")
@@ -161,7 +169,7 @@ def _tiers_by_range(entry: JsonObject) -> list[tuple[int, Price]]:
 
 
 def _tier(entry: JsonObject, suffix: str, base: Price | None) -> Price | None:
-    """One price; what a longer tier does not name it takes from *base*."""
+    """Return one price; a higher tier inherits from *base* the output price that it lacks."""
     read = _dollars(entry, f"cache_read_input_token_cost{suffix}")
     write = _dollars(entry, f"cache_creation_input_token_cost{suffix}")
     into = _dollars(entry, f"input_cost_per_token{suffix}")
@@ -175,7 +183,7 @@ def _tier(entry: JsonObject, suffix: str, base: Price | None) -> Price | None:
 
 
 def _dollars(entry: JsonObject, name: str) -> float | None:
-    """Dollars per million tokens; rounded, since the file's are floats per single token."""
+    """Return dollars per million tokens, rounded: the file has floats per single token."""
     value = entry.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
         return None

@@ -1,9 +1,9 @@
-"""The providers that are known without any configuration (spec 5, R2): one entry each.
+"""The table of providers that are known without any configuration: one entry each.
 
-Anthropic, OpenAI, Google, Cohere and Bedrock are asked in their own protocols, the others in
+Anthropic, OpenAI, Google, Cohere and Bedrock are used in their own protocols, the others in
 OpenAI's chat completions or through litellm; ``provider.<id>.api`` and ``.transport`` of the
 config choose another. An entry names the base URL (``${NAME}`` is filled from the environment)
-and the variables that may hold the key. What a provider wants otherwise than most is a line in
+and the variables that can hold the key. The special requirements of a provider are lines of
 ``agent.provider.quirks.table``.
 """
 
@@ -15,43 +15,55 @@ from urllib.parse import urlsplit
 from agent.provider.client import Api
 
 Transport = Literal["http", "litellm"]
-"""Asked by us in its own wire protocol, or through litellm (spec 5, R1)."""
+"""``http``: in a wire protocol of ours; ``litellm``: through the litellm worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSpec:
-    """A known provider.
-
-    *keys* are the variables that may hold the key, the first that is set counts; none where no
-    key is needed. *keys_at* is the page where keys are made. *logins* are variables that tell of
-    another login than a key (AWS credentials, a Google service account), which only litellm knows
-    how to use unless *signed* says that we sign requests with AWS credentials. *flagship* is the
-    model used when a key is all that is configured, *small* the one for titles (R11). *prices*
-    are the provider's names in litellm's list of models, *litellm* its name as a prefix of models
-    there. *headers* are sent with each request; *key_header* carries the key in OpenAI's
-    protocols. *local* servers run on this machine.
-    """
+    """A known provider."""
 
     id: str
     name: str
     base_url: str
     key_variables: tuple[str, ...] = ()
+    """The variables that can hold the key; the first one that is set counts."""
+
     key_page: str = ""
+    """The page where keys are made."""
+
     login_variables: tuple[str, ...] = ()
+    """The variables of another login than a key, such as AWS credentials or a Google service
+    account. Only litellm can use it, unless ``aws_signing`` is set."""
+
     api: Api = "openai-chat"
     transport: Transport = "http"
     price_list_names: tuple[str, ...] = ()
+    """The provider's names in litellm's price list."""
+
     litellm_name: str = ""
+    """The provider's name as the prefix of litellm's model names."""
+
     flagship: str | None = None
+    """The default model if a key is all that is configured."""
+
     small_model: str | None = None
+    """The model for titles."""
+
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Headers that are sent with each request."""
+
     key_header: str = "Authorization"
+    """The header with the key in OpenAI's protocols."""
+
     local: bool = False
+    """True if it is a server on this machine."""
+
     aws_signing: bool = False
+    """True if requests can be signed with AWS credentials."""
 
 
 def local(provider: str, name: str, port: int, litellm_name: str) -> ProviderSpec:
-    """An entry of a server of this machine that listens on *port*."""
+    """Return an entry for a server on this machine that listens on *port*."""
     url = f"http://127.0.0.1:{port}/v1"
     return ProviderSpec(id=provider, name=name, base_url=url, local=True, litellm_name=litellm_name)
 
@@ -73,8 +85,10 @@ def remote(
     key_header: str = "Authorization",
     aws_signing: bool = False,
 ) -> ProviderSpec:
-    """An entry of a provider that wants a key or a login. *prices* is the provider's id where it
-    is not given, *litellm* the first of *prices*."""
+    """Return an entry for a provider that needs a key or a login.
+
+    *price_list_names* defaults to the provider's id, *litellm_name* to the first of these names.
+    """
     listed = (
         price_list_names if isinstance(price_list_names, tuple) else (price_list_names or provider,)
     )
@@ -428,14 +442,16 @@ _ALL = (
 KNOWN_PROVIDERS: Mapping[str, ProviderSpec] = {spec.id: spec for spec in _ALL}
 
 SECRET_VARIABLES = frozenset(name for spec in _ALL for name in spec.key_variables)
-"""Every variable that may hold a key of a known provider: no command is given them."""
+"""Every variable that can hold a key of a known provider: commands never get them."""
 
 _HOSTS = {urlsplit(spec.base_url).netloc: spec.id for spec in _ALL if spec.base_url[:5] == "https"}
 
 
 def known_provider(provider: str, base_url: str) -> str:
-    """The id of the known provider that answers at *base_url*, where the user gave it another
-    name; else *provider*."""
+    """Return the id of the known provider at *base_url*, else *provider*.
+
+    Users can configure a known provider under another name.
+    """
     if provider in KNOWN_PROVIDERS:
         return provider
     try:

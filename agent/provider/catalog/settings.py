@@ -1,4 +1,4 @@
-"""What the config says of providers and their models (spec 10, K5)."""
+"""Settings of providers and their models, from the config."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from agent.provider.client import Api, Price
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """What the config says of a model; None leaves what the lists say."""
+    """The config's settings of a model; None keeps the value of the lists."""
 
     name: str | None = None
     wire_id: str = ""
@@ -27,15 +27,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSettings:
-    """A provider of the config (spec 10, K5): a known one that is changed, or one of its own.
-
-    *env* names the variables that may hold its key, () keeps those that are known. *timeout* is
-    the longest wait for the first event and *idle_timeout* the one between events, in seconds
-    (infinity for no limit); None keeps the rules of L12a. *env_key* false keeps keys of the
-    environment and stored ones from this provider: for a base URL that a project, not the user,
-    has set. *small* is the model for titles, None for the one that is known. Models *without* are
-    not listed, nor is any but *only* where that names some.
-    """
+    """The config's settings of a provider: a known one that is changed, or a new one."""
 
     id: str
     name: str | None = None
@@ -44,17 +36,36 @@ class ProviderSettings:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     key_variables: tuple[str, ...] = ()
+    """The variables that can hold its key, () for those of the known provider."""
+
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout: float | None = None
+    """The longest wait for the first event in seconds, infinity for no limit, None for the
+    default."""
+
     idle_timeout: float | None = None
+    """The longest wait between events, in the same form."""
+
     proxy: str | None = None
+    """The URL of the proxy for this provider."""
+
     ca: str | None = None
+    """A file or folder of certificates for this provider."""
+
     models: Mapping[str, ModelSettings] = field(default_factory=dict[str, ModelSettings])
     user_keys: bool = True
+    """False keeps the user's keys, stored or in the environment, from this provider: a project,
+    not the user, has set its base URL."""
+
     small_model: str | None = None
+    """The model for titles, None for that of the known provider."""
+
     included: frozenset[str] = frozenset()
+    """The only models that are listed, if any are named."""
+
     excluded: frozenset[str] = frozenset()
+    """Models that are not listed."""
 
     def includes(self, model: str) -> bool:
-        """Whether *model* is to be listed."""
+        """Return whether *model* is to be listed."""
         return model not in self.excluded and (not self.included or model in self.included)

@@ -1,7 +1,7 @@
-"""The built-in model ``demo/offline`` (spec 5, R3): a script, no LLM, no network.
+"""The built-in model ``demo/offline``: a script, without a language model and without network.
 
-It answers through the same events as a wire protocol, so that everything a person sees of
-it went through the real loop and the real tools.
+It responds with the same events as a wire protocol, so that everything a user sees of it has
+passed through the real loop and the real tools.
 """
 
 from agent.provider.demo.client import DemoClient

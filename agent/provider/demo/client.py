@@ -1,4 +1,4 @@
-"""The demo model's stream: the events of a step, in small pieces at a readable pace."""
+"""The demo model's client: it streams the events of a step in small pieces, at a readable pace."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ class DemoClient:
         self._pace = pace
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Answer *request* from what stands in it alone. Usage is never reported (R8)."""
+        """Stream the response, which depends on *request* alone. Usage is never reported."""
         reply = reply_to(read_conversation(request))
         if reply.reasoning:
             yield ReasoningStart()
@@ -53,12 +53,12 @@ class DemoClient:
                 yield TextDelta(piece)
             yield TextEnd()
         for index, call in enumerate(reply.calls):
-            # Unique in the session as long as its history only grows; the loop sees to the rest.
+            # Unique in the session while its history only grows; the loop handles other cases.
             call_id = f"demo_{len(request.turns)}_{index}"
             key = str(index)
             arguments = json.dumps(call.input, ensure_ascii=False)
             yield ToolInputStart(key, call.tool, call_id)
-            async for piece in self._paced(_cut(arguments)):
+            async for piece in self._paced(_split(arguments)):
                 yield ToolInputDelta(key, piece)
             yield ToolInputEnd(key)
             yield ToolCall(key, call.tool, arguments, call_id)
@@ -70,17 +70,17 @@ class DemoClient:
             await asyncio.sleep(self._pace)
 
 
-def reply_to(situation: Conversation) -> Reply:
-    """What the demo model says and calls next."""
-    if is_due(situation):
-        return tour_reply(situation)
-    reply = respond(parse_request(situation.text), situation)
-    parts = [texts.INTRODUCTION, reply.text] if situation.is_first else [reply.text]
-    if not reply.calls and is_unfinished(situation):
+def reply_to(conversation: Conversation) -> Reply:
+    """Return the demo model's next text and calls."""
+    if is_due(conversation):
+        return tour_reply(conversation)
+    reply = respond(parse_request(conversation.text), conversation)
+    parts = [texts.INTRODUCTION, reply.text] if conversation.is_first else [reply.text]
+    if not reply.calls and is_unfinished(conversation):
         parts.append("`continue` goes on with the tour.")
     return Reply("\n\n".join(part for part in parts if part), reply.calls, reply.reasoning)
 
 
-def _cut(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     starts = range(0, len(text), _INPUT_PIECE)
     return [text[start : start + _INPUT_PIECE] for start in starts]

@@ -1,4 +1,4 @@
-"""What the demo model knows: what was asked, what it did since, and what came of it."""
+"""The conversation as the demo model sees it: the user's messages, its calls and their results."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from agent.provider.client import (
 from agent.records.json import Json, JsonObject
 
 STEERING_INTRODUCTION = "The user sent this message"
-"""How a message that was sent during a turn is introduced (spec 1, L3)."""
+"""The introduction of a message that was sent during a turn."""
 
 _REMINDER = re.compile(r"<system-reminder>\n(.*?)</system-reminder>", re.DOTALL)
 
@@ -33,7 +33,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One step of the demo model: thoughts, words, then calls."""
+    """One step of the demo model: reasoning, text, then calls."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -42,7 +42,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class CompletedCall:
-    """A call that was made, and its result."""
+    """A call with its result."""
 
     tool: str
     input: JsonObject
@@ -50,14 +50,14 @@ class CompletedCall:
     failed: bool
 
     def argument(self, name: str) -> str:
-        """An argument as text, "" where it was not given."""
+        """Return an argument as text, "" where it was not given."""
         value = self.input.get(name)
         return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A user's text and the steps that followed it, each with its calls."""
+    """A user's message and the steps that followed it, each with its calls."""
 
     text: str
     steps: tuple[tuple[CompletedCall, ...], ...] = ()
@@ -65,10 +65,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """*asked* are all texts of the session, oldest first; the last one is to be answered.
-
-    *first* is true while nothing was answered in this session.
-    """
+    """The whole conversation of a session."""
 
     exchanges: tuple[Exchange, ...]
     tools: Mapping[str, ToolSchema] = field(default_factory=dict[str, ToolSchema])
@@ -84,37 +81,37 @@ class Conversation:
 
     @property
     def completed_calls(self) -> tuple[CompletedCall, ...]:
-        """The calls since the newest text, in order."""
+        """The calls since the newest message, in order."""
         return tuple(call for step in self.steps for call in step)
 
     def has_tools(self, *tools: str) -> bool:
         return all(tool in self.tools for tool in tools)
 
     def accepts_argument(self, tool: str, argument: str) -> bool:
-        """Whether *tool* is offered and knows *argument*."""
+        """Return whether *tool* is offered and knows *argument*."""
         schema = self.tools.get(tool)
         properties: Json = schema.parameters.get("properties") if schema else None
         return isinstance(properties, dict) and argument in properties
 
 
 def read_conversation(request: ModelRequest) -> Conversation:
-    """Read a request. Turns of before the first user text are left out."""
-    asked: list[Exchange] = []
-    answered = False
+    """Return the conversation of *request*, without turns before the first user message."""
+    exchanges: list[Exchange] = []
+    has_response = False
     for index, turn in enumerate(request.turns):
         match turn:
             case UserTurn():
-                asked.append(Exchange(_words(turn)))
+                exchanges.append(Exchange(_typed_text(turn)))
             case AssistantTurn():
-                answered = True
+                has_response = True
                 following = request.turns[index + 1] if index + 1 < len(request.turns) else None
                 step = _step(turn, following)
-                if step and asked:
-                    asked[-1] = Exchange(asked[-1].text, (*asked[-1].steps, step))
+                if step and exchanges:
+                    exchanges[-1] = Exchange(exchanges[-1].text, (*exchanges[-1].steps, step))
             case ToolTurn():
                 pass  # read with the turn that called
     tools = {tool.name: tool for tool in request.tools}
-    return Conversation(tuple(asked), tools, is_first=not answered)
+    return Conversation(tuple(exchanges), tools, is_first=not has_response)
 
 
 def _step(turn: AssistantTurn, following: Turn | None) -> tuple[CompletedCall, ...]:
@@ -122,20 +119,23 @@ def _step(turn: AssistantTurn, following: Turn | None) -> tuple[CompletedCall, .
     if isinstance(following, ToolTurn):
         results = {result.call_id: result for result in following.content}
     return tuple(
-        _done(content, results.get(content.call_id))
+        _completed(content, results.get(content.call_id))
         for content in turn.content
         if isinstance(content, ToolCallContent)
     )
 
 
-def _done(call: ToolCallContent, result: ToolResultContent | None) -> CompletedCall:
+def _completed(call: ToolCallContent, result: ToolResultContent | None) -> CompletedCall:
     if result is None:
         return CompletedCall(call.name, call.input, "It has no result.", failed=True)
     return CompletedCall(call.name, call.input, result.output, result.is_error)
 
 
-def _words(turn: UserTurn) -> str:
-    """What the person typed: without reminders, or out of one when sent during a turn."""
+def _typed_text(turn: UserTurn) -> str:
+    """Return the text that the user typed.
+
+    Reminders are dropped, except for one that carries a message sent during a turn.
+    """
     typed: list[str] = []
     steered: list[str] = []
     for content in turn.content:
@@ -146,6 +146,6 @@ def _words(turn: UserTurn) -> str:
             typed.append(_REMINDER.sub("", content.text))
         elif reminder[1].startswith(
             STEERING_INTRODUCTION
-        ):  # a heading line, the words, and a closing line
+        ):  # a heading line, the message, and a closing line
             steered.append(reminder[1].strip("\n").split("\n", 1)[1].rsplit("\n", 1)[0])
     return "\n".join(typed or steered).strip()

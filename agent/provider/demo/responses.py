@@ -1,4 +1,4 @@
-"""Answers to plain requests: which calls to make, and what to say of their results."""
+"""The demo model's responses to user requests: its calls, and its texts about their results."""
 
 import re
 
@@ -41,8 +41,8 @@ ToolRequest = (
 _EXIT_CODE = re.compile(r"^\W*Exit code (\d+)", re.MULTILINE)
 
 
-def respond(request: UserRequest, situation: Conversation) -> Reply:
-    """The next step for *request*. A text that nothing was made of gets the list of requests."""
+def respond(request: UserRequest, conversation: Conversation) -> Reply:
+    """Return the next step for *request*; an unknown request gets the list of known ones."""
     match request:
         case SmallTalk():
             return Reply("All right. `help` lists what I follow, `tour` shows everything.")
@@ -61,34 +61,36 @@ def respond(request: UserRequest, situation: Conversation) -> Reply:
         case Tour():
             return Reply(f"That is none of the requests that I know.\n\n{texts.HELP}")
         case _:
-            return _act(request, situation)
+            return _act(request, conversation)
 
 
-def _act(request: ToolRequest, situation: Conversation) -> Reply:
-    call = _next_call(request, situation)
+def _act(request: ToolRequest, conversation: Conversation) -> Reply:
+    call = _next_call(request, conversation)
     if call is None:
-        return Reply(_summary(request, situation.completed_calls))
-    if not situation.has_tools(call.tool):
-        if not situation.tools:
+        return Reply(_summary(request, conversation.completed_calls))
+    if not conversation.has_tools(call.tool):
+        if not conversation.tools:
             return Reply("No tools are offered to me in this step, so I stop here.")
         return Reply(
             f"That needs the tool `{call.tool}`, which is not offered here. "
             "The agent in use may not have it; `help` lists what else I follow."
         )
-    opening = "" if situation.completed_calls else _opening(request)
+    opening = "" if conversation.completed_calls else _opening(request)
     return Reply(
-        opening, (call,), reasoning="" if situation.completed_calls else _reasoning(request, call)
+        opening,
+        (call,),
+        reasoning="" if conversation.completed_calls else _reasoning(request, call),
     )
 
 
-def _next_call(request: ToolRequest, situation: Conversation) -> Call | None:
-    """The call to make now, None when all is done or can't go on."""
-    done = situation.completed_calls
+def _next_call(request: ToolRequest, conversation: Conversation) -> Call | None:
+    """Return the next call, None when the request is done or cannot continue."""
+    done = conversation.completed_calls
     match request:
         case CreateFile():
             return _create_call(request, done)
         case Replace():
-            return _replace_call(request, situation)
+            return _replace_call(request, conversation)
         case _:
             return None if done else _only_call(request)
 
@@ -131,7 +133,7 @@ def _create_call(request: CreateFile, done: tuple[CompletedCall, ...]) -> Call |
     write = Call("write", {"file_path": request.path, "content": request.text + "\n"})
     if not done:
         return write
-    # A file that is there already has to be read before it is written over.
+    # An existing file has to be read before it is overwritten.
     if len(done) == 1 and done[0].failed and "read" in done[0].output.lower():
         return Call("read", {"file_path": request.path})
     if len(done) == 2 and not done[1].failed:
@@ -139,8 +141,8 @@ def _create_call(request: CreateFile, done: tuple[CompletedCall, ...]) -> Call |
     return None
 
 
-def _replace_call(request: Replace, situation: Conversation) -> Call | None:
-    done = situation.completed_calls
+def _replace_call(request: Replace, conversation: Conversation) -> Call | None:
+    done = conversation.completed_calls
     if not done:
         return Call("read", {"file_path": request.path})
     if len(done) == 1 and not done[0].failed:
@@ -149,14 +151,14 @@ def _replace_call(request: Replace, situation: Conversation) -> Call | None:
             "old_string": request.old,
             "new_string": request.new,
         }
-        if request.everywhere and situation.accepts_argument("edit", "replace_all"):
+        if request.everywhere and conversation.accepts_argument("edit", "replace_all"):
             edit["replace_all"] = True
         return Call("edit", edit)
     return None
 
 
 def todo_items(*items: tuple[str, str]) -> list[Json]:
-    """Todo items from texts and statuses."""
+    """Return todo items from texts and statuses."""
     return [
         {"content": content, "status": status, "priority": "medium"} for content, status in items
     ]

@@ -42,7 +42,7 @@ _SENTENCES = (
 
 
 def long_text(words: int) -> str:
-    """A text of exactly *words* words, in paragraphs of four sentences."""
+    """Return a text of exactly *words* words, in paragraphs of four sentences."""
     pieces: list[str] = []
     count = sentence = 0
     while count < words:
@@ -54,7 +54,7 @@ def long_text(words: int) -> str:
 
 
 def thinking_text(about: str) -> str:
-    """Reasoning about *about* that says honestly how little it is."""
+    """Return reasoning about *about*, which says honestly how little it is."""
     subject = about.rstrip(" .?!") or "nothing in particular"
     return (
         f"**Thinking about {subject}**\n\n"

@@ -1,4 +1,4 @@
-"""What tool results say, in a sentence."""
+"""Short descriptions of tool results: counts, paths and failures."""
 
 import re
 
@@ -14,23 +14,23 @@ _QUOTED = 160
 
 
 def failure_sentence(call: CompletedCall) -> str:
-    """What went wrong with a failed call, politely, with the user's own words if there are any."""
+    """Return a sentence about a failed call, which quotes the user's comment if there is one."""
     said = _SAID.search(call.output)
     if said is not None:
         return (
-            f"You refused that and said: “{_cut(said[1])}” I did nothing. A real model "
+            f"You refused that and said: “{_shorten(said[1])}” I did nothing. A real model "
             "would act on your words now; as a script I can only pass them by."
         )
     if _REFUSED.search(_first_line(call.output)):
         return "That was refused, so nothing was done."
     if _STOPPED.search(_first_line(call.output)):
         return "That was stopped before it was done."
-    reason = _cut(_first_line(call.output))
+    reason = _shorten(_first_line(call.output))
     return f"That did not work: {reason}" + ("" if reason.endswith((".", "?", "!", "…")) else ".")
 
 
 def count_matches(output: str) -> int:
-    """How many things a search found: as its note says, else its numbered lines or paths."""
+    """Return the number of search results: from the note, else the numbered lines or paths."""
     if is_empty(output):
         return 0
     lines = _lines(output)
@@ -42,24 +42,24 @@ def count_matches(output: str) -> int:
 
 
 def count_entries(output: str) -> int:
-    """How many entries the listing of a folder shows."""
+    """Return the number of entries in the listing of a folder."""
     return 0 if is_empty(output) else sum(1 for line in _tree(output) if not _is_note(line))
 
 
 def is_empty(output: str) -> bool:
-    """Whether a tool says that it found nothing."""
+    """Return whether a tool reports that it found nothing."""
     return not output.strip() or _NOTHING.match(output.lstrip(" (")) is not None
 
 
 def count_phrase(number: int, one: str, many: str) -> str:
-    """``1 file``, ``3 files``, ``no files``."""
+    """Return a number with its noun: ``1 file``, ``3 files``, ``no files``."""
     if number == 1:
         return f"1 {one}"
     return f"{number:,} {many}" if number else f"no {many}"
 
 
 def file_paths(output: str) -> list[str]:
-    """Plain files in a folder's listing (a tree by indentation), those near the top first."""
+    """Return the plain files in a folder's listing (an indented tree), those near the top first."""
     files: list[tuple[int, str]] = []
     folders: list[tuple[int, str]] = []
     for line in _tree(output):
@@ -74,7 +74,7 @@ def file_paths(output: str) -> list[str]:
 
 
 _PATH = re.compile(r"[\w@+-][\w@+./-]*\.[A-Za-z]{1,8}|README|LICENSE|Makefile|Dockerfile")
-# Files that may hold secrets would ask before they are read.
+# Reading files that can contain secrets would ask for permission.
 _PRIVATE = re.compile(r"(?i)\.(env|pem|key|p12|pfx)|secret|credential|token|(^|/)id_")
 
 
@@ -83,7 +83,7 @@ def _lines(output: str) -> list[str]:
 
 
 def _tree(output: str) -> list[str]:
-    """The lines of a listing without the folder's own name above them."""
+    """Return the lines of a listing without the folder's own name above them."""
     lines = _lines(output)
     headed = len(lines) > 1 and lines[0].endswith("/") and lines[1].startswith(" ")
     return lines[1:] if headed else lines
@@ -97,6 +97,6 @@ def _first_line(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else "there was no answer"
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= _QUOTED else flat[: _QUOTED - 1] + "…"

@@ -1,6 +1,6 @@
-"""The guided tour: which stage comes next, and when the tour is the answer.
+"""The guided tour: its next stage, and the conditions for starting it.
 
-Stages whose tools are not offered are left out.
+Stages whose tools are not offered are skipped.
 """
 
 from dataclasses import replace
@@ -17,82 +17,87 @@ _REASONING = (
 )
 
 
-def tour_reply(situation: Conversation) -> Reply:
-    """The next stage of the tour that the newest text began or goes on with, or the farewell."""
-    progress = _progress(situation)
-    stage = _next(progress)
+def tour_reply(conversation: Conversation) -> Reply:
+    """Return the next stage of the tour that the newest message starts or continues.
+
+    After the last stage that is the farewell.
+    """
+    progress = _progress(conversation)
+    stage = _next_stage(progress)
     reply = stage.build(progress) if stage is not None else _farewell(progress)
     if progress.completed_calls:
         return reply
-    parts = [texts.INTRODUCTION] if situation.is_first or not progress.understood else []
-    if not progress.understood:
+    parts = [texts.INTRODUCTION] if conversation.is_first or not progress.requested else []
+    if not progress.requested:
         parts.append("What you typed is none of these requests, so here is a tour instead.")
     return replace(reply, text="\n\n".join((*parts, reply.text)), reasoning=_REASONING)
 
 
-def is_due(situation: Conversation) -> bool:
-    """Whether the tour answers the newest text.
+def is_due(conversation: Conversation) -> bool:
+    """Return whether the tour is the response to the newest message.
 
-    It does if it was asked for, if it was stopped and is to go on, or if nothing else was
-    understood, unless the whole tour was seen in this session already.
+    It is if it was requested, if a stopped tour is continued, or if the request is unknown, unless
+    the whole tour was already shown in this session.
     """
-    match parse_request(situation.text):
+    match parse_request(conversation.text):
         case Tour(requested=True):
             return True
         case Tour():
-            return bool(situation.steps) or not _seen(situation)
+            return bool(conversation.steps) or not _was_completed(conversation)
         case Continue():
-            return _started(situation) is not None
+            return _tour_start(conversation) is not None
         case _:
             return False
 
 
-def is_unfinished(situation: Conversation) -> bool:
-    """Whether a tour was begun before the newest text and has stages left."""
+def is_unfinished(conversation: Conversation) -> bool:
+    """Return whether a tour was started before the newest message and has stages left."""
     begun = any(
-        one.steps and isinstance(parse_request(one.text), Tour) for one in situation.exchanges
+        one.steps and isinstance(parse_request(one.text), Tour) for one in conversation.exchanges
     )
-    return begun and _next(_progress(situation)) is not None
+    return begun and _next_stage(_progress(conversation)) is not None
 
 
-def _started(situation: Conversation) -> int | None:
-    """Where in ``situation.asked`` the newest tour began."""
+def _tour_start(conversation: Conversation) -> int | None:
+    """Return the index of the exchange that started the newest tour."""
     places = [
-        i for i, one in enumerate(situation.exchanges) if isinstance(parse_request(one.text), Tour)
+        i
+        for i, one in enumerate(conversation.exchanges)
+        if isinstance(parse_request(one.text), Tour)
     ]
     return places[-1] if places else None
 
 
-def _seen(situation: Conversation) -> bool:
-    """Whether an earlier tour came to its end (or to all that can still be offered)."""
-    earlier = replace(situation, exchanges=situation.exchanges[:-1])
-    begun = _started(earlier)
+def _was_completed(conversation: Conversation) -> bool:
+    """Return whether an earlier tour was completed, as far as tools are offered."""
+    earlier = replace(conversation, exchanges=conversation.exchanges[:-1])
+    begun = _tour_start(earlier)
     return begun is not None and bool(earlier.exchanges[begun].steps) and not is_unfinished(earlier)
 
 
-def _progress(situation: Conversation) -> TourProgress:
-    start = _started(situation) or 0
-    asked = [
+def _progress(conversation: Conversation) -> TourProgress:
+    start = _tour_start(conversation) or 0
+    exchanges = [
         one
-        for one in situation.exchanges[start:]
+        for one in conversation.exchanges[start:]
         if isinstance(parse_request(one.text), Tour | Continue)
     ]
-    steps = [step for one in asked for step in one.steps]
-    request = parse_request(asked[0].text) if asked else Tour()
+    steps = [step for one in exchanges for step in one.steps]
+    request = parse_request(exchanges[0].text) if exchanges else Tour()
     return TourProgress(
-        situation,
+        conversation,
         completed_calls=tuple(call for step in steps for call in step),
         previous_calls=steps[-1] if steps else (),
-        understood=isinstance(request, Tour) and request.requested,
+        requested=isinstance(request, Tour) and request.requested,
     )
 
 
-def _next(progress: TourProgress) -> Stage | None:
+def _next_stage(progress: TourProgress) -> Stage | None:
     return next(
         (
             stage
             for stage in STAGES
-            if progress.situation.has_tools(*stage.tools)
+            if progress.conversation.has_tools(*stage.tools)
             and progress.last_call(stage.name) is None
             and stage.is_possible(progress)
         ),

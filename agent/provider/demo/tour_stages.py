@@ -1,4 +1,7 @@
-"""The stages of the tour: each is one step of the loop, with what came of the one before."""
+"""The stages of the guided tour, and its progress. Each stage is one step of the loop.
+
+The progress is read from the calls that were made, so that a tour can be stopped and continued.
+"""
 
 import re
 from collections.abc import Callable
@@ -15,15 +18,15 @@ SCRATCH_FILE = "opencode-py-demo.txt"
 
 @dataclass(frozen=True, slots=True)
 class TourProgress:
-    """*asked* is what began the tour. *before* is what the step before this one did."""
+    """The progress of a tour."""
 
-    situation: Conversation
+    conversation: Conversation
     completed_calls: tuple[CompletedCall, ...]
     previous_calls: tuple[CompletedCall, ...]
-    understood: bool
+    requested: bool
 
     def last_call(self, stage: str) -> CompletedCall | None:
-        """The call of *stage*, None while it was not made."""
+        """Return the call of *stage*, None before it was made."""
         return next(
             (call for call in reversed(self.completed_calls) if stage_of(call) == stage), None
         )
@@ -34,7 +37,7 @@ class TourProgress:
 
 
 def stage_of(call: CompletedCall) -> str:
-    """The stage that makes such a call."""
+    """Return the stage that makes *call*."""
     match call.tool:
         case "bash":
             return "remove" if call.argument("command").startswith("rm ") else "command"
@@ -52,12 +55,12 @@ def stage_of(call: CompletedCall) -> str:
             return name
 
 
-_BEFORE = "The first line.\nThis word is plain.\nThe last line.\n"
+_TEXT = "The first line.\nThis word is plain.\nThe last line.\n"
 _OLD, _NEW = "This word is plain.", "This word is changed."
 _LOOP = f'for n in 1 2 3; do echo "line $n" | tee -a {SCRATCH_FILE}; sleep 0.5; done'
 _REMOVE = f"rm {SCRATCH_FILE}"
 
-# What stands on the todo list: its words, the stage, the tools it needs.
+# The todo list: the text of an item, its stage, and the tools that it needs.
 _PLAN = (
     ("Write a scratch file", "write", ("write",)),
     ("Change one line of it", "edit", ("write", "edit")),
@@ -68,7 +71,7 @@ _PLAN = (
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """*tools* have to be offered; *possible* looks at what happened before."""
+    """One stage of the tour."""
 
     name: str
     tools: tuple[str, ...]
@@ -76,7 +79,7 @@ class Stage:
     is_possible: Callable[[TourProgress], bool] = lambda _: True
 
 
-def _look(_: TourProgress) -> Reply:
+def _list_folder(_: TourProgress) -> Reply:
     return Reply(
         "**Reasoning** came first, above this text. What follows is a **tool call**: a row that "
         "says what is done, while it is done, and at its right what came of it. "
@@ -92,7 +95,7 @@ def _read(progress: TourProgress) -> Reply:
         if listing is not None and not listing.failed
         else []
     )
-    text = _came_of(progress)
+    text = _outcome(progress)
     if listing is not None and not listing.failed:
         number = tool_results.count_entries(listing.output)
         text = f"The folder shows {count_phrase(number, 'entry', 'entries')}."
@@ -108,20 +111,20 @@ def _read(progress: TourProgress) -> Reply:
 
 def _search(progress: TourProgress) -> Reply:
     read = progress.last_call("read")
-    word = _word(read.output) if read is not None and not read.failed else "the"
+    word = _find_word(read.output) if read is not None and not read.failed else "the"
     calls = [Call("grep", {"pattern": word})]
     text = f"From there I take the word `{word}` and **search** the folder for it."
-    if progress.situation.has_tools("glob"):
+    if progress.conversation.has_tools("glob"):
         calls.append(Call("glob", {"pattern": "**/*.md"}))
         text += (
             " At the same time I look for Markdown files: calls that only read run side by side."
         )
-    return Reply(f"{_came_of(progress)} {text}".strip(), tuple(calls))
+    return Reply(f"{_outcome(progress)} {text}".strip(), tuple(calls))
 
 
 def _plan(progress: TourProgress) -> Reply:
     grep = progress.last_call("grep")
-    text = _came_of(progress)
+    text = _outcome(progress)
     if grep is not None and not grep.failed:
         number = tool_results.count_matches(grep.output)
         text = f"The search gave {count_phrase(number, 'match', 'matches')}. {text}".strip()
@@ -132,7 +135,7 @@ def _plan(progress: TourProgress) -> Reply:
             "todowrite", {"todos": todo_items(*((item, "pending") for item, _ in _items(progress)))}
         )
     ]
-    if there and progress.situation.has_tools("read"):
+    if there and progress.conversation.has_tools("read"):
         calls.append(Call("read", {"file_path": SCRATCH_FILE}))
     return Reply(f"{text} For what comes I keep a **todo list**.".strip(), tuple(calls))
 
@@ -142,13 +145,13 @@ def _write(progress: TourProgress) -> Reply:
         "Now a **change**. I want to create a scratch file, and you are asked first: the dialog "
         "shows exactly what would be written. Allow it once, for the whole session, or reject "
         "it with a word to me.",
-        (*_mark(progress, "write"), Call("write", {"file_path": SCRATCH_FILE, "content": _BEFORE})),
+        (*_mark(progress, "write"), Call("write", {"file_path": SCRATCH_FILE, "content": _TEXT})),
     )
 
 
 def _edit(progress: TourProgress) -> Reply:
     return Reply(
-        f"{_came_of(progress)} Next I **edit** one line. The dialog shows a diff, and what you "
+        f"{_outcome(progress)} Next I **edit** one line. The dialog shows a diff, and what you "
         "see there is what is done, to the letter.".strip(),
         (
             *_mark(progress, "edit"),
@@ -160,7 +163,7 @@ def _edit(progress: TourProgress) -> Reply:
 def _command(progress: TourProgress) -> Reply:
     command = _LOOP if progress.succeeded("write") else "date"
     return Reply(
-        f"{_came_of(progress)} Now a **command**. One that is proven to only read runs without "
+        f"{_outcome(progress)} Now a **command**. One that is proven to only read runs without "
         "asking; for any other the dialog names each part and why it asks. Its output is shown "
         "while it runs.".strip(),
         (*_mark(progress, "command"), Call("bash", {"command": command})),
@@ -169,7 +172,7 @@ def _command(progress: TourProgress) -> Reply:
 
 def _remove(progress: TourProgress) -> Reply:
     return Reply(
-        f"{_came_of(progress)} Last, I offer to **remove** `{SCRATCH_FILE}` again. "
+        f"{_outcome(progress)} Last, I offer to **remove** `{SCRATCH_FILE}` again. "
         "Reject it if you want to keep the file.".strip(),
         (*_mark(progress, "remove"), Call("bash", {"command": _REMOVE})),
     )
@@ -181,13 +184,13 @@ def _tidy(progress: TourProgress) -> Reply:
         for item, stage in _items(progress)
     ]
     return Reply(
-        f"{_came_of(progress)} The todo list is up to date again.".strip(),
+        f"{_outcome(progress)} The todo list is up to date again.".strip(),
         (Call("todowrite", {"todos": todo_items(*items)}),),
     )
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage("list", ("list",), _look),
+    Stage("list", ("list",), _list_folder),
     Stage("read", ("read",), _read),
     Stage("grep", ("grep",), _search),
     Stage("plan", ("todowrite",), _plan),
@@ -200,12 +203,14 @@ STAGES: tuple[Stage, ...] = (
 
 
 def _items(progress: TourProgress) -> list[tuple[str, str]]:
-    """The todo list's words and stages, as far as tools are offered."""
-    return [(item, stage) for item, stage, tools in _PLAN if progress.situation.has_tools(*tools)]
+    """Return the todo list's texts and stages for which all tools are offered."""
+    return [
+        (item, stage) for item, stage, tools in _PLAN if progress.conversation.has_tools(*tools)
+    ]
 
 
 def _mark(progress: TourProgress, stage: str) -> tuple[Call, ...]:
-    """The todo list with *stage* under way, if there is one."""
+    """Return the call that marks *stage* as in progress on the todo list, if there is a list."""
     if progress.last_call("plan") is None:
         return ()
     items = _items(progress)
@@ -221,8 +226,8 @@ def _mark(progress: TourProgress, stage: str) -> tuple[Call, ...]:
     )
 
 
-def _came_of(progress: TourProgress) -> str:
-    """A sentence on the step before: done, or what stood in its way."""
+def _outcome(progress: TourProgress) -> str:
+    """Return a sentence about the previous step: that it is done, or why not."""
     failed = next((call for call in progress.previous_calls if call.failed), None)
     if failed is not None:
         return f"{tool_results.failure_sentence(failed)} The tour goes on without it."
@@ -239,7 +244,7 @@ def _came_of(progress: TourProgress) -> str:
             return ""
 
 
-def _word(text: str) -> str:
-    """A word of some length in *text* (a numbered listing), which a search then finds."""
+def _find_word(text: str) -> str:
+    """Return a longer word of *text* (a numbered listing), which a search then finds."""
     found = re.findall(r"\b[A-Za-z]{5,14}\b", text)
     return found[0] if found else "the"

@@ -1,20 +1,21 @@
-"""Plain requests: what a person may type, as records."""
+"""The requests that users can type to the demo model, and their parser."""
 
 import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
 LONG_ANSWER_WORDS = 600
-"""Words of a long answer: at the usual pace it lasts long enough to be stopped."""
+"""The words of a long response: at the default pace there is time to stop it."""
 
 MAX_WORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Tour:
-    """The guided tour. *asked* is false when nothing else was understood."""
+    """The guided tour."""
 
     requested: bool = True
+    """False when the tour is the response to an unknown request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class SmallTalk:
-    """A word that asks for nothing."""
+    """A message without a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class ListFolder:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """*first* and *last* are line numbers from 1, 0 where none was given."""
+    """A request to read a file; *first* and *last* are line numbers from 1, 0 for none."""
 
     path: str
     first: int = 0
@@ -48,7 +49,7 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """*pattern* is a regular expression."""
+    """A request to search for the regular expression *pattern*."""
 
     pattern: str
     shown: str
@@ -157,7 +158,7 @@ _COMPILED = {
 
 
 def parse_request(text: str) -> UserRequest:
-    """What *text* asks for; the tour where it is none of the plain requests."""
+    """Return the request in *text*, the tour where it is none of the known ones."""
     text = text.strip()
     bare = text.rstrip(" .?!") or text
     for name, pattern in _COMPILED.items():
@@ -165,30 +166,30 @@ def parse_request(text: str) -> UserRequest:
         whole = name in {"create", "run"}
         match = pattern.fullmatch(text if whole else bare)
         if match is not None:
-            request = _made(name, {key: value or "" for key, value in match.groupdict().items()})
+            request = _request(name, {key: value or "" for key, value in match.groupdict().items()})
             if request is not None:
                 return request
     return Tour(requested=False)
 
 
-def _made(name: str, said: dict[str, str]) -> UserRequest | None:
+def _request(name: str, groups: dict[str, str]) -> UserRequest | None:
     match name:
         case "tour" | "go_on" | "small_talk" | "help" | "stream" | "long" | "think":
-            return _of_words(name, said)
+            return _toolless_request(name, groups)
         case "agent":
-            named = said["agent"].lower()
-            return AskAgent(named if named == "explore" else "general", said["prompt"])
+            named = groups["agent"].lower()
+            return AskAgent(named if named == "explore" else "general", groups["prompt"])
         case "run":
-            return RunCommand(strip_quotes(said["command"]))
+            return RunCommand(strip_quotes(groups["command"]))
         case "todo":
-            items = [item.strip(" -*\t") for item in re.split(r"[,;\n]", said["items"])]
+            items = [item.strip(" -*\t") for item in re.split(r"[,;\n]", groups["items"])]
             return WriteTodos(tuple(item for item in items if item))
         case _:
-            return _of_files(name, said)
+            return _file_request(name, groups)
 
 
-def _of_words(name: str, said: dict[str, str]) -> UserRequest:
-    """Requests that are answered without a tool, or by the tour."""
+def _toolless_request(name: str, groups: dict[str, str]) -> UserRequest:
+    """Return a request that needs no tool, or the tour."""
     match name:
         case "tour":
             return Tour()
@@ -199,43 +200,43 @@ def _of_words(name: str, said: dict[str, str]) -> UserRequest:
         case "help":
             return Help()
         case "stream":
-            return Stream(min(int(said["count"]), MAX_WORDS))
+            return Stream(min(int(groups["count"]), MAX_WORDS))
         case "long":
             return Stream(LONG_ANSWER_WORDS)
         case _:
-            return Think(said["about"])
+            return Think(groups["about"])
 
 
-def _of_files(name: str, said: dict[str, str]) -> UserRequest | None:
-    path = strip_quotes(said["path"])
+def _file_request(name: str, groups: dict[str, str]) -> UserRequest | None:
+    path = strip_quotes(groups["path"])
     match name:
         case "replace":
-            old, new = strip_quotes(said["old"]), strip_quotes(said["new"])
-            return Replace(old, new, path, everywhere=bool(said["all"]))
+            old, new = strip_quotes(groups["old"]), strip_quotes(groups["new"])
+            return Replace(old, new, path, everywhere=bool(groups["all"]))
         case "create":
             # "write poem" names no file, "write poem.txt" and "create x with y" do.
-            named = said["text"] or "." in path or "/" in path
-            return CreateFile(path, strip_quotes(said["text"])) if named else None
+            named = groups["text"] or "." in path or "/" in path
+            return CreateFile(path, strip_quotes(groups["text"])) if named else None
         case "list":
             return ListFolder(path)
         case "read":
-            return ReadFile(path, int(said["first"] or 0), int(said["last"] or 0))
+            return ReadFile(path, int(groups["first"] or 0), int(groups["last"] or 0))
         case "find":
-            pattern = strip_quotes(said["pattern"])
+            pattern = strip_quotes(groups["pattern"])
             if not any(char in pattern for char in "*?./"):
                 return None
             return FindFiles(pattern if "/" in pattern else f"**/{pattern}", path)
         case "grep":
-            pattern = strip_quotes(said["pattern"])
+            pattern = strip_quotes(groups["pattern"])
             return Search(pattern, pattern, path)
         case _:
-            words = strip_quotes(said["text"])
-            # Only what has a meaning in every dialect, so that the pattern stays readable.
+            words = strip_quotes(groups["text"])
+            # Escape only what is special in every dialect, so that the pattern stays readable.
             return Search(re.sub(r"([\\.^$*+?{}\[\]|()])", r"\\\1", words), words, path)
 
 
 def strip_quotes(text: str) -> str:
-    """*text* without one pair of quotes or backticks around it."""
+    """Return *text* without one pair of quotes or backticks around it."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
         return text[1:-1]

@@ -1,1 +1,1 @@
-"""The long tail of providers, asked through litellm in a child process (spec 5, R1 and R1a)."""
+"""Providers without a protocol or login of ours, used through litellm in a child process."""

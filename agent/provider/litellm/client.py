@@ -1,4 +1,4 @@
-"""A ``ModelClient`` that asks through litellm (spec 5, R1 and R1a)."""
+"""A ``ModelClient`` that sends its requests through litellm."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -16,7 +16,7 @@ from agent.provider.client import (
 from agent.provider.litellm.decode import LitellmDecoder, call_error
 from agent.provider.litellm.process import CallFailed, LitellmProcess
 from agent.provider.litellm.route import Route
-from agent.provider.protocols.openai_chat import encode, messages_of
+from agent.provider.protocols.openai_chat import ChatClient, chat_messages
 from agent.provider.quirks.reasoning_replay import THOUGHT_SIGNATURE
 from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.tool_names import ToolNames
@@ -26,9 +26,15 @@ from agent.provider.transport.wire_json import get_objects
 from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 
+LITELLM_TIMEOUT = 86_400
+"""Seconds, in effect unlimited: ``StreamLimits`` apply here, as for every other client."""
+
+ADDED_PATHS = {"anthropic": "/v1", "ollama_chat": "/v1", "ollama": "/v1"}
+"""The end of a base URL that litellm appends by itself."""
+
 
 class LitellmClient:
-    """Asks one provider by *route* through *process*, under the same rules of silence as all."""
+    """The client of one provider by *route*, through the litellm worker *process*."""
 
     def __init__(
         self, route: Route, process: LitellmProcess, limits: StreamLimits | None = None
@@ -38,14 +44,14 @@ class LitellmClient:
         self._limits = limits or StreamLimits()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Stream the answer; the last event is ``StepFinish`` or ``StreamError``."""
+        """Stream the response; the last event is ``StepFinish`` or ``StreamError``."""
         decoder = LitellmDecoder(self._route.provider, ToolNames(request.tools))
         failed: ProviderError | None = None
         try:
             await self._process.ensure_loaded()
-            calling = self._process.call(completion_arguments(request, self._route))
-            async with aclosing(calling) as chunks, aclosing(self._heard(chunks, decoder)) as heard:
-                async for chunk in heard:
+            call = self._process.call(completion_arguments(request, self._route))
+            async with aclosing(call) as chunks, aclosing(self._timed(chunks, decoder)) as timed:
+                async for chunk in timed:
                     for event in decoder.feed_chunk(chunk):
                         yield event
                     if decoder.done:
@@ -57,10 +63,10 @@ class LitellmClient:
         for event in decoder.close() if failed is None else decoder.fail(failed):
             yield event
 
-    async def _heard(
+    async def _timed(
         self, chunks: AsyncGenerator[JsonObject, None], decoder: LitellmDecoder
     ) -> AsyncGenerator[JsonObject, None]:
-        """*chunks*, as long as they do not stay out for too long."""
+        """Yield *chunks*; raise ``ProviderError`` if the next one takes longer than the limits."""
         wait = None if is_loopback(self._route.base_url) else self._limits.first_event
         while True:
             try:
@@ -76,20 +82,14 @@ class LitellmClient:
             wait = self._limits.after_finish if decoder.finishing else self._limits.idle
 
 
-LITELLM_TIMEOUT = 86_400
-"""Seconds; the silence of a provider is measured where all are (spec 1, L12a), not in litellm."""
-
-ADDED_PATHS = {"anthropic": "/v1", "ollama_chat": "/v1", "ollama": "/v1"}
-"""The end of base URLs that litellm adds by itself."""
-
-
 def completion_arguments(request: ModelRequest, route: Route) -> JsonObject:
-    """The arguments for *request*."""
-    asked = prepare_request(request)
-    body = finish_body({**encode(asked), "messages": _messages(asked)}, asked)
+    """Return the arguments of litellm's completion function for *request*."""
+    prepared = prepare_request(request)
+    chat_body: JsonObject = {**ChatClient.build_body(prepared), "messages": _messages(prepared)}
+    body = finish_body(chat_body, prepared)
     name = request.model.wire_id or request.model.id
-    for ours in ("stream", "stream_options"):
-        body.pop(ours, None)
+    for set_by_worker in ("stream", "stream_options"):
+        body.pop(set_by_worker, None)
     arguments: JsonObject = {
         **body,
         "model": f"{route.prefix}/{name}",
@@ -108,17 +108,19 @@ def completion_arguments(request: ModelRequest, route: Route) -> JsonObject:
 
 
 def _messages(request: ModelRequest) -> list[Json]:
-    """Those of chat completions, with what litellm puts back into the native form: thinking
-    blocks, and Gemini's signatures of texts and calls."""
-    messages = messages_of(request)
+    """Return chat messages with the fields that litellm converts back to a provider's own form.
+
+    These are thinking blocks, and Gemini's signatures of texts and calls.
+    """
+    messages = chat_messages(request)
     replies = (t for t in request.turns if isinstance(t, AssistantTurn))
     for message in messages:
         if isinstance(message, dict) and message.get("role") == "assistant":
-            _add_proofs(message, next(replies))
+            _add_signatures(message, next(replies))
     return messages
 
 
-def _add_proofs(message: JsonObject, turn: AssistantTurn) -> None:
+def _add_signatures(message: JsonObject, turn: AssistantTurn) -> None:
     blocks: list[Json] = []
     signatures: list[Json] = []
     calls = [content for content in turn.content if isinstance(content, ToolCallContent)]
@@ -128,8 +130,8 @@ def _add_proofs(message: JsonObject, turn: AssistantTurn) -> None:
             if signature := opaque.get("signature"):
                 block: JsonObject = {"type": "thinking", "thinking": content.text}
                 blocks.append({**block, "signature": signature})
-            elif sealed := opaque.get("redacted"):
-                blocks.append({"type": "redacted_thinking", "data": sealed})
+            elif redacted := opaque.get("redacted"):
+                blocks.append({"type": "redacted_thinking", "data": redacted})
         elif isinstance(content, TextContent) and (signature := opaque.get(THOUGHT_SIGNATURE)):
             signatures.append(signature)
     if blocks:
@@ -137,10 +139,10 @@ def _add_proofs(message: JsonObject, turn: AssistantTurn) -> None:
     if signatures:
         message["provider_specific_fields"] = {"thought_signatures": signatures}
     sent = get_objects(message, "tool_calls")
-    for place, call in enumerate(calls):
+    for index, call in enumerate(calls):
         if signature := (call.opaque or {}).get(THOUGHT_SIGNATURE):
-            # A copy: the next request of the session is made of the same entries.
+            # A copy: the next request of the session reuses the same entries.
             signed: JsonObject = {"thought_signature": signature}
-            sent[place] = {**sent[place], "provider_specific_fields": signed}
+            sent[index] = {**sent[index], "provider_specific_fields": signed}
     if sent:
         message["tool_calls"] = list[Json](sent)

@@ -1,4 +1,4 @@
-"""Where litellm sends the requests of a provider, and with which key."""
+"""The route of a provider's requests through litellm: its name there, address and key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from agent.provider.client import Api
 from agent.records.errors import ConfigError
 
 NO_KEY = "none"
-"""Sent where there is no key, so that litellm takes none of another provider's."""
+"""The key that is sent without a key, so that litellm uses none of another provider's."""
 
 API_PREFIXES: Mapping[Api, str] = {
     "openai-chat": "openai",
@@ -22,24 +22,32 @@ API_PREFIXES: Mapping[Api, str] = {
     "cohere": "cohere_chat",
     "bedrock": "bedrock/converse",
 }
-"""What litellm calls those who speak a protocol."""
+"""litellm's name for the generic provider of each protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """*prefix* is litellm's name of the provider, *base_url* "" for the address that it knows.
-    *key* "" takes what the environment of the process holds."""
+    """The route of a provider's requests through litellm."""
 
     provider: str
     prefix: str
+    """litellm's name of the provider."""
+
     base_url: str = ""
+    """"" for the address that litellm knows."""
+
     key: str = field(default="", repr=False)
+    """"" for the login in the environment of the process."""
+
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     ca: str | None = None
 
 
 def litellm_route(catalog: Catalog, provider: str) -> Route:
-    """The way to *provider*. Raises ``MissingKey`` and ``ConfigError``, which say what to do."""
+    """Return the route to *provider*.
+
+    Raises ``MissingKey`` and ``ConfigError``, whose messages say what to do.
+    """
     access, spec = catalog.access, KNOWN_PROVIDERS.get(provider)
     settings, way = access.settings_of(provider), access.connection(provider)
     if settings.proxy:
@@ -65,7 +73,7 @@ def litellm_route(catalog: Catalog, provider: str) -> Route:
 
 
 def _prefix(spec: ProviderSpec | None, settings: ProviderSettings, *, listed: bool) -> str:
-    """litellm's name of the provider. *listed* says that it knows one of the very same id."""
+    """Return litellm's name of the provider. *listed*: litellm knows a provider of the same id."""
     if settings.api is not None and settings.api in API_PREFIXES:
         return API_PREFIXES[settings.api]
     if spec is not None:
@@ -75,8 +83,10 @@ def _prefix(spec: ProviderSpec | None, settings: ProviderSettings, *, listed: bo
 
 
 def environment_without_logins(env: Mapping[str, str]) -> Mapping[str, str]:
-    """*env* without what litellm would find a login by, for a provider whose address a project
-    has set: it must get nothing of the user's."""
+    """Return *env* without anything by which litellm finds a login.
+
+    It is for a provider whose address a project has set: it must get no login of the user's.
+    """
     kept = strict_environment(env, ())
     for name in [name for name in kept if name == "HOME" or name.startswith("XDG_")]:
         del kept[name]

@@ -1,14 +1,14 @@
-"""litellm behind JSON lines: the only importer of it (spec 5, R1a), run as a process of its own.
+"""The litellm worker: a process of its own, and the only code that imports litellm.
 
 It reads ``{"id": 1, "call": {…}}`` (the arguments of a completion) and ``{"cancel": 1}``, one a
 line, and writes ``{"ready": true}`` once litellm is loaded, or ``{"broken": "why"}``; then for
 each call ``{"id": 1, "chunk": {…}}`` as often as it takes, and at its end ``{"id": 1, "end":
 true}`` or ``{"id": 1, "error": {…}}``. It ends with its input. It runs by its path and imports
-nothing of ours, so that no folder of the user's can stand in for a module.
+nothing of this program, so that no folder of the user's can replace a module.
 
-litellm distorts what it reads: it drops refusals and reasoning of other names, makes up usage,
-turns an answer without finish reason into an error. So what its provider's own code reads is
-passed on where that has a form we know, and only else what the common wrapper makes of it.
+litellm's common wrapper distorts responses: it drops refusals and reasoning under other names,
+invents usage, and turns a response without finish reason into an error. So the output of its
+code for the provider is passed on where it has a known form, and only else that of the wrapper.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ IMPORT_ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "PYTHON_DOTENV_DISABLED": "1",
 }
-"""Else the import downloads, loads a project's ``.env`` and looks for tokenizers."""
+"""Without these the import downloads files, loads a project's ``.env`` and looks for tokenizers."""
 
 CALL_OPTIONS = {
     "stream": True,
@@ -41,13 +41,13 @@ CALL_OPTIONS = {
     "drop_params": True,
 }
 CHUNK_KEYS = ("choices", "usage", "error", "x_groq")
-"""What is read of a chunk."""
+"""The fields of a chunk that are passed on."""
 
 LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 
 def load() -> Any:
-    """litellm, silenced. Raises ``ImportError``, and whatever else its import does."""
+    """Return litellm, silenced. Raises ``ImportError``, and whatever else its import raises."""
     os.environ.update(IMPORT_ENVIRONMENT)
     litellm: Any = importlib.import_module("litellm")
     litellm.suppress_debug_info = True
@@ -61,7 +61,7 @@ def load() -> Any:
 
 
 class Worker:
-    """Answers calls at the same time. *out* takes the lines."""
+    """The server of concurrent calls. *out* takes its lines."""
 
     def __init__(self, litellm: Any, out: TextIO) -> None:
         self._litellm = litellm
@@ -69,7 +69,7 @@ class Worker:
         self._calls: dict[int, asyncio.Task[None]] = {}
 
     async def serve(self, lines: asyncio.StreamReader) -> None:
-        """Take lines until there are no more, then drop what still runs."""
+        """Serve lines until the input ends, then cancel the calls that still run."""
         while line := await lines.readline():
             message = json.loads(line)
             if "cancel" in message:
@@ -78,60 +78,60 @@ class Worker:
                     running.cancel()
             else:
                 number = message["id"]
-                task = asyncio.create_task(self._answer(number, message["call"]))
+                task = asyncio.create_task(self._run_call(number, message["call"]))
                 self._calls[number] = task
-                task.add_done_callback(lambda done, number=number: self._ended(number, done))
+                task.add_done_callback(lambda done, number=number: self._finish_call(number, done))
         for task in self._calls.values():
             task.cancel()
 
-    async def _answer(self, number: int, call: dict[str, Any]) -> None:
+    async def _run_call(self, number: int, call: dict[str, Any]) -> None:
         answer = await self._litellm.acompletion(**CALL_OPTIONS, **call)
         chunks = _chunks(answer)
         try:
             async for chunk in chunks:
-                self._say({"id": number, "chunk": chunk})
+                self._write({"id": number, "chunk": chunk})
         finally:
             with contextlib.suppress(AttributeError, RuntimeError):
                 await answer.aclose()
 
-    def _ended(self, number: int, task: "asyncio.Task[None]") -> None:
+    def _finish_call(self, number: int, task: "asyncio.Task[None]") -> None:
         del self._calls[number]
         if task.cancelled():
-            self._say({"id": number, "end": True})
+            self._write({"id": number, "end": True})
             return
         error = task.exception()
         end = {"end": True} if error is None else {"error": error_report(error)}
-        self._say({"id": number, **end})
+        self._write({"id": number, **end})
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _write(self, message: dict[str, Any]) -> None:
         self._out.write(json.dumps(message, default=str) + "\n")
         self._out.flush()
 
 
 async def _chunks(answer: Any) -> AsyncIterator[dict[str, Any]]:
-    """The chunks of *answer* in the form of chat completions, seen as early as they can be."""
+    """Yield the chunks of *answer* as chat completions, as early as possible."""
     if not hasattr(answer, "completion_stream"):
         yield answer.model_dump(mode="json", exclude_none=True)
         return
     await answer.fetch_stream()
-    pieces = _iterated(answer.completion_stream)
+    pieces = _iterate(answer.completion_stream)
     held: list[Any] = []
     async for piece in pieces:
         if piece is None:
             continue
         held.append(piece)
         break
-    if held and _known(held[0]) is None:
-        answer.completion_stream = _chained(held, pieces)
+    if held and _as_chunk(held[0]) is None:
+        answer.completion_stream = _chain(held, pieces)
         async for chunk in answer:
             yield chunk.model_dump(mode="json", exclude_none=True)
         return
-    async for piece in _chained(held, pieces):
-        if chunk := _known(piece):
+    async for piece in _chain(held, pieces):
+        if chunk := _as_chunk(piece):
             yield chunk
 
 
-def _iterated(stream: Any) -> AsyncIterator[Any]:
+def _iterate(stream: Any) -> AsyncIterator[Any]:
     return aiter(stream) if hasattr(stream, "__aiter__") else _in_thread(iter(stream))
 
 
@@ -141,26 +141,26 @@ async def _in_thread(stream: Any) -> AsyncIterator[Any]:
         yield piece
 
 
-async def _chained(first: list[Any], rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def _chain(first: list[Any], rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
     for piece in first:
         yield piece
     async for piece in rest:
         yield piece
 
 
-def _known(piece: Any) -> dict[str, Any] | None:
-    """*piece* as a chunk of chat completions, None where it has another form."""
+def _as_chunk(piece: Any) -> dict[str, Any] | None:
+    """Return *piece* as a chunk of chat completions, None where it has another form."""
     if hasattr(piece, "choices") and hasattr(piece, "model_dump"):
         whole = piece.model_dump(mode="json", exclude_none=True, warnings=False)
         return {name: whole[name] for name in CHUNK_KEYS if whole.get(name)}
     if isinstance(piece, dict):
         generic = cast("dict[str, Any]", piece)
         if {"text", "is_finished", "finish_reason"} <= generic.keys():
-            return _of_generic(generic)
+            return _from_generic(generic)
     return None
 
 
-def _of_generic(piece: dict[str, Any]) -> dict[str, Any]:
+def _from_generic(piece: dict[str, Any]) -> dict[str, Any]:
     delta: dict[str, Any] = {"content": piece["text"]} if piece["text"] else {}
     if tool := piece.get("tool_use"):
         delta["tool_calls"] = [tool if isinstance(tool, dict) else tool.model_dump()]
@@ -185,15 +185,18 @@ CONNECTION_ERRORS = (
     "ClientConnectionError",
     "ClientPayloadError",
 )
-"""Names of errors that tell of a connection."""
+"""Names of errors that mean a failed connection."""
 
 
 def error_report(error: BaseException) -> dict[str, Any]:
-    """What is known of *error*: ``status``, ``headers`` and ``body`` (text) of the server's own
-    answer where one is left, ``data`` of an error inside the stream, ``words``, ``kind`` (its
-    class), and ``broken`` where the connection failed."""
+    """Return what is known of *error*.
+
+    That is the ``status``, ``headers`` and ``body`` (text) of the server's response if it still
+    exists, the ``data`` of an error inside the stream, the message (``words``), the class
+    (``kind``), and ``broken`` if the connection failed.
+    """
     chain = _causes(error)
-    own = {"words": _words(chain[0]), "kind": type(chain[0]).__name__}
+    own = {"words": _message(chain[0]), "kind": type(chain[0]).__name__}
     for one in chain:
         answer: Any = getattr(one, "response", None)
         status, body = getattr(answer, "status_code", None), _text(answer)
@@ -211,7 +214,7 @@ def error_report(error: BaseException) -> dict[str, Any]:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """*error* and what it stands for, the true one first."""
+    """Return *error* and its causes, the original one first."""
     chain: list[BaseException] = []
     left: list[BaseException | None] = [error]
     while left:
@@ -234,13 +237,13 @@ def _headers(error: BaseException) -> dict[str, str]:
 
 
 def _text(answer: Any) -> str:
-    """The body of *answer* as far as it was read; those that litellm makes up are empty."""
+    """Return the body of *answer* as far as it was read; those that litellm invents are empty."""
     with contextlib.suppress(AttributeError, RuntimeError, UnicodeError):
         return str(answer.text)
     return ""
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return str(getattr(error, "message", "") or error)
 
 
@@ -255,7 +258,7 @@ async def main(out: TextIO) -> None:
 
 
 if __name__ == "__main__":
-    # litellm prints: what is not ours goes where nobody reads lines.
+    # litellm prints to stdout: send that to stderr, and keep a descriptor for our lines.
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     asyncio.run(main(own))

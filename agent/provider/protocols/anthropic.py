@@ -1,7 +1,10 @@
-"""Anthropic's Messages API, and what is compatible with it."""
+"""Anthropic's Messages API, and servers that are compatible with it: requests.
+
+Thinking goes back as the decoder kept it: ``{"signature": text}``, or ``{"redacted": data}``.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from agent.provider.client import (
     MediaContent,
@@ -11,10 +14,10 @@ from agent.provider.client import (
     ToolCallContent,
     ToolResultContent,
     ToolSchema,
-    Turn,
 )
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
-from agent.provider.protocols.messages import Blocks, alternating
+from agent.provider.protocols.messages import ContentBlocks, alternating_messages
+from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.reasoning_effort import OUTPUT_CONFIG, THINKING
 from agent.provider.quirks.refused_parts import (
@@ -24,82 +27,74 @@ from agent.provider.quirks.refused_parts import (
     REFUSAL_PATTERN,
     first_named,
 )
-from agent.provider.tool_names import ToolNames
-from agent.provider.transport.framing import Framing
-from agent.provider.transport.sse import BodyDecoder
 from agent.records.json import Json, JsonObject
 
-PATH = "/messages"
-VERSION = "2023-06-01"
-INTERLEAVED = "interleaved-thinking-2025-05-14"
+API_VERSION = "2023-06-01"
+INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
 """Lets models with a thinking budget think between their calls; newer ones do so anyway."""
 
+OPTIONAL_FIELDS = (OUTPUT_CONFIG, THINKING, "temperature")
 
-class AnthropicWire:
-    """The ``Wire`` of Anthropic's messages at *provider*."""
 
-    per_session: frozenset[str] = frozenset({REASONING_REPLAY})
+class AnthropicClient(WireClient):
+    """The client of Anthropic's Messages API."""
 
-    def __init__(self, provider: str) -> None:
-        self._provider = provider
+    decoder_class = AnthropicDecoder
+    session_refusals = frozenset({REASONING_REPLAY})
+    path = "/messages"
 
-    def path(self, request: ModelRequest) -> str:
-        _ = request
-        return PATH
-
-    def framing(self) -> Framing:
-        return BodyDecoder()
-
-    def encode(self, request: ModelRequest) -> JsonObject:
-        return encode(request)
-
-    def headers(self, body: JsonObject) -> Mapping[str, str]:
-        headers = {"anthropic-version": VERSION}
+    @classmethod
+    def protocol_headers(cls, body: JsonObject) -> Mapping[str, str]:
+        headers = {"anthropic-version": API_VERSION}
         thinking = body.get(THINKING)
         if isinstance(thinking, dict) and thinking.get("type") == "enabled":
-            headers["anthropic-beta"] = INTERLEAVED
+            headers["anthropic-beta"] = INTERLEAVED_THINKING
         return headers
 
-    def decoder(self, request: ModelRequest) -> AnthropicDecoder:
-        return AnthropicDecoder(self._provider, ToolNames(request.tools))
+    @staticmethod
+    def build_body(request: ModelRequest) -> JsonObject:
+        model = request.model
+        body: JsonObject = {"model": model.wire_id or model.id, "max_tokens": request.max_output}
+        if request.system:
+            body["system"] = [{"type": "text", "text": text} for text in request.system]
+        if request.tools:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+            if not request.calls_allowed:
+                body["tool_choice"] = {"type": "none"}
+        body["messages"] = list[Json](alternating_messages(request.turns, _BLOCKS))
+        body["stream"] = True
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        return body
 
-    def refused(self, body: JsonObject, message: str) -> str | None:
-        return refused(body, message)
+    @staticmethod
+    def refused_part(body: JsonObject, message: str) -> str | None:
+        text = message.lower()
+        messages = json.dumps(body.get("messages"))
+        thoughts = '"thinking"' in messages or '"redacted_thinking"' in messages
+        if thoughts and ("signature" in text or "cannot be modified" in text):
+            return REASONING_REPLAY
+        if "image" in text and '"image"' in messages:
+            return IMAGES
+        if first_named(text, DOCUMENT_NAMES) and '"document"' in messages:
+            return IMAGES
+        if "must start with a thinking block" in text and THINKING in body:
+            return THINKING
+        if not REFUSAL_PATTERN.search(text):
+            return None
+        if OUTPUT_CONFIG in body and "effort" in text:
+            return OUTPUT_CONFIG
+        return first_named(text, (name for name in OPTIONAL_FIELDS if name in body))
 
 
-OPTIONAL = (OUTPUT_CONFIG, THINKING, "temperature")
-
-
-def encode(request: ModelRequest) -> JsonObject:
-    """The body for the prepared *request*."""
-    model = request.model
-    body: JsonObject = {"model": model.wire_id or model.id, "max_tokens": request.max_output}
-    if request.system:
-        body["system"] = [{"type": "text", "text": text} for text in request.system]
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
-        if not request.calls_allowed:
-            body["tool_choice"] = {"type": "none"}
-    body["messages"] = list[Json](messages_of(request.turns))
-    body["stream"] = True
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    return body
-
-
-def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
-    """The ``messages``."""
-    return alternating(turns, _BLOCKS)
-
-
-def _said(content: TextContent | MediaContent) -> JsonObject:
+def _user_block(content: TextContent | MediaContent) -> JsonObject:
     if isinstance(content, TextContent):
         return {"type": "text", "text": content.text}
     source: JsonObject = {"type": "base64", "media_type": content.mime, "data": content.data}
     return {"type": "document" if content.mime == PDF else "image", "source": source}
 
 
-def _told(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObject:
+def _assistant_block(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObject:
     match content:
         case TextContent():
             return {"type": "text", "text": content.text.rstrip()}
@@ -114,16 +109,17 @@ def _told(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObje
             return {**call, "input": content.input}
 
 
-def _result(result: ToolResultContent) -> JsonObject:
+def _result_block(result: ToolResultContent) -> JsonObject:
     block: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
     if result.is_error:
         return {**block, "content": result.output, "is_error": True}
     if not result.media:
         return {**block, "content": result.output}
-    return {**block, "content": [_said(c) for c in (TextContent(result.output), *result.media)]}
+    contents = (TextContent(result.output), *result.media)
+    return {**block, "content": [_user_block(content) for content in contents]}
 
 
-_BLOCKS = Blocks(_said, _told, _result)
+_BLOCKS = ContentBlocks(_user_block, _assistant_block, _result_block)
 
 
 def _tool(tool: ToolSchema) -> JsonObject:
@@ -132,26 +128,3 @@ def _tool(tool: ToolSchema) -> JsonObject:
         sent["description"] = tool.description
     sent["input_schema"] = {"type": "object", "properties": {}} | tool.parameters
     return sent
-
-
-def refused(body: JsonObject, message: str) -> str | None:
-    """What a refusal objects to that can be left out, None if nothing is known.
-
-    *message* is the error's sentence. The answer is a name for the quirks' *without*.
-    """
-    text = message.lower()
-    messages = json.dumps(body.get("messages"))
-    thoughts = '"thinking"' in messages or '"redacted_thinking"' in messages
-    if thoughts and ("signature" in text or "cannot be modified" in text):
-        return REASONING_REPLAY
-    if "image" in text and '"image"' in messages:
-        return IMAGES
-    if first_named(text, DOCUMENT_NAMES) and '"document"' in messages:
-        return IMAGES
-    if "must start with a thinking block" in text and THINKING in body:
-        return THINKING
-    if not REFUSAL_PATTERN.search(text):
-        return None
-    if OUTPUT_CONFIG in body and "effort" in text:
-        return OUTPUT_CONFIG
-    return first_named(text, (name for name in OPTIONAL if name in body))

@@ -1,118 +1,91 @@
-"""Anthropic's stream decoded to our events, without any input or output of its own.
+"""Anthropic's Messages API: the decoder of its stream.
 
-An answer is a list of blocks, told apart by their index. Blocks of a type that is not known
-here (what the provider ran itself, its compaction) are passed over. Nothing in the shape of an
-event is relied on.
+A response is a list of content blocks, identified by their index. Blocks of an unknown type (tools
+that the provider ran itself, its compaction) are skipped.
 """
 
 import json
 from dataclasses import dataclass
 
-from agent.provider.client import (
-    StepFinish,
-    StreamError,
-    StreamEvent,
-    ToolCall,
-    ToolInputDelta,
-    ToolInputEnd,
-    ToolInputStart,
+from agent.provider.client import StepFinish, StreamEvent
+from agent.provider.protocols.stream_decoder import (
+    FINISH_REASONS,
+    StreamDecoder,
+    StreamedCall,
+    unreadable_error,
 )
-from agent.provider.protocols.stream_decoder import FINISHES, OpenPart, incomplete, unreadable
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.sse import BODY, SseEvent
-from agent.provider.transport.wire_json import get_object, get_text, is_json_object, parse_object
+from agent.provider.transport.wire_json import get_object, get_text, is_json_object
 from agent.provider.usage import AnthropicUsage
-from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
+from agent.records.messages import Usage
 
 
 @dataclass(slots=True)
 class _Block:
-    """One content block. *started* is a call's input as the start event held it."""
+    """One content block."""
 
     kind: str
-    key: str = ""
-    name: str = ""
-    call_id: str | None = None
-    arguments: str = ""
-    started: Json = None
+    call: StreamedCall | None = None
+    """The call of a ``tool_use`` block."""
+
+    initial_input: Json = None
+    """The call's input as the start event carried it."""
+
     signature: str = ""
     ended: bool = False
 
 
-class AnthropicDecoder:
-    """The state of one answer. After ``done`` nothing more is to be fed."""
+class AnthropicDecoder(StreamDecoder):
+    """The decoder of one response of the Messages API."""
 
     def __init__(self, provider: str, names: ToolNames | None = None) -> None:
-        self.done = False
-        self._provider = provider
-        self._names = names or ToolNames()
-        self._part = OpenPart()
+        super().__init__(provider, names)
         self._blocks: dict[int, _Block] = {}
         self._open: _Block | None = None
-        self._held: _Block | None = None
+        self._held: StreamedCall | None = None
         self._calls = 0
-        self._raw_finish: str | None = None
-        self._usage = AnthropicUsage()
+        self._counts = AnthropicUsage()
 
-    @property
-    def finishing(self) -> bool:
-        """Whether the model has finished, and only the end mark can still come."""
-        return self._raw_finish is not None
-
-    def feed(self, event: SseEvent) -> list[StreamEvent]:
-        """The events that *event* stands for; the last of an answer ends it."""
-        text = event.data.strip()
-        if not text or text == "[DONE]":
-            return []
-        data = parse_object(text)
-        if data is None:
-            return self._fail(unreadable(self._provider, event))
+    def _decode_message(self, data: JsonObject, event: SseEvent) -> list[StreamEvent]:
         kind = data.get("type") or event.event
         if kind == "error" or data.get("error"):
             return self._fail(error_from_event(self._provider, data.get("error") or data))
         if event.event == BODY:
-            return self._whole(event, data)
+            return self._decode_unstreamed(event, data)
         events: list[StreamEvent] = []
         match kind:
             case "message_start":
-                self._usage.add(get_object(data, "message").get("usage"))
+                self._counts.add(get_object(data, "message").get("usage"))
             case "content_block_start":
                 self._start(data.get("index"), get_object(data, "content_block"), events)
             case "content_block_delta":
                 self._delta(data.get("index"), get_object(data, "delta"), events)
             case "content_block_stop":
-                self._stop(self._blocks.get(_key(data.get("index"))), events)
+                self._stop(self._blocks.get(_block_index(data.get("index"))), events)
             case "message_delta":
-                self._usage.add(data.get("usage"))
-                self._take_reason(get_object(data, "delta"), events)
+                self._counts.add(data.get("usage"))
+                self._take_stop_reason(get_object(data, "delta"), events)
             case "message_stop":
                 events.extend(self._finish())
             case _:
                 pass  # pings, and events that are newer than this program
         return events
 
-    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
-        """The end of the body, or *error* that broke it. A stop reason makes it complete."""
-        if self.done:
-            return []
-        if self.finishing:
-            return self._finish()
-        return self._fail(error or incomplete(self._provider))
-
-    def _whole(self, event: SseEvent, message: JsonObject) -> list[StreamEvent]:
-        """An answer that was not streamed, as one message."""
+    def _decode_unstreamed(self, event: SseEvent, message: JsonObject) -> list[StreamEvent]:
+        """Decode a response that was not streamed: one whole message."""
         content = message.get("content")
         if message.get("type") != "message" or not isinstance(content, list):
-            return self._fail(unreadable(self._provider, event))
+            return self._fail(unreadable_error(self._provider, event))
         events: list[StreamEvent] = []
         for index, block in enumerate(content):
             if isinstance(block, dict):
                 self._start(index, block, events)
                 self._stop(self._blocks.get(index), events)
-        self._usage.add(message.get("usage"))
-        self._take_reason(message, events)
+        self._counts.add(message.get("usage"))
+        self._take_stop_reason(message, events)
         return [*events, *self._finish()]
 
     def _start(self, index: Json, content: JsonObject, events: list[StreamEvent]) -> None:
@@ -120,7 +93,7 @@ class AnthropicDecoder:
         self._release(events)
         kind = str(content.get("type"))
         block = _Block(kind)
-        self._blocks[_key(index)] = self._open = block
+        self._blocks[_block_index(index)] = self._open = block
         match kind:
             case "text":
                 self._part.text(get_text(content, "text"), events)
@@ -133,17 +106,17 @@ class AnthropicDecoder:
                     self._part.end(events, {"redacted": data})
             case "tool_use":
                 self._part.end(events)
-                block.key = f"call-{self._calls}"
+                name = self._names.from_wire(get_text(content, "name"))
+                call_id = get_text(content, "id") or None
+                block.call = StreamedCall(f"call-{self._calls}", name, call_id)
                 self._calls += 1
-                block.name = self._names.from_wire(get_text(content, "name"))
-                block.call_id = get_text(content, "id") or None
-                block.started = content.get("input")
-                events.append(ToolInputStart(block.key, block.name, block.call_id))
+                block.initial_input = content.get("input")
+                block.call.start(events)
             case _:
                 self._part.end(events)
 
     def _delta(self, index: Json, delta: JsonObject, events: list[StreamEvent]) -> None:
-        block = self._blocks.get(_key(index))
+        block = self._blocks.get(_block_index(index))
         if block is None or block.ended:
             return
         match block.kind, delta.get("type"):
@@ -153,15 +126,10 @@ class AnthropicDecoder:
                 self._part.reason(get_text(delta, "thinking"), events)
             case "thinking", "signature_delta":
                 block.signature = get_text(delta, "signature")
-            case "tool_use", "input_json_delta":
-                self._append(block, get_text(delta, "partial_json"), events)
+            case "tool_use", "input_json_delta" if block.call is not None:
+                block.call.append(get_text(delta, "partial_json"), events)
             case _:
                 pass
-
-    def _append(self, block: _Block, text: str, events: list[StreamEvent]) -> None:
-        if text:
-            block.arguments += text
-            events.append(ToolInputDelta(block.key, text))
 
     def _stop(self, block: _Block | None, events: list[StreamEvent]) -> None:
         if block is None or block.ended:
@@ -169,34 +137,36 @@ class AnthropicDecoder:
         block.ended = True
         if block is self._open:
             self._open = None
-        if block.kind != "tool_use":
+        call = block.call
+        if call is None:
             signed: JsonObject | None = None
             if block.kind == "thinking" and block.signature:
                 signed = {"signature": block.signature}
             self._part.end(events, signed)
             return
-        if not block.arguments and isinstance(block.started, dict) and block.started:
-            self._append(block, json.dumps(block.started, ensure_ascii=False), events)
-        events.append(ToolInputEnd(block.key))
+        if not call.arguments and isinstance(block.initial_input, dict) and block.initial_input:
+            call.append(json.dumps(block.initial_input, ensure_ascii=False), events)
+        call.end_input(events)
         self._release(events)
-        self._held = block
-        if is_json_object(block.arguments):
+        self._held = call
+        if is_json_object(call.arguments):
             self._release(events)
 
-    def _release(self, events: list[StreamEvent], *, cut: bool = False) -> None:
-        """Give out the call that is held. One whose arguments are none or not whole waits for
-        what follows it: the output limit may have cut it off, and says so only at the end."""
-        block, self._held = self._held, None
-        if block is not None:
-            events.append(
-                ToolCall(block.key, block.name, block.arguments, block.call_id, truncated=cut)
-            )
+    def _release(self, events: list[StreamEvent], *, truncated: bool = False) -> None:
+        """Emit the held call.
 
-    def _take_reason(self, delta: JsonObject, events: list[StreamEvent]) -> None:
+        A call with missing or incomplete arguments is held until the next block or the stop
+        reason: only then is it known whether the output limit truncated it.
+        """
+        call, self._held = self._held, None
+        if call is not None:
+            call.emit(events, truncated=truncated)
+
+    def _take_stop_reason(self, delta: JsonObject, events: list[StreamEvent]) -> None:
         reason = get_text(delta, "stop_reason")
         if reason:
             self._raw_finish = reason
-            if FINISHES.get(reason) != "length":
+            if FINISH_REASONS.get(reason) != "length":
                 self._stop(self._open, events)
                 self._release(events)
 
@@ -204,23 +174,21 @@ class AnthropicDecoder:
         self.done = True
         events: list[StreamEvent] = []
         raw = self._raw_finish
-        finish = FINISHES.get(raw.lower(), "other") if raw else None
+        finish = FINISH_REASONS.get(raw.lower(), "other") if raw else None
         self._stop(self._open, events)
         self._part.end(events)
-        self._release(events, cut=finish == "length")
-        events.append(StepFinish(finish, raw, self._usage.total))
+        self._release(events, truncated=finish == "length")
+        events.append(StepFinish(finish, raw, self._counts.total))
         return events
 
-    def _fail(self, error: ProviderError) -> list[StreamEvent]:
-        """Close what is open; no call is given out after the break (spec 1, L12)."""
-        self.done = True
-        events: list[StreamEvent] = []
+    def _close_open(self, events: list[StreamEvent]) -> None:
         self._part.end(events)
-        if self._open is not None and self._open.kind == "tool_use":
-            events.append(ToolInputEnd(self._open.key))
-        events.append(StreamError(error, self._usage.total))
-        return events
+        if self._open is not None and self._open.call is not None:
+            self._open.call.end_input(events)
+
+    def _current_usage(self) -> Usage | None:
+        return self._counts.total
 
 
-def _key(index: Json) -> int:
+def _block_index(index: Json) -> int:
     return index if isinstance(index, int) else -1

@@ -1,4 +1,4 @@
-"""Amazon Bedrock's Converse API, with a Bedrock API key as bearer token."""
+"""Amazon Bedrock's Converse API: requests, with an API key or signed with AWS credentials."""
 
 import json
 import re
@@ -15,7 +15,8 @@ from agent.provider.client import (
     ToolSchema,
 )
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
-from agent.provider.protocols.messages import Blocks, alternating
+from agent.provider.protocols.messages import ContentBlocks, alternating_messages
+from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.reasoning_effort import THINKING
 from agent.provider.quirks.refused_parts import (
@@ -25,34 +26,39 @@ from agent.provider.quirks.refused_parts import (
     REFUSAL_PATTERN,
     TEMPERATURE,
 )
-from agent.provider.tool_names import ToolNames
-from agent.provider.transport.framing import AwsFrames, Framing
+from agent.provider.transport.framing import AwsFrames
 from agent.provider.transport.wire_json import get_object
 from agent.records.json import Json, JsonObject
 
-MORE = "additionalModelRequestFields"
-NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\] -]+|\s{2,}")
-LONGEST_NAME = 200
-"""Letters, digits, brackets, hyphens and single spaces are all that a document's name may hold."""
+MODEL_FIELDS = "additionalModelRequestFields"
+INVALID_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\] -]+|\s{2,}")
+"""Whatever a document's name must not contain: only letters, digits, brackets, hyphens and single
+spaces are valid."""
+
+MAX_NAME = 200
 
 
-class BedrockWire:
-    """The ``Wire`` of Bedrock's Converse at *provider*."""
+class BedrockClient(WireClient):
+    """The client of Bedrock's Converse API."""
 
-    per_session: frozenset[str] = frozenset({REASONING_REPLAY})
+    decoder_class = BedrockDecoder
+    framing_class = AwsFrames
+    session_refusals = frozenset({REASONING_REPLAY})
 
-    def __init__(self, provider: str) -> None:
-        self._provider = provider
-
-    def path(self, request: ModelRequest) -> str:
+    @classmethod
+    def path_for(cls, request: ModelRequest) -> str:
         name = request.model.wire_id or request.model.id
         return f"/model/{quote(name, safe='')}/converse-stream"
 
-    def framing(self) -> Framing:
-        return AwsFrames()
+    @classmethod
+    def protocol_headers(cls, body: JsonObject) -> Mapping[str, str]:
+        _ = body
+        return {"accept": "application/vnd.amazon.eventstream"}
 
-    def encode(self, request: ModelRequest) -> JsonObject:
-        body: JsonObject = {"messages": list[Json](alternating(request.turns, _BLOCKS))}
+    @staticmethod
+    def build_body(request: ModelRequest) -> JsonObject:
+        messages = alternating_messages(request.turns, _BLOCKS)
+        body: JsonObject = {"messages": list[Json](messages)}
         if request.system:
             body["system"] = [{"text": text} for text in request.system]
         inference: JsonObject = {}
@@ -66,25 +72,19 @@ class BedrockWire:
             body["toolConfig"] = {"tools": [_tool(tool) for tool in request.tools]}
         return body
 
-    def headers(self, body: JsonObject) -> Mapping[str, str]:
-        _ = body
-        return {"accept": "application/vnd.amazon.eventstream"}
-
-    def decoder(self, request: ModelRequest) -> BedrockDecoder:
-        return BedrockDecoder(self._provider, ToolNames(request.tools))
-
-    def refused(self, body: JsonObject, message: str) -> str | None:
+    @staticmethod
+    def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
-        said = json.dumps(body.get("messages"))
-        if "cachePoint" in said and "cach" in text:
+        messages = json.dumps(body.get("messages"))
+        if "cachePoint" in messages and "cach" in text:
             return CACHE_MARKS
-        if MORE in body and re.search(r"thinking|reasoning|effort|budget", text):
+        if MODEL_FIELDS in body and re.search(r"thinking|reasoning|effort|budget", text):
             return THINKING
-        if "reasoningContent" in said and re.search(r"signature|thinking|reasoning", text):
+        if "reasoningContent" in messages and re.search(r"signature|thinking|reasoning", text):
             return REASONING_REPLAY
-        if '"image"' in said and "image" in text:
+        if '"image"' in messages and "image" in text:
             return IMAGES
-        if '"document"' in said and "document" in text:
+        if '"document"' in messages and "document" in text:
             return IMAGES
         inference = get_object(body, "inferenceConfig")
         if "temperature" in inference and "temperature" in text and REFUSAL_PATTERN.search(text):
@@ -103,17 +103,17 @@ def _tool(tool: ToolSchema) -> JsonObject:
     }
 
 
-def _said(content: TextContent | MediaContent) -> JsonObject:
+def _user_block(content: TextContent | MediaContent) -> JsonObject:
     if isinstance(content, TextContent):
         return {"text": content.text}
     source: JsonObject = {"bytes": content.data}
     if content.mime == PDF:
-        name = NOT_IN_NAMES.sub(" ", content.name).strip() or "document"
-        return {"document": {"format": "pdf", "name": name[:LONGEST_NAME], "source": source}}
+        name = INVALID_IN_NAMES.sub(" ", content.name).strip() or "document"
+        return {"document": {"format": "pdf", "name": name[:MAX_NAME], "source": source}}
     return {"image": {"format": content.mime.partition("/")[2], "source": source}}
 
 
-def _told(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObject:
+def _assistant_block(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObject:
     match content:
         case TextContent():
             return {"text": content.text}
@@ -128,10 +128,11 @@ def _told(content: TextContent | ReasoningContent | ToolCallContent) -> JsonObje
             return {"toolUse": {**use, "input": content.input}}
 
 
-def _result(result: ToolResultContent) -> JsonObject:
-    said: list[Json] = [_said(c) for c in (TextContent(result.output), *result.media)]
+def _result_block(result: ToolResultContent) -> JsonObject:
+    contents = (TextContent(result.output), *result.media)
+    blocks: list[Json] = [_user_block(content) for content in contents]
     status = "error" if result.is_error else "success"
-    return {"toolResult": {"toolUseId": result.call_id, "content": said, "status": status}}
+    return {"toolResult": {"toolUseId": result.call_id, "content": blocks, "status": status}}
 
 
-_BLOCKS = Blocks(_said, _told, _result)
+_BLOCKS = ContentBlocks(_user_block, _assistant_block, _result_block)

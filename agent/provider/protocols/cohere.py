@@ -1,6 +1,4 @@
-"""Cohere's chat API, version 2."""
-
-from collections.abc import Mapping
+"""Cohere's chat API, version 2: requests."""
 
 from agent.provider.client import (
     AssistantTurn,
@@ -12,39 +10,32 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.cohere_decode import CohereDecoder
-from agent.provider.protocols.messages import Messages, functions
+from agent.provider.protocols.messages import TurnMessages, function_tools
+from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.refused_parts import IMAGES, REFUSAL_PATTERN, first_named
-from agent.provider.tool_names import ToolNames
-from agent.provider.transport.framing import Framing, JsonLines
+from agent.provider.transport.framing import JsonLines
 from agent.provider.transport.wire_json import encode_arguments
 from agent.records.json import Json, JsonObject
 
-OPTIONAL = ("thinking", "temperature", "max_tokens", "tool_choice")
+OPTIONAL_FIELDS = ("thinking", "temperature", "max_tokens", "tool_choice")
 
 
-class CohereWire:
-    """The ``Wire`` of Cohere's chat at *provider*."""
+class CohereClient(WireClient):
+    """The client of Cohere's chat API."""
 
-    per_session: frozenset[str] = frozenset()
+    decoder_class = CohereDecoder
+    framing_class = JsonLines
+    path = "/v2/chat"
 
-    def __init__(self, provider: str) -> None:
-        self._provider = provider
-
-    def path(self, request: ModelRequest) -> str:
-        _ = request
-        return "/v2/chat"
-
-    def framing(self) -> Framing:
-        return JsonLines()
-
-    def encode(self, request: ModelRequest) -> JsonObject:
+    @staticmethod
+    def build_body(request: ModelRequest) -> JsonObject:
         body: JsonObject = {
             "model": request.model.wire_id or request.model.id,
-            "messages": _MESSAGES.of(request),
+            "messages": _MESSAGES.convert(request),
             "stream": True,
         }
         if request.tools:
-            body["tools"] = functions(request.tools)
+            body["tools"] = function_tools(request.tools)
             if not request.calls_allowed:
                 body["tool_choice"] = "NONE"
         if request.max_output is not None:
@@ -53,34 +44,28 @@ class CohereWire:
             body["temperature"] = request.temperature
         return body
 
-    def headers(self, body: JsonObject) -> Mapping[str, str]:
-        _ = body
-        return {}
-
-    def decoder(self, request: ModelRequest) -> CohereDecoder:
-        return CohereDecoder(self._provider, ToolNames(request.tools))
-
-    def refused(self, body: JsonObject, message: str) -> str | None:
+    @staticmethod
+    def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
         if "image" in text and "image_url" in str(body.get("messages")):
             return IMAGES
         if not REFUSAL_PATTERN.search(text):
             return None
-        return first_named(text, (name for name in OPTIONAL if name in body))
+        return first_named(text, (name for name in OPTIONAL_FIELDS if name in body))
 
 
-def _user(turn: UserTurn) -> JsonObject:
-    return {"content": [_said(content) for content in turn.content]}
+def _user_message(turn: UserTurn) -> JsonObject:
+    return {"content": [_content(content) for content in turn.content]}
 
 
-def _said(content: TextContent | MediaContent) -> JsonObject:
+def _content(content: TextContent | MediaContent) -> JsonObject:
     if isinstance(content, TextContent):
         return {"type": "text", "text": content.text}
     url = f"data:{content.mime};base64,{content.data}"
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _answer(turn: AssistantTurn) -> JsonObject:
+def _assistant_message(turn: AssistantTurn) -> JsonObject:
     texts = [c.text for c in turn.content if isinstance(c, TextContent)]
     calls: list[Json] = [
         {
@@ -92,13 +77,13 @@ def _answer(turn: AssistantTurn) -> JsonObject:
         if isinstance(call, ToolCallContent)
     ]
     if calls:
-        # With calls the API takes words only as the plan behind them.
+        # Beside calls the API takes text only as the plan for them.
         return {"tool_calls": calls, **({"tool_plan": "\n\n".join(texts)} if texts else {})}
     return {"content": "\n\n".join(texts)}
 
 
-def _result(result: ToolResultContent) -> JsonObject:
+def _result_message(result: ToolResultContent) -> JsonObject:
     return {"tool_call_id": result.call_id, "content": result.output}
 
 
-_MESSAGES = Messages(_user, _answer, _result)
+_MESSAGES = TurnMessages(_user_message, _assistant_message, _result_message)

@@ -1,31 +1,20 @@
-"""Cohere's stream (version 2 of its chat) decoded to our events (spec 5, R9).
+"""Cohere's chat API, version 2: the decoder of its stream.
 
-It comes as server-sent events or as JSON lines. The plan that the model gives before its calls
-is no part of its answer and is passed over, like citations.
+The stream comes as server-sent events or as JSON lines. The plan that the model makes for its calls
+is no part of the response and is skipped, like citations.
 """
 
-from dataclasses import dataclass
-
-from agent.provider.client import (
-    StepFinish,
-    StreamError,
-    StreamEvent,
-    ToolCall,
-    ToolInputDelta,
-    ToolInputEnd,
-    ToolInputStart,
-)
-from agent.provider.protocols.stream_decoder import OpenPart, incomplete, unreadable
+from agent.provider.client import StepFinish, StreamEvent
+from agent.provider.protocols.stream_decoder import StreamDecoder, StreamedCall
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.sse import SseEvent
-from agent.provider.transport.wire_json import get_object, get_text, parse_object
+from agent.provider.transport.wire_json import get_object, get_text
 from agent.provider.usage import token_count
-from agent.records.errors import ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
 
-FINISHES: dict[str, Finish] = {
+FINISH_REASONS: dict[str, Finish] = {
     "COMPLETE": "stop",
     "STOP_SEQUENCE": "stop",
     "MAX_TOKENS": "length",
@@ -37,36 +26,15 @@ FINISHES: dict[str, Finish] = {
 }
 
 
-@dataclass(slots=True)
-class _Call:
-    key: str
-    name: str
-    call_id: str | None
-    arguments: str = ""
-
-
-class CohereDecoder:
-    """The state of one answer. After ``done`` nothing more is to be fed."""
-
-    finishing = False
-    """The event that tells of the end is the end."""
+class CohereDecoder(StreamDecoder):
+    """The decoder of one response of Cohere's chat API."""
 
     def __init__(self, provider: str, names: ToolNames | None = None) -> None:
-        self.done = False
-        self._provider = provider
-        self._names = names or ToolNames()
-        self._part = OpenPart()
-        self._open: dict[str, _Call] = {}
-        self._count = 0
+        super().__init__(provider, names)
+        self._open_calls: dict[str, StreamedCall] = {}
+        self._calls = 0
 
-    def feed(self, event: SseEvent) -> list[StreamEvent]:
-        """The events that *event* stands for; the last of an answer ends it."""
-        text = event.data.strip()
-        if not text or text == "[DONE]":
-            return []
-        data = parse_object(text)
-        if data is None:
-            return self._fail(unreadable(self._provider, event))
+    def _decode_message(self, data: JsonObject, event: SseEvent) -> list[StreamEvent]:
         kind = get_text(data, "type") or event.event
         message = get_object(get_object(data, "delta"), "message")
         call = get_object(message, "tool_calls")
@@ -79,12 +47,14 @@ class CohereDecoder:
             case "content-end":
                 self._part.end(events)
             case "tool-call-start":
-                self._start(_place(data), call, events)
+                self._start_call(_call_index(data), call, events)
             case "tool-call-delta":
-                arguments = get_text(get_object(call, "function"), "arguments")
-                self._append(self._open.get(_place(data)), arguments, events)
+                open_call = self._open_calls.get(_call_index(data))
+                if open_call is not None:
+                    arguments = get_text(get_object(call, "function"), "arguments")
+                    open_call.append(arguments, events)
             case "tool-call-end":
-                self._end_call(_place(data), events)
+                self._end_call(_call_index(data), events)
             case "message-end":
                 self._end(get_object(data, "delta"), events)
             case "error":
@@ -95,59 +65,43 @@ class CohereDecoder:
                 pass  # message-start, tool-plan-delta, citations, and newer events
         return events
 
-    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
-        """The end of the body, or *error* that broke it: without its last event an answer is
-        never complete."""
-        return [] if self.done else self._fail(error or incomplete(self._provider))
-
-    def _start(self, place: str, call: JsonObject, events: list[StreamEvent]) -> None:
+    def _start_call(self, index: str, call: JsonObject, events: list[StreamEvent]) -> None:
         self._part.end(events)
         function = get_object(call, "function")
         name = self._names.from_wire(get_text(function, "name"))
-        started = _Call(f"call-{self._count}", name, get_text(call, "id") or None)
-        self._count += 1
-        self._open[place] = started
-        events.append(ToolInputStart(started.key, started.name, started.call_id))
-        self._append(started, get_text(function, "arguments"), events)
+        started = StreamedCall(f"call-{self._calls}", name, get_text(call, "id") or None)
+        self._calls += 1
+        self._open_calls[index] = started
+        started.start(events)
+        started.append(get_text(function, "arguments"), events)
 
-    def _append(self, call: _Call | None, text: str, events: list[StreamEvent]) -> None:
-        if call is not None and text:
-            call.arguments += text
-            events.append(ToolInputDelta(call.key, text))
-
-    def _end_call(self, place: str, events: list[StreamEvent], *, cut: bool = False) -> None:
-        call = self._open.pop(place, None)
+    def _end_call(self, index: str, events: list[StreamEvent], *, truncated: bool = False) -> None:
+        call = self._open_calls.pop(index, None)
         if call is not None:
-            events.append(ToolInputEnd(call.key))
-            events.append(
-                ToolCall(call.key, call.name, call.arguments, call.call_id, truncated=cut)
-            )
+            call.end_input(events)
+            call.emit(events, truncated=truncated)
 
     def _end(self, delta: JsonObject, events: list[StreamEvent]) -> None:
         self.done = True
         self._part.end(events)
         raw = get_text(delta, "finish_reason")
-        finish = FINISHES.get(raw, "other") if raw else None
-        for place in list(self._open):
-            self._end_call(place, events, cut=finish == "length")
+        finish = FINISH_REASONS.get(raw, "other") if raw else None
+        for index in list(self._open_calls):
+            self._end_call(index, events, truncated=finish == "length")
         events.append(StepFinish(finish, raw or None, _usage(delta.get("usage"))))
 
-    def _fail(self, error: ProviderError) -> list[StreamEvent]:
-        """Close what is open; no call is given out after the break (spec 1, L12)."""
-        self.done = True
-        events: list[StreamEvent] = []
+    def _close_open(self, events: list[StreamEvent]) -> None:
         self._part.end(events)
-        events += [ToolInputEnd(call.key) for call in self._open.values()]
-        events.append(StreamError(error))
-        return events
+        for call in self._open_calls.values():
+            call.end_input(events)
 
 
-def _place(data: JsonObject) -> str:
+def _call_index(data: JsonObject) -> str:
     return str(data.get("index", 0))
 
 
 def _usage(raw: Json) -> Usage | None:
-    """``tokens`` is what was really read and written; ``billed_units`` leaves the frame out."""
+    """Return the token counts of *raw*. Its ``billed_units`` lack the tokens of the template."""
     if not isinstance(raw, dict) or not raw:
         return None
     counted = get_object(raw, "tokens") or get_object(raw, "billed_units")

@@ -1,5 +1,13 @@
-"""Messages turn by turn behind the system prompt, as chat completions, Cohere and Ollama want
-them."""
+"""Builders of message lists and tool lists that several protocols share.
+
+- ``TurnMessages``: one message per turn (chat completions, Cohere, Ollama);
+- ``ContentBlocks`` and ``alternating_messages``: lists of content blocks in messages whose roles
+  alternate (Anthropic, Gemini, Bedrock);
+- ``function_tools``: tools as chat completions describe them.
+
+A model's turns are converted once and then reused by every request of the session; a request gets
+copies of the messages and blocks, to which it can add fields.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -18,51 +26,8 @@ from agent.provider.quirks.structural_sharing import Content, IdentityCache
 from agent.records.json import Json, JsonObject
 
 
-class Blocks:
-    """How a protocol writes the contents of a message: what the user *said*, what the model *told*
-    (None: left out), the *result* of a call. Made once for a protocol: an answer is written once,
-    and each request has a copy of its blocks, to which it may add."""
-
-    def __init__(
-        self,
-        said: Callable[[TextContent | MediaContent], JsonObject],
-        told: Callable[[Content], JsonObject | None],
-        result: Callable[[ToolResultContent], JsonObject],
-    ) -> None:
-        self._said = said
-        self._told = told
-        self._result = result
-        self._answer = IdentityCache(self._written)
-
-    def of(self, turn: Turn) -> Iterator[JsonObject]:
-        match turn:
-            case UserTurn():
-                yield from map(self._said, turn.content)
-            case AssistantTurn():
-                yield from ({**block} for block in self._answer(turn))
-            case ToolTurn():
-                yield from map(self._result, turn.content)
-
-    def _written(self, turn: AssistantTurn) -> tuple[JsonObject, ...]:
-        blocks = map(self._told, turn.content)
-        return tuple(block for block in blocks if block is not None)
-
-
-def alternating(
-    turns: Sequence[Turn], blocks: Blocks, *, assistant: str = "assistant", key: str = "content"
-) -> list[JsonObject]:
-    """*turns* as messages of a role and the blocks at *key*; *assistant* is the model's role."""
-    messages: list[tuple[str, list[Json]]] = []
-    for turn in turns:
-        role = assistant if isinstance(turn, AssistantTurn) else "user"
-        if not messages or messages[-1][0] != role:
-            messages.append((role, []))
-        messages[-1][1].extend(blocks.of(turn))
-    return [{"role": role, key: contents} for role, contents in messages]
-
-
-def functions(tools: Sequence[ToolSchema]) -> list[Json]:
-    """The ``tools`` of a request. Some servers refuse parameters without ``properties``."""
+def function_tools(tools: Sequence[ToolSchema]) -> list[Json]:
+    """Return the ``tools`` of a request. Some servers refuse parameters without ``properties``."""
     return [
         {
             "type": "function",
@@ -76,33 +41,88 @@ def functions(tools: Sequence[ToolSchema]) -> list[Json]:
     ]
 
 
-class Messages:
-    """How a protocol writes what the user *said*, an *answer* of the model, the *result* of a call.
-    Made once for a protocol: an answer is written once, and each request has a copy of it, to which
-    it may add; what is in it stays as it is."""
+class TurnMessages:
+    """Converter of turns to messages, one for each turn, after the system prompt.
+
+    Created once for a protocol, with its converters for a user turn, an assistant turn and a tool
+    result.
+    """
 
     def __init__(
         self,
-        said: Callable[[UserTurn], JsonObject],
-        answer: Callable[[AssistantTurn], JsonObject],
+        user: Callable[[UserTurn], JsonObject],
+        assistant: Callable[[AssistantTurn], JsonObject],
         result: Callable[[ToolResultContent], JsonObject],
     ) -> None:
-        self._said = said
-        self._answer = IdentityCache(answer)
+        self._user = user
+        self._assistant = IdentityCache(assistant)
         self._result = result
 
-    def of(self, request: ModelRequest) -> list[Json]:
-        """The ``messages`` of *request*."""
+    def convert(self, request: ModelRequest) -> list[Json]:
+        """Return the ``messages`` of *request*."""
         messages: list[Json] = []
         if request.system:
             messages.append({"role": "system", "content": "\n\n".join(request.system)})
         for turn in request.turns:
             match turn:
                 case UserTurn():
-                    messages.append({"role": "user", **self._said(turn)})
+                    messages.append({"role": "user", **self._user(turn)})
                 case AssistantTurn():
-                    messages.append({"role": "assistant", **self._answer(turn)})
+                    messages.append({"role": "assistant", **self._assistant(turn)})
                 case ToolTurn():
                     results = map(self._result, turn.content)
                     messages.extend({"role": "tool", **result} for result in results)
         return messages
+
+
+class ContentBlocks:
+    """Converter of a turn's contents to the content blocks of a protocol.
+
+    Created once for a protocol, with its converters for content of the user, content of the model
+    (None to leave it out) and a tool result.
+    """
+
+    def __init__(
+        self,
+        user: Callable[[TextContent | MediaContent], JsonObject],
+        assistant: Callable[[Content], JsonObject | None],
+        result: Callable[[ToolResultContent], JsonObject],
+    ) -> None:
+        self._user = user
+        self._assistant = assistant
+        self._result = result
+        self._assistant_blocks = IdentityCache(self._convert_assistant)
+
+    def convert(self, turn: Turn) -> Iterator[JsonObject]:
+        """Yield the blocks of *turn*."""
+        match turn:
+            case UserTurn():
+                yield from map(self._user, turn.content)
+            case AssistantTurn():
+                yield from ({**block} for block in self._assistant_blocks(turn))
+            case ToolTurn():
+                yield from map(self._result, turn.content)
+
+    def _convert_assistant(self, turn: AssistantTurn) -> tuple[JsonObject, ...]:
+        blocks = map(self._assistant, turn.content)
+        return tuple(block for block in blocks if block is not None)
+
+
+def alternating_messages(
+    turns: Sequence[Turn],
+    blocks: ContentBlocks,
+    *,
+    assistant: str = "assistant",
+    key: str = "content",
+) -> list[JsonObject]:
+    """Return *turns* as messages whose roles alternate; tool results are part of the user's.
+
+    *assistant* is the model's role, and *key* the field of a message for its blocks.
+    """
+    messages: list[tuple[str, list[Json]]] = []
+    for turn in turns:
+        role = assistant if isinstance(turn, AssistantTurn) else "user"
+        if not messages or messages[-1][0] != role:
+            messages.append((role, []))
+        messages[-1][1].extend(blocks.convert(turn))
+    return [{"role": role, key: contents} for role, contents in messages]

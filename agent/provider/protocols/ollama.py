@@ -1,9 +1,7 @@
-"""Ollama's own chat API: for a provider whose ``api`` is ``ollama``.
+"""Ollama's own chat API, for a provider whose ``api`` is ``ollama``: requests.
 
-The provider ``ollama`` itself speaks chat completions, which Ollama serves too.
+The built-in provider ``ollama`` uses chat completions, which Ollama serves too.
 """
-
-from collections.abc import Mapping
 
 from agent.provider.client import (
     AssistantTurn,
@@ -15,40 +13,33 @@ from agent.provider.client import (
     ToolResultContent,
     UserTurn,
 )
-from agent.provider.protocols.messages import Messages, functions
+from agent.provider.protocols.messages import TurnMessages, function_tools
 from agent.provider.protocols.ollama_decode import OllamaDecoder
+from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.refused_parts import IMAGES, REFUSAL_PATTERN, first_named
-from agent.provider.tool_names import ToolNames
-from agent.provider.transport.framing import Framing, JsonLines
+from agent.provider.transport.framing import JsonLines
 from agent.records.json import Json, JsonObject
 
-OPTIONAL = ("think", "tools", "options")
+OPTIONAL_FIELDS = ("think", "tools", "options")
 
 
-class OllamaWire:
-    """The ``Wire`` of Ollama's chat at *provider*."""
+class OllamaClient(WireClient):
+    """The client of Ollama's own chat API."""
 
-    per_session: frozenset[str] = frozenset()
+    decoder_class = OllamaDecoder
+    framing_class = JsonLines
+    path = "/api/chat"
 
-    def __init__(self, provider: str) -> None:
-        self._provider = provider
-
-    def path(self, request: ModelRequest) -> str:
-        _ = request
-        return "/api/chat"
-
-    def framing(self) -> Framing:
-        return JsonLines()
-
-    def encode(self, request: ModelRequest) -> JsonObject:
+    @staticmethod
+    def build_body(request: ModelRequest) -> JsonObject:
         model = request.model
         body: JsonObject = {
             "model": model.wire_id or model.id,
-            "messages": _MESSAGES.of(request),
+            "messages": _MESSAGES.convert(request),
             "stream": True,
         }
         if request.tools and request.calls_allowed:
-            body["tools"] = functions(request.tools)
+            body["tools"] = function_tools(request.tools)
         options: JsonObject = {}
         if request.max_output is not None:
             options["num_predict"] = request.max_output
@@ -58,14 +49,8 @@ class OllamaWire:
             options["num_ctx"] = model.context_limit
         return {**body, "options": options} if options else body
 
-    def headers(self, body: JsonObject) -> Mapping[str, str]:
-        _ = body
-        return {}
-
-    def decoder(self, request: ModelRequest) -> OllamaDecoder:
-        return OllamaDecoder(self._provider, ToolNames(request.tools))
-
-    def refused(self, body: JsonObject, message: str) -> str | None:
+    @staticmethod
+    def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
         if "image" in text and '"images"' in str(body).replace("'", '"'):
             return IMAGES
@@ -73,17 +58,17 @@ class OllamaWire:
             return None
         if "think" in body and "thinking" in text:
             return "think"
-        return first_named(text, (name for name in OPTIONAL if name in body))
+        return first_named(text, (name for name in OPTIONAL_FIELDS if name in body))
 
 
-def _said(turn: UserTurn) -> JsonObject:
+def _user_message(turn: UserTurn) -> JsonObject:
     texts = [c.text for c in turn.content if isinstance(c, TextContent)]
     images: list[Json] = [c.data for c in turn.content if isinstance(c, MediaContent)]
-    said: JsonObject = {"content": "\n\n".join(texts)}
-    return {**said, "images": images} if images else said
+    message: JsonObject = {"content": "\n\n".join(texts)}
+    return {**message, "images": images} if images else message
 
 
-def _answer(turn: AssistantTurn) -> JsonObject:
+def _assistant_message(turn: AssistantTurn) -> JsonObject:
     texts = [c.text for c in turn.content if isinstance(c, TextContent)]
     thoughts = [c.text for c in turn.content if isinstance(c, ReasoningContent) and c.text]
     calls: list[Json] = [
@@ -91,14 +76,14 @@ def _answer(turn: AssistantTurn) -> JsonObject:
         for call in turn.content
         if isinstance(call, ToolCallContent)
     ]
-    made: JsonObject = {"content": "\n\n".join(texts)}
+    message: JsonObject = {"content": "\n\n".join(texts)}
     if thoughts:
-        made["thinking"] = "\n\n".join(thoughts)
-    return {**made, "tool_calls": calls} if calls else made
+        message["thinking"] = "\n\n".join(thoughts)
+    return {**message, "tool_calls": calls} if calls else message
 
 
-def _result(result: ToolResultContent) -> JsonObject:
+def _result_message(result: ToolResultContent) -> JsonObject:
     return {"tool_name": result.name, "content": result.output}
 
 
-_MESSAGES = Messages(_said, _answer, _result)
+_MESSAGES = TurnMessages(_user_message, _assistant_message, _result_message)

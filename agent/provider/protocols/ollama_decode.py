@@ -1,36 +1,28 @@
-"""Ollama's own stream (JSON lines) decoded to our events (spec 5, R9)."""
+"""Ollama's own chat API: the decoder of its stream of JSON lines."""
 
-from agent.provider.client import StepFinish, StreamError, StreamEvent
-from agent.provider.protocols.stream_decoder import OpenPart, WholeCalls, incomplete, unreadable
+from agent.provider.client import StepFinish, StreamEvent
+from agent.provider.protocols.stream_decoder import CompleteCalls, StreamDecoder
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.sse import SseEvent
-from agent.provider.transport.wire_json import get_object, get_objects, get_text, parse_object
+from agent.provider.transport.wire_json import get_object, get_objects, get_text
 from agent.provider.usage import token_count
-from agent.records.errors import ProviderError
 from agent.records.json import JsonObject
 from agent.records.messages import Finish, Usage
 
-FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
+FINISH_REASONS: dict[str, Finish] = {"stop": "stop", "length": "length"}
 
 
-class OllamaDecoder:
-    """The state of one answer. After ``done`` nothing more is to be fed."""
+class OllamaDecoder(StreamDecoder):
+    """The decoder of one response of Ollama's chat API."""
 
-    finishing = False
-    """The line that tells of the end is the end."""
+    skips_blank_messages = False
 
     def __init__(self, provider: str, names: ToolNames | None = None) -> None:
-        self.done = False
-        self._provider = provider
-        self._part = OpenPart()
-        self._calls = WholeCalls(self._part, names or ToolNames())
+        super().__init__(provider, names)
+        self._calls = CompleteCalls(self._part, self._names)
 
-    def feed(self, event: SseEvent) -> list[StreamEvent]:
-        """The events that one line stands for; the last of an answer ends it."""
-        data = parse_object(event.data)
-        if data is None:
-            return self._fail(unreadable(self._provider, event))
+    def _decode_message(self, data: JsonObject, event: SseEvent) -> list[StreamEvent]:
         if data.get("error"):
             return self._fail(error_from_event(self._provider, data["error"]))
         events: list[StreamEvent] = []
@@ -45,32 +37,22 @@ class OllamaDecoder:
             self._end(data, events)
         return events
 
-    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
-        """The end of the body, or *error* that broke it: without its last line an answer is
-        never complete."""
-        return [] if self.done else self._fail(error or incomplete(self._provider))
-
     def _end(self, data: JsonObject, events: list[StreamEvent]) -> None:
         self.done = True
         self._part.end(events)
         raw = get_text(data, "done_reason") or "stop"
-        finish = FINISHES.get(raw, "other")
+        finish = FINISH_REASONS.get(raw, "other")
         if finish == "stop" and self._calls.count:
             finish = "tool-calls"
         events.append(StepFinish(finish, raw, _usage(data)))
 
-    def _fail(self, error: ProviderError) -> list[StreamEvent]:
-        self.done = True
-        events: list[StreamEvent] = []
-        self._part.end(events)
-        events.append(StreamError(error))
-        return events
-
 
 def _usage(data: JsonObject) -> Usage | None:
-    """None where nothing is counted; a prompt that was wholly cached is left out by the server."""
+    """Return the token counts of the last line, None where it has none.
+
+    The server omits the prompt's count if the whole prompt was cached.
+    """
     if "eval_count" not in data and "prompt_eval_count" not in data:
         return None
-    return Usage(
-        input=token_count(data.get("prompt_eval_count")), output=token_count(data.get("eval_count"))
-    )
+    prompt, output = data.get("prompt_eval_count"), data.get("eval_count")
+    return Usage(input=token_count(prompt), output=token_count(output))

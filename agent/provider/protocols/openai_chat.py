@@ -1,8 +1,8 @@
-"""OpenAI chat completions, and everything that is compatible with it."""
+"""OpenAI's chat completions, and everything that is compatible with them: requests."""
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from agent.provider.client import (
     AssistantTurn,
@@ -14,8 +14,9 @@ from agent.provider.client import (
     ToolResultContent,
     UserTurn,
 )
-from agent.provider.protocols.messages import Messages, functions
+from agent.provider.protocols.messages import TurnMessages, function_tools
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
+from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.body_fields import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.refused_parts import (
@@ -28,104 +29,73 @@ from agent.provider.quirks.refused_parts import (
     REQUIREMENT_PATTERN,
     first_named,
 )
-from agent.provider.tool_names import ToolNames
-from agent.provider.transport.framing import Framing
-from agent.provider.transport.sse import BodyDecoder
 from agent.provider.transport.wire_json import encode_arguments
 from agent.records.json import Json, JsonObject
 
-PATH = "/chat/completions"
-
-
-class ChatWire:
-    """The ``Wire`` of chat completions at *provider*."""
-
-    per_session: frozenset[str] = frozenset()
-
-    def __init__(self, provider: str) -> None:
-        self._provider = provider
-
-    def path(self, request: ModelRequest) -> str:
-        _ = request
-        return PATH
-
-    def framing(self) -> Framing:
-        return BodyDecoder()
-
-    def encode(self, request: ModelRequest) -> JsonObject:
-        return encode(request)
-
-    def headers(self, body: JsonObject) -> Mapping[str, str]:
-        _ = body
-        return {}
-
-    def decoder(self, request: ModelRequest) -> ChatDecoder:
-        return ChatDecoder(self._provider, ToolNames(request.tools))
-
-    def refused(self, body: JsonObject, message: str) -> str | None:
-        return refused(body, message)
-
-
-OPTIONAL = (
+OPTIONAL_FIELDS = (
     "stream_options", "reasoning_effort", "temperature", "prompt_cache_key", "usage", "reasoning",
     "thinking", "enable_thinking", "thinking_budget", "chat_template_kwargs", "tool_choice",
     MAX_TOKENS, MAX_COMPLETION_TOKENS,
 )  # fmt: skip
 REASONING_FIELDS = ("reasoning_content", "reasoning_details", "reasoning_opaque", "reasoning")
-IN_TURN = re.compile(r"roles must alternate|alternate between|consecutive (user|assistant)")
+ALTERNATION_PATTERN = re.compile(
+    r"roles must alternate|alternate between|consecutive (user|assistant)"
+)
 
 
-def encode(request: ModelRequest) -> JsonObject:
-    """The body for the prepared *request*."""
-    model = request.model
-    body: JsonObject = {
-        "model": model.wire_id or model.id,
-        "messages": messages_of(request),
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    if request.tools:
-        body["tools"] = functions(request.tools)
-        if not request.calls_allowed:
-            body["tool_choice"] = "none"
-    if request.max_output is not None:
-        body[MAX_TOKENS] = request.max_output
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    return body
+class ChatClient(WireClient):
+    """The client of chat completions."""
 
+    decoder_class = ChatDecoder
+    path = "/chat/completions"
 
-def refused(body: JsonObject, message: str) -> str | None:
-    """What a server's refusal objects to that can be left out, None if nothing is known.
+    @staticmethod
+    def build_body(request: ModelRequest) -> JsonObject:
+        model = request.model
+        body: JsonObject = {
+            "model": model.wire_id or model.id,
+            "messages": chat_messages(request),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.tools:
+            body["tools"] = function_tools(request.tools)
+            if not request.calls_allowed:
+                body["tool_choice"] = "none"
+        if request.max_output is not None:
+            body[MAX_TOKENS] = request.max_output
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        return body
 
-    *message* is the error's sentence. The answer is a name for the quirks' *without*.
-    """
-    text = message.lower()
-    if IN_TURN.search(text):
-        return ALTERNATING_ROLES
-    if not REFUSAL_PATTERN.search(text):
+    @staticmethod
+    def refused_part(body: JsonObject, message: str) -> str | None:
+        text = message.lower()
+        if ALTERNATION_PATTERN.search(text):
+            return ALTERNATING_ROLES
+        if not REFUSAL_PATTERN.search(text):
+            return None
+        messages = json.dumps(body.get("messages"))
+        if "cache_control" in text and '"cache_control"' in messages:
+            return CACHE_MARKS
+        if name := first_named(text, (name for name in OPTIONAL_FIELDS if name in body)):
+            return name
+        if "image" in text and '"image_url"' in messages:
+            return IMAGES
+        if first_named(text, DOCUMENT_NAMES) and '"file_data"' in messages:
+            return IMAGES
+        replayed = (name for name in REASONING_FIELDS if f'"{name}"' in messages)
+        if not REQUIREMENT_PATTERN.search(text) and first_named(text, replayed):
+            return REASONING_REPLAY
         return None
-    messages = json.dumps(body.get("messages"))
-    if "cache_control" in text and '"cache_control"' in messages:
-        return CACHE_MARKS
-    if name := first_named(text, (name for name in OPTIONAL if name in body)):
-        return name
-    if "image" in text and '"image_url"' in messages:
-        return IMAGES
-    if first_named(text, DOCUMENT_NAMES) and '"file_data"' in messages:
-        return IMAGES
-    replayed = (name for name in REASONING_FIELDS if f'"{name}"' in messages)
-    if not REQUIREMENT_PATTERN.search(text) and first_named(text, replayed):
-        return REASONING_REPLAY
-    return None
 
 
-def messages_of(request: ModelRequest) -> list[Json]:
-    """The ``messages`` of *request*, the system prompt first."""
-    return _MESSAGES.of(request)
+def chat_messages(request: ModelRequest) -> list[Json]:
+    """Return the ``messages`` of *request*, the system prompt first."""
+    return _MESSAGES.convert(request)
 
 
-def _said(turn: UserTurn) -> JsonObject:
+def _user_message(turn: UserTurn) -> JsonObject:
     return {"content": _user_content(turn.content)}
 
 
@@ -147,7 +117,7 @@ def _media(media: MediaContent) -> JsonObject:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _assistant(turn: AssistantTurn) -> JsonObject:
+def _assistant_message(turn: AssistantTurn) -> JsonObject:
     text = "\n\n".join(item.text for item in turn.content if isinstance(item, TextContent))
     message: JsonObject = {"content": text or None}
     thoughts = [item for item in turn.content if isinstance(item, ReasoningContent)]
@@ -164,7 +134,7 @@ def _assistant(turn: AssistantTurn) -> JsonObject:
         opaque = call.opaque or {}
         if "extra_content" in opaque:
             entry["extra_content"] = opaque["extra_content"]
-        details += _details(opaque)
+        details += _reasoning_details(opaque)
         sent.append(entry)
     if sent:
         message["tool_calls"] = sent
@@ -176,15 +146,17 @@ def _assistant(turn: AssistantTurn) -> JsonObject:
 def _add_reasoning(
     message: JsonObject, thoughts: Iterable[ReasoningContent], text: str
 ) -> list[Json]:
-    """Put reasoning back under the very names that it came with; what came as details is told
-    to the caller."""
+    """Add reasoning to *message* under the field names that it came with.
+
+    Return the ``reasoning_details``, which the caller adds together with those of the calls.
+    """
     by_field: dict[str, str] = {}
     details: list[Json] = []
     for thought in thoughts:
         if thought.field_name and thought.text:
             by_field[thought.field_name] = by_field.get(thought.field_name, "") + thought.text
         opaque = thought.opaque or {}
-        details += _details(opaque)
+        details += _reasoning_details(opaque)
         if "reasoning_opaque" in opaque:
             message["reasoning_opaque"] = opaque["reasoning_opaque"]
     for name, thinking in by_field.items():
@@ -199,13 +171,13 @@ def _add_reasoning(
     return details
 
 
-def _details(opaque: JsonObject) -> list[Json]:
+def _reasoning_details(opaque: JsonObject) -> list[Json]:
     details = opaque.get("reasoning_details")
     return details if isinstance(details, list) else []
 
 
-def _result(result: ToolResultContent) -> JsonObject:
+def _result_message(result: ToolResultContent) -> JsonObject:
     return {"tool_call_id": result.call_id, "content": result.output}
 
 
-_MESSAGES = Messages(_said, _assistant, _result)
+_MESSAGES = TurnMessages(_user_message, _assistant_message, _result_message)

@@ -1,12 +1,12 @@
-"""Tool calls put together from the deltas of a chat-completions stream.
+"""The tool calls of a chat-completions stream, assembled from their deltas.
 
-Servers disagree on how a call is told from the next. The rules, from the recorded streams:
+Servers disagree on how a call is distinguished from the next. The rules, from recorded streams:
 
-- an index that is new starts a call; a delta without index belongs to the last call of its id,
-  else to the last call;
-- under one index, another id together with a name starts a new call, and so does a name that
-  comes again once the call before it is complete (its arguments are a JSON object);
-- ids that change without a name (some servers make one for each delta) do not matter;
+- a new index starts a call; a delta without index belongs to the last call with its id, else to
+  the last call;
+- under one index, another id together with a name starts a new call, and so does a repeated name
+  if the call before it is complete (its arguments are a JSON object);
+- ids that change without a name are ignored (some servers make one for each delta);
 - a whole call that is sent again is dropped.
 """
 
@@ -39,13 +39,13 @@ class _Call:
 
     @property
     def complete(self) -> bool:
-        """Whether the arguments are a whole JSON object (so that nothing can follow)."""
+        """True if the arguments are a complete JSON object, so that nothing can follow."""
         return self.ended or is_json_object(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
 class _Delta:
-    """One entry of ``tool_calls``, cleaned."""
+    """One entry of ``tool_calls``, with values of the right types."""
 
     index: int | None
     call_id: str | None
@@ -56,10 +56,10 @@ class _Delta:
 
 @dataclass(slots=True)
 class CallAssembler:
-    """Feed it the ``tool_calls`` of each chunk; it gives the events of the calls.
+    """Assembler of calls: feed it the ``tool_calls`` of each chunk.
 
-    A call's ``ToolCall`` comes when the next call starts, if the arguments are complete by then,
-    else when ``finish`` says that no more can come.
+    A ``ToolCall`` is emitted when the next call starts, if its arguments are complete by then,
+    else by ``finish``.
     """
 
     _names: ToolNames = field(default_factory=ToolNames)
@@ -72,7 +72,7 @@ class CallAssembler:
         return bool(self._calls)
 
     def feed(self, entries: Sequence[Json]) -> list[StreamEvent]:
-        """The events of one chunk's deltas."""
+        """Return the events of one chunk's deltas."""
         self._chunk += 1
         events: list[StreamEvent] = []
         for entry in entries:
@@ -80,13 +80,16 @@ class CallAssembler:
                 self._take(_delta(entry), events)
         return events
 
-    def finish(self, *, cut: bool) -> list[StreamEvent]:
-        """End all open calls. *cut*: the output limit was hit, so that the last call, if its
-        arguments are no whole object, was cut off."""
+    def finish(self, *, truncated: bool) -> list[StreamEvent]:
+        """End all open calls.
+
+        *truncated* says that the output limit was hit: it truncated the last call, if the
+        arguments of that are incomplete.
+        """
         events: list[StreamEvent] = []
         last = self._calls[-1] if self._calls else None
         for call in self._calls:
-            self._end(call, events, cut=cut and call is last and not call.complete)
+            self._end(call, events, truncated=truncated and call is last and not call.complete)
         return events
 
     def finish_complete(self) -> list[StreamEvent]:
@@ -98,7 +101,7 @@ class CallAssembler:
         return events
 
     def abandon(self) -> list[StreamEvent]:
-        """Close the inputs of a stream that broke. No call comes out of it (L12)."""
+        """Close the inputs of a stream that broke, without emitting their calls."""
         events: list[StreamEvent] = []
         for call in self._calls:
             if call.started and not call.ended:
@@ -107,14 +110,14 @@ class CallAssembler:
         return events
 
     def open_ids(self) -> frozenset[str]:
-        """The ids of calls that have not ended, for what belongs to one by its id."""
+        """Return the ids of calls that have not ended."""
         return frozenset(c.call_id for c in self._calls if c.call_id and not c.ended)
 
     def attach(self, call_id: str, opaque: JsonObject) -> None:
-        """Keep *opaque* with the open call *call_id*; the lists of both are joined."""
+        """Add *opaque* to the open call *call_id*; the lists of both are joined."""
         for call in self._calls:
             if call.call_id == call_id and not call.ended:
-                call.opaque = merged(call.opaque, opaque)
+                call.opaque = merge_objects(call.opaque, opaque)
 
     def _take(self, delta: _Delta, events: list[StreamEvent]) -> None:
         current = self._current(delta)
@@ -127,7 +130,7 @@ class CallAssembler:
         current.chunk = self._chunk
         current.name = current.name or delta.name
         current.call_id = current.call_id or delta.call_id
-        current.opaque = merged(current.opaque, delta.opaque)
+        current.opaque = merge_objects(current.opaque, delta.opaque)
         known = len(current.arguments) if current.started else 0
         current.arguments += delta.arguments
         if current.name and not current.started:
@@ -172,7 +175,7 @@ class CallAssembler:
             self._by_index[delta.index] = call
         return call
 
-    def _end(self, call: _Call, events: list[StreamEvent], *, cut: bool = False) -> None:
+    def _end(self, call: _Call, events: list[StreamEvent], *, truncated: bool = False) -> None:
         if call.ended:
             return
         call.ended = True
@@ -182,11 +185,13 @@ class CallAssembler:
             if call.arguments:
                 events.append(ToolInputDelta(call.key, call.arguments))
         events.append(ToolInputEnd(call.key))
-        events.append(ToolCall(call.key, name, call.arguments, call.call_id, call.opaque, cut))
+        events.append(
+            ToolCall(call.key, name, call.arguments, call.call_id, call.opaque, truncated)
+        )
 
 
-def merged(first: JsonObject | None, second: JsonObject | None) -> JsonObject | None:
-    """Both objects in one; where both hold a list, the lists are joined."""
+def merge_objects(first: JsonObject | None, second: JsonObject | None) -> JsonObject | None:
+    """Return both objects in one; where both hold a list, the lists are joined."""
     if not first or not second:
         return first or second
     result = dict(first)

@@ -1,54 +1,76 @@
-"""One streamed request in any of the wire protocols: ask, decode, and mend what is refused."""
+"""The base class of the clients for all wire protocols: one streamed request over HTTP.
 
+To add a wire protocol, write
+
+- a request builder and a ``WireClient`` subclass in ``<protocol>.py``;
+- a ``StreamDecoder`` subclass in ``<protocol>_decode.py``;
+- an entry in ``agent.provider.client_pool.WIRE_CLIENTS``.
+
+Differences between the providers that share a protocol do not belong here but into
+``agent.provider.quirks``.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar
 
 import httpx2
 
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
+from agent.provider.protocols.stream_decoder import StreamDecoder
 from agent.provider.quirks.refused_parts import IMAGES
 from agent.provider.quirks.table import finish_body, prepare_request
+from agent.provider.tool_names import ToolNames
 from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import Framing
 from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimits
-from agent.provider.transport.sse import SseEvent
+from agent.provider.transport.sse import BodyDecoder
 from agent.provider.transport.wire_json import encode_body
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
 
-MOST_REPAIRS = 3
+MAX_REPAIRS = 3
+"""Retries of one request without a part that the server refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where and how to ask. *key* is sent as a bearer token, or bare in another header;
-    *signer* gives the headers that sign a request instead."""
+    """The address of a provider, with what authenticates a request to it."""
 
     provider: str
+    """The provider's id, as error messages name it."""
+
     base_url: str
     key: str = ""
+    """The API key, "" for none."""
+
     key_header: str = "Authorization"
+    """The header for the key: a bearer token in ``Authorization``, the bare key in any other."""
+
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Further headers of the provider and the user; they override all others."""
+
     signer: AwsSigner | None = None
+    """Signs each request with AWS credentials instead of a key."""
 
     def url(self, path: str) -> str:
-        """The address of *path*; queries of both are joined."""
+        """Return the address of *path*; the queries of both are joined."""
         base, _, query = self.base_url.partition("?")
         path, _, more = path.partition("?")
         joined = "&".join(part for part in (query, more) if part)
         return f"{base.rstrip('/')}{path}{'?' if joined else ''}{joined}"
 
-    def all_headers(self, more: Mapping[str, str]) -> dict[str, str]:
-        """The headers of one request: ours, the protocol's *more*, and the user's over all."""
+    def all_headers(self, protocol_headers: Mapping[str, str]) -> dict[str, str]:
+        """Return the headers of one request; user headers override *protocol_headers*."""
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",
-            # Compression buys nothing for small events and lets proxies hold them back.
+            # Small events gain nothing from compression, and proxies hold compressed ones back.
             "accept-encoding": "identity",
             "user-agent": "opencode-py",
-            **more,
+            **protocol_headers,
         }
         if self.key:
             bearer = self.key_header.lower() == "authorization"
@@ -56,140 +78,131 @@ class Endpoint:
         return headers | {name.lower(): value for name, value in self.headers.items()}
 
 
-class Decoder(Protocol):
-    """The state of one answer. After ``done`` nothing more is to be fed."""
+class WireClient(ABC):
+    """A ``ModelClient`` for one endpoint in one wire protocol.
 
-    done: bool
-
-    @property
-    def finishing(self) -> bool:
-        """Whether the model has finished, and only usage or the end mark can still come."""
-        ...
-
-    def feed(self, event: SseEvent) -> list[StreamEvent]:
-        """The events that *event* stands for; the last of an answer ends it."""
-        ...
-
-    def close(self, error: ProviderError | None = None) -> list[StreamEvent]:
-        """The end of the body, or *error* that broke it."""
-        ...
-
-
-class Wire(Protocol):
-    """What sets one protocol apart."""
-
-    @property
-    def per_session(self) -> frozenset[str]:
-        """Those names whose refusal says something of one session only, not of the model."""
-        ...
-
-    def path(self, request: ModelRequest) -> str:
-        """Where under the base URL *request* is sent."""
-        ...
-
-    def framing(self) -> Framing:
-        """How the messages of an answer's body are told apart."""
-        ...
-
-    def encode(self, request: ModelRequest) -> JsonObject:
-        """The body for *request*, which was prepared (``agent.provider.quirks``)."""
-        ...
-
-    def headers(self, body: JsonObject) -> Mapping[str, str]: ...
-
-    def decoder(self, request: ModelRequest) -> Decoder: ...
-
-    def refused(self, body: JsonObject, message: str) -> str | None:
-        """What the sentence *message* objects to that can be left out, None if unknown."""
-        ...
-
-
-def body_of(wire: Wire, request: ModelRequest, without: frozenset[str] = frozenset()) -> JsonObject:
-    """The body that is sent for *request*; *without* names what the server refused before."""
-    asked = prepare_request(request, without)
-    return finish_body(wire.encode(asked), asked, without)
-
-
-class WireClient:
-    """A ``ModelClient`` for one endpoint.
-
-    A server that refuses a part of the request that can do without is asked again without it,
-    and what worked is remembered, per model or per session, for as long as the client lives.
+    If the server refuses a part of the request that is optional, the request is repeated without
+    that part. The refusal is remembered per model or per session while the client lives.
     """
 
+    decoder_class: ClassVar[type[StreamDecoder]]
+    """The decoder of the protocol's response stream."""
+
+    framing_class: ClassVar[type[Framing]] = BodyDecoder
+    """The splitter of a response body into messages: server-sent events unless overridden."""
+
+    session_refusals: ClassVar[frozenset[str]] = frozenset()
+    """Names of refused parts that concern one session only, such as its stored reasoning."""
+
+    path: ClassVar[str] = ""
+    """The path below the base URL. A protocol with the model in it overrides ``path_for``."""
+
     def __init__(
-        self,
-        endpoint: Endpoint,
-        wire: Wire,
-        http: httpx2.AsyncClient,
-        limits: StreamLimits | None = None,
+        self, endpoint: Endpoint, http: httpx2.AsyncClient, limits: StreamLimits | None = None
     ) -> None:
         self._endpoint = endpoint
-        self._wire = wire
         self._http = http
         self._limits = limits or StreamLimits()
-        self._without: dict[tuple[str, str], frozenset[str]] = {}
+        self._refused: dict[tuple[str, str], frozenset[str]] = {}
+
+    @staticmethod
+    @abstractmethod
+    def build_body(request: ModelRequest) -> JsonObject:
+        """Return the body for *request*, which ``prepare_request`` has adapted already."""
+
+    @staticmethod
+    @abstractmethod
+    def refused_part(body: JsonObject, message: str) -> str | None:
+        """Return the name of the optional part that an error *message* refuses, None if unknown.
+
+        The name is one of ``agent.provider.quirks.refused_parts`` or a field of *body*.
+        """
+
+    @classmethod
+    def path_for(cls, request: ModelRequest) -> str:
+        """Return the path below the base URL for *request*."""
+        _ = request
+        return cls.path
+
+    @classmethod
+    def protocol_headers(cls, body: JsonObject) -> Mapping[str, str]:
+        """Return the headers that the protocol adds for *body*."""
+        _ = body
+        return {}
+
+    @classmethod
+    def request_body(
+        cls, request: ModelRequest, refused: frozenset[str] = frozenset()
+    ) -> JsonObject:
+        """Return the body that is sent for *request*, with all quirks of its provider applied.
+
+        *refused* names the parts that the server has refused before.
+        """
+        prepared = prepare_request(request, refused)
+        return finish_body(cls.build_body(prepared), prepared, refused)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Stream the answer; the last event is ``StepFinish`` or ``StreamError``."""
-        without = self._known(request)
-        for repair in range(MOST_REPAIRS + 1):
-            body = body_of(self._wire, request, without)
+        """Stream the response; the last event is ``StepFinish`` or ``StreamError``."""
+        refused = self._known_refusals(request)
+        for repair in range(MAX_REPAIRS + 1):
+            body = self.request_body(request, refused)
             try:
                 post = await self._post(body, request)
-                framing = self._wire.framing()
-                async with StreamedResponse(self._http, post, self._limits, framing) as answer:
-                    self._remember(request, without)
-                    decoder = self._wire.decoder(request)
-                    async with aclosing(self._decode(answer, decoder)) as events:
+                framing = self.framing_class()
+                async with StreamedResponse(self._http, post, self._limits, framing) as response:
+                    self._remember(request, refused)
+                    decoder = self.decoder_class(self._endpoint.provider, ToolNames(request.tools))
+                    async with aclosing(self._decode(response, decoder)) as events:
                         async for event in events:
                             yield event
             except ProviderError as error:
                 part = None
-                if error.kind is ProviderErrorKind.INVALID_REQUEST and repair < MOST_REPAIRS:
-                    part = self._wire.refused(body, error.message)
-                if part is None or part in without:
+                if error.kind is ProviderErrorKind.INVALID_REQUEST and repair < MAX_REPAIRS:
+                    part = self.refused_part(body, error.message)
+                if part is None or part in refused:
                     yield StreamError(error)
                     return
-                without |= {part}
+                refused |= {part}
             else:
                 return
 
-    def _known(self, request: ModelRequest) -> frozenset[str]:
+    def _known_refusals(self, request: ModelRequest) -> frozenset[str]:
         model = request.model.id
         nothing = frozenset[str]()
-        return self._without.get((model, ""), nothing) | self._without.get(
+        return self._refused.get((model, ""), nothing) | self._refused.get(
             (model, request.session_id), nothing
         )
 
-    def _remember(self, request: ModelRequest, without: frozenset[str]) -> None:
-        here = without & self._wire.per_session
-        for session, names in ((request.session_id, here), ("", without - here - {IMAGES})):
+    def _remember(self, request: ModelRequest, refused: frozenset[str]) -> None:
+        """Remember *refused*, whose omission worked. A refused image concerns one request only."""
+        of_session = refused & self.session_refusals
+        of_model = refused - of_session - {IMAGES}
+        for session, names in ((request.session_id, of_session), ("", of_model)):
             if names:
                 key = (request.model.id, session)
-                self._without[key] = self._without.get(key, frozenset[str]()) | names
+                self._refused[key] = self._refused.get(key, frozenset[str]()) | names
 
     async def _decode(
-        self, answer: StreamedResponse, decoder: Decoder
+        self, response: StreamedResponse, decoder: StreamDecoder
     ) -> AsyncGenerator[StreamEvent, None]:
         failure: ProviderError | None = None
         try:
-            async with aclosing(answer.events()) as events:
+            async with aclosing(response.events()) as events:
                 async for event in events:
                     for decoded in decoder.feed(event):
                         yield decoded
                     if decoder.done:
                         return
                     if decoder.finishing:
-                        answer.expect_end()
+                        response.expect_end()
         except ProviderError as error:
             failure = error
         for decoded in decoder.close(failure):
             yield decoded
 
     async def _post(self, body: JsonObject, request: ModelRequest) -> HttpPost:
-        url, sent = self._endpoint.url(self._wire.path(request)), encode_body(body)
-        headers = self._endpoint.all_headers(self._wire.headers(body))
+        url, sent = self._endpoint.url(self.path_for(request)), encode_body(body)
+        headers = self._endpoint.all_headers(self.protocol_headers(body))
         headers |= {name.lower(): value for name, value in request.headers.items()}
         if self._endpoint.signer is not None:
             headers |= await self._endpoint.signer.sign(url, sent)

@@ -1,5 +1,6 @@
-"""What providers want otherwise than most, as one table (spec 5, R4 and R5).
+"""The quirks of providers: changes to a request that only some of them need.
 
-``table`` says for whom each quirk holds; each is a small pure function of a request, or of the
-body made of it, whose docstring tells the failure that it answers.
+``table`` lists the rules that say where each quirk applies. A quirk is a small pure function of a
+request, or of the body made from it; its docstring names the failure that it prevents. The modules
+group the quirks by subject.
 """

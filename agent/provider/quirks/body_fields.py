@@ -1,4 +1,4 @@
-"""Quirks of chat completions' bodies, and what a server refused before."""
+"""Quirks of single fields in the body of a request."""
 
 from agent.provider.client import ModelRequest
 from agent.provider.quirks.target import Target
@@ -12,8 +12,8 @@ REASONING_CONTENT = "reasoning_content"
 
 
 def rename_max_tokens(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """OpenAI's reasoning models: "Unsupported parameter: 'max_tokens' is not supported with this
-    model. Use 'max_completion_tokens' instead"."""
+    """OpenAI's reasoning models refuse ``max_tokens``: "Unsupported parameter: 'max_tokens' is not
+    supported with this model. Use 'max_completion_tokens' instead"."""
     _ = request, target
     if MAX_TOKENS not in body:
         return body
@@ -23,7 +23,7 @@ def rename_max_tokens(body: JsonObject, request: ModelRequest, target: Target) -
 
 
 def swap_refused_output_cap(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """A server that refused the cap under one name is asked under the other."""
+    """A server refused the output cap under one name: send it under the other."""
     _ = request
     names = {MAX_TOKENS: MAX_COMPLETION_TOKENS, MAX_COMPLETION_TOKENS: MAX_TOKENS}
     refused = {old: new for old, new in names.items() if old in target.refused}
@@ -33,13 +33,16 @@ def swap_refused_output_cap(body: JsonObject, request: ModelRequest, target: Tar
 
 
 def drop_stream_options(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Mistral: "stream_options: Extra inputs are not permitted"; it sends usage by itself."""
+    """Mistral refuses ``stream_options``: "Extra inputs are not permitted".
+
+    It always sends usage.
+    """
     _ = request, target
     return {name: value for name, value in body.items() if name != "stream_options"}
 
 
 def request_usage(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """OpenRouter counts cached and reasoning tokens only where ``usage.include`` asks for it."""
+    """OpenRouter omits cached and reasoning tokens from the usage without ``usage.include``."""
     _ = request, target
     return {**body, "usage": {"include": True}}
 
@@ -47,8 +50,9 @@ def request_usage(body: JsonObject, request: ModelRequest, target: Target) -> Js
 def always_send_reasoning_content(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """Moonshot and DeepSeek: "thinking is enabled but reasoning_content is missing in assistant
-    tool call message", for calls that another model made or whose thoughts were cut off."""
+    """Moonshot and DeepSeek refuse calls without reasoning: "thinking is enabled but
+    reasoning_content is missing in assistant tool call message". Calls of another model have none.
+    """
     _ = request, target
     messages: list[Json] = [
         {**message, REASONING_CONTENT: message.get(REASONING_CONTENT, "")}
@@ -60,8 +64,8 @@ def always_send_reasoning_content(
 
 
 def keep_thinking(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Z.AI clears the thoughts of former turns from what it reads again, and so loses both its
-    train of thought and its cache."""
+    """Z.AI drops the reasoning of former turns from the prompt by default, which loses the
+    reasoning and invalidates its cache."""
     _ = target
     thinking = get_object(body, "thinking")
     if not request.model.reasoning or thinking.get("type") == "disabled":
@@ -72,14 +76,14 @@ def keep_thinking(body: JsonObject, request: ModelRequest, target: Target) -> Js
 def request_encrypted_reasoning(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """OpenAI: "Item with id 'rs_…' not found. Items are not persisted when store is set to
-    false": reasoning can go back only if it was given sealed."""
+    """OpenAI refuses reasoning that goes back unencrypted: "Item with id 'rs_…' not found. Items
+    are not persisted when store is set to false". Request it encrypted."""
     _ = request, target
     return {**body, INCLUDE: [ENCRYPTED_REASONING]}
 
 
 def drop_refused_parts(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Servers that call themselves compatible refuse parameters that they don't know; what one
-    refused is not sent to it again."""
+    """Servers that call themselves compatible refuse parameters that they do not know: drop the
+    fields that the server has refused before."""
     _ = request
     return {name: value for name, value in body.items() if name not in target.refused}

@@ -1,7 +1,7 @@
-"""JSON schemas in the subset that Gemini takes for its functions (spec 5, R4).
+"""Reduction of JSON schemas to the subset that Gemini accepts for its functions.
 
-It is OpenAPI's: one type, ``nullable``, enums of strings, no references, nothing about further
-properties. What it does not know makes the whole request fail, so it is left out.
+The subset is OpenAPI's: one type, ``nullable``, enums of strings, no references, no additional
+properties. An unknown keyword makes the whole request fail, so it is omitted.
 """
 
 from dataclasses import dataclass
@@ -18,27 +18,28 @@ MAX_DEPTH = 12
 
 
 def reduce_schema(schema: JsonObject) -> JsonObject:
-    """*schema* in Gemini's subset; an object without properties becomes {}."""
-    return _reduced(schema, _Place(schema))
+    """Return *schema* in Gemini's subset."""
+    return _reduce(schema, _Position(schema))
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """How deep in *root* a schema stands, and *through* which references it was come to."""
+class _Position:
+    """The position of a schema inside *root*."""
 
     root: JsonObject
     depth: int = 0
-    through: frozenset[str] = frozenset()
+    references: frozenset[str] = frozenset()
+    """The references that led to it."""
 
-    def inside(self, followed: set[str]) -> "_Place":
-        return _Place(self.root, self.depth + 1, self.through | followed)
+    def inside(self, followed: set[str]) -> "_Position":
+        return _Position(self.root, self.depth + 1, self.references | followed)
 
 
-def _reduced(schema: JsonObject, place: _Place) -> JsonObject:
+def _reduce(schema: JsonObject, place: _Position) -> JsonObject:
     followed: set[str] = set()
     schema = resolve_schema(schema, place.root, followed)
-    if place.depth > MAX_DEPTH or followed & place.through:
-        return {"type": "object"}  # a schema that holds itself has no end
+    if place.depth > MAX_DEPTH or followed & place.references:
+        return {"type": "object"}  # a schema that contains itself
     place = place.inside(followed)
     made: JsonObject = {key: schema[key] for key in KEPT_KEYS if key in schema}
     kinds = schema.get("type")
@@ -48,11 +49,11 @@ def _reduced(schema: JsonObject, place: _Place) -> JsonObject:
     real = [kind for kind in named if isinstance(kind, str) and kind != "null"]
     choices = [*get_objects(schema, "anyOf"), *get_objects(schema, "oneOf")]
     if choices:
-        return _chosen(made, choices, place)
+        return _reduce_choices(made, choices, place)
     if len(real) > 1:
-        branches: list[Json] = [_reduced({**schema, "type": kind}, place) for kind in real]
+        branches: list[Json] = [_reduce({**schema, "type": kind}, place) for kind in real]
         return {**made, "anyOf": branches}
-    kind = real[0] if real else _guessed(schema)
+    kind = real[0] if real else _guess_type(schema)
     made["type"] = kind
     if schema.get("format") in FORMATS:
         made["format"] = schema["format"]
@@ -60,15 +61,17 @@ def _reduced(schema: JsonObject, place: _Place) -> JsonObject:
     if kind == "object":
         _add_properties(made, schema, place)
     if kind == "array":
-        made["items"] = _reduced(get_object(schema, "items") or {"type": "string"}, place)
+        made["items"] = _reduce(get_object(schema, "items") or {"type": "string"}, place)
     return made
 
 
 def resolve_schema(
     schema: JsonObject, root: JsonObject, followed: set[str] | None = None
 ) -> JsonObject:
-    """*schema* with its reference followed and its ``allOf`` taken in; *followed* is told the
-    references."""
+    """Return *schema* with its reference followed and its ``allOf`` merged.
+
+    The references are added to *followed*.
+    """
     for _ in range(MAX_DEPTH):
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/"):
@@ -83,13 +86,15 @@ def resolve_schema(
         parts = get_objects(schema, "allOf")
         if not parts:
             break
-        schema = _merged([{k: v for k, v in schema.items() if k != "allOf"}, *parts])
+        schema = _merge([{k: v for k, v in schema.items() if k != "allOf"}, *parts])
     return schema
 
 
-def _merged(schemas: list[JsonObject]) -> JsonObject:
-    """All of *schemas* in one: the properties of each, and what any of them requires; of other
-    words the first counts."""
+def _merge(schemas: list[JsonObject]) -> JsonObject:
+    """Return one schema with the properties and requirements of all *schemas*.
+
+    Of any other keyword the first one counts.
+    """
     made: JsonObject = {}
     for schema in reversed(schemas):
         made |= schema
@@ -106,47 +111,45 @@ def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _chosen(made: JsonObject, choices: list[JsonObject], place: _Place) -> JsonObject:
-    """One of several schemas; "or null" is only a mark."""
+def _reduce_choices(made: JsonObject, choices: list[JsonObject], place: _Position) -> JsonObject:
+    """Return a choice of several schemas; "or null" becomes ``nullable``."""
     real = [choice for choice in choices if choice.get("type") != "null"]
     if len(real) < len(choices):
         made["nullable"] = True
-    branches = [_reduced(choice, place) for choice in real]
+    branches = [_reduce(choice, place) for choice in real]
     if len(branches) == 1:
         return {**branches[0], **made}
     return {**made, "anyOf": list[Json](branches)}
 
 
-def _guessed(schema: JsonObject) -> str:
+def _guess_type(schema: JsonObject) -> str:
     if "properties" in schema:
         return "object"
     return "array" if "items" in schema else "string"
 
 
 def _add_enum(made: JsonObject, schema: JsonObject) -> None:
-    """Enums are of strings only; of numbers the choice goes into the description."""
+    """Add the enum of a string; the choices of any other type go into the description."""
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if not isinstance(values, list):
         return
     if made["type"] == "string":
         made["enum"] = [str(value) for value in values if value is not None]
     else:
-        told = f"One of {', '.join(str(value) for value in values)}."
-        made["description"] = f"{made.get('description', '')} {told}".strip()
+        choices = f"One of {', '.join(str(value) for value in values)}."
+        made["description"] = f"{made.get('description', '')} {choices}".strip()
 
 
-def _add_properties(made: JsonObject, schema: JsonObject, place: _Place) -> None:
+def _add_properties(made: JsonObject, schema: JsonObject, place: _Position) -> None:
     properties = get_object(schema, "properties")
     reduced_ones = {
-        name: _reduced(value, place)
-        for name, value in properties.items()
-        if isinstance(value, dict)
+        name: _reduce(value, place) for name, value in properties.items() if isinstance(value, dict)
     }
     if not reduced_ones:
         return  # an object without properties is refused when "properties" is empty
     made["properties"] = dict[str, Json](reduced_ones)
     required = schema.get("required")
-    asked = required if isinstance(required, list) else []
-    names: list[Json] = [name for name in asked if name in reduced_ones]
+    required_names = required if isinstance(required, list) else []
+    names: list[Json] = [name for name in required_names if name in reduced_ones]
     if names:
         made["required"] = names

@@ -1,4 +1,4 @@
-"""Quirks of pictures and documents: told in words where they cannot be seen."""
+"""Quirks of images and documents: a text replaces those that a model cannot see."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,32 +33,33 @@ SUPPORTED_MEDIA: Mapping[Api, frozenset[str]] = {
     "cohere": COMMON_IMAGES,
     "ollama": COMMON_IMAGES,
 }
-"""What each protocol can carry at all, by its documentation."""
+"""The media types that each protocol can carry, from its documentation."""
 
 
 def replace_unsupported_media(request: ModelRequest, target: Target) -> ModelRequest:
-    """ "This model does not support image input", or "Could not process image": a file that the
-    model cannot see, or its protocol not carry, becomes words that name it."""
+    """Providers refuse files that the model cannot see or the protocol cannot carry: "This model
+    does not support image input", "Could not process image". A text names the file instead."""
     _ = target
 
-    def told(media: MediaContent) -> TextContent | MediaContent:
+    def shown(media: MediaContent) -> TextContent | MediaContent:
         return media if _sees(request.model, media) else TextContent(media_placeholder(media))
 
     def result(given: ToolResultContent) -> ToolResultContent:
         if not given.media:
             return given
         seen = tuple(m for m in given.media if _sees(request.model, m))
-        words = [media_placeholder(m) for m in given.media if not _sees(request.model, m)]
-        said = [given.output] if given.output.strip() else []
-        output = "\n\n".join([*said, *words]) if words else given.output
+        placeholders = [media_placeholder(m) for m in given.media if not _sees(request.model, m)]
+        texts = [given.output] if given.output.strip() else []
+        output = "\n\n".join([*texts, *placeholders]) if placeholders else given.output
         return replace(given, output=output, media=seen)
 
     turns: list[Turn] = []
     for turn in request.turns:
         match turn:
             case UserTurn():
-                said = [told(c) if isinstance(c, MediaContent) else c for c in turn.content]
-                turns.append(turn if same_objects(turn.content, said) else UserTurn(tuple(said)))
+                contents = [shown(c) if isinstance(c, MediaContent) else c for c in turn.content]
+                same = same_objects(turn.content, contents)
+                turns.append(turn if same else UserTurn(tuple(contents)))
             case ToolTurn():
                 turns.append(replace_results(turn, [result(r) for r in turn.content]))
             case _:
@@ -67,15 +68,15 @@ def replace_unsupported_media(request: ModelRequest, target: Target) -> ModelReq
 
 
 def replace_refused_media(request: ModelRequest, target: Target) -> ModelRequest:
-    """A server that refused a picture or document, whatever the lists say of its model, is asked
-    again without any."""
+    """A server refused an image or document, although the model should take it: send none."""
     blind = replace(request.model, vision=False, documents=False)
-    told = replace_unsupported_media(replace(request, model=blind), target)
-    return replace(told, model=request.model)
+    replaced = replace_unsupported_media(replace(request, model=blind), target)
+    return replace(replaced, model=request.model)
 
 
 def drop_media_from_failed_results(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "all content must be type text if is_error is true"."""
+    """Anthropic refuses media in failed results: "all content must be type text if is_error is
+    true"."""
     _ = target
 
     def plain(result: ToolResultContent) -> ToolResultContent:
@@ -89,8 +90,8 @@ def _without_media(result: ToolResultContent) -> ToolResultContent:
 
 
 def move_result_media_to_user(request: ModelRequest, target: Target) -> ModelRequest:
-    """Chat completions and their like: "tool messages take text only". What a tool shows comes
-    from the user, right after its results."""
+    """Chat completions and similar protocols refuse media in results: "tool messages take text
+    only". Send them as a user message right after the results."""
     _ = target
     turns: list[Turn] = []
     for turn in request.turns:
@@ -114,6 +115,6 @@ def _sees(model: ModelInfo, media: MediaContent) -> bool:
 
 
 def media_placeholder(media: MediaContent) -> str:
-    """The words that stand for *media*."""
+    """Return the text that replaces *media*."""
     name = f" {media.name}" if media.name else ""
     return f"[Attachment{name} ({media.mime}): this model cannot see it.]"

@@ -1,6 +1,7 @@
-"""How the reasoning effort is said in each protocol, and by each provider (spec 5, R5).
+"""Translation of the reasoning effort to the fields of each protocol and provider.
 
-Each of these is given the body that was made of a request and answers with the one to send.
+``agent.provider.catalog.effort_levels`` defines the levels. Each function here takes the body made
+from a request and returns the one to send; ``table`` says for which providers it is used.
 """
 
 import re
@@ -24,18 +25,18 @@ OUTPUT_CONFIG = "output_config"
 SUMMARY = "reasoning summary"
 THINKING_CONFIG = "thinkingConfig"
 MIN_ANSWER_TOKENS = 1_024
-"""Tokens that thinking always leaves to the answer."""
+"""The tokens that a thinking budget always leaves for the text of the response."""
 
 THINKING_OFF: JsonObject = {"type": "disabled"}
 ANTHROPIC_LEVELS = ("low", "medium", "high", "xhigh", "max")
 GEMINI_LEVELS = ("minimal", "low", "medium", "high")
 MAX_GEMINI_BUDGETS = {"pro": 32_768, "flash": 24_576}
-"""The largest budgets of Gemini 2.5, by its documentation."""
+"""The largest thinking budgets of Gemini 2.5, from its documentation."""
 
 
 def choose_supported_effort(request: ModelRequest, target: Target) -> ModelRequest:
-    """OpenAI: "Unsupported value: 'xhigh' is not supported with this model. Supported values are
-    …". The nearest level is asked for."""
+    """OpenAI refuses levels that a model lacks: "Unsupported value: 'xhigh' is not supported with
+    this model. Supported values are …". Use the nearest level that it has."""
     _ = target
     if request.effort is None or not request.model.efforts:
         return request
@@ -45,7 +46,8 @@ def choose_supported_effort(request: ModelRequest, target: Target) -> ModelReque
 def send_effort_as_reasoning_effort(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """Chat completions take ``reasoning_effort``; most compatible servers do, or pass it over."""
+    """Chat completions take the level as ``reasoning_effort``, and most compatible servers take or
+    ignore it; without the field the effort has no effect."""
     _ = target
     return {**body, "reasoning_effort": request.effort} if request.effort else body
 
@@ -53,8 +55,8 @@ def send_effort_as_reasoning_effort(
 def send_effort_in_reasoning_object(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """OpenRouter and Vercel's gateway pass over ``reasoning_effort`` for models other than
-    OpenAI's; they turn ``reasoning.effort`` into what each provider wants."""
+    """OpenRouter and Vercel's gateway ignore ``reasoning_effort`` for models other than OpenAI's;
+    they translate ``reasoning.effort`` for each provider."""
     _ = target
     return {**body, "reasoning": {"effort": request.effort}} if request.effort else body
 
@@ -62,8 +64,8 @@ def send_effort_in_reasoning_object(
 def send_effort_as_thinking_switch(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """Z.AI, Moonshot and DeepSeek think by default and do not stop for an effort of "none"; they
-    have a switch, beside which the newer models take a level."""
+    """Z.AI, Moonshot and DeepSeek think by default and ignore an effort of "none"; they have a
+    switch, beside which the newer models take a level."""
     if not request.effort:
         return body
     kind = "disabled" if request.effort == "none" else "enabled"
@@ -77,7 +79,7 @@ def send_effort_as_thinking_switch(
 def send_effort_as_reasoning_switch(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """Together: its hybrid models are switched by ``reasoning.enabled`` alone."""
+    """Together's hybrid models ignore a level; only ``reasoning.enabled`` switches them."""
     _ = target
     if not request.effort:
         return body
@@ -87,7 +89,8 @@ def send_effort_as_reasoning_switch(
 def send_effort_as_enable_thinking(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """Alibaba: Qwen's hybrid models think by ``enable_thinking``, as long as a budget lasts."""
+    """Qwen's hybrid models at Alibaba ignore a level; they take ``enable_thinking`` and a
+    budget."""
     _ = target
     if not request.effort:
         return body
@@ -99,7 +102,7 @@ def send_effort_as_enable_thinking(
 def send_effort_as_none_or_default(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """Groq: "reasoning_effort must be one of none or default", for Qwen."""
+    """Groq refuses levels for Qwen: "reasoning_effort must be one of none or default"."""
     _ = target
     if not request.effort:
         return body
@@ -109,8 +112,8 @@ def send_effort_as_none_or_default(
 def send_effort_in_chat_template(
     body: JsonObject, request: ModelRequest, target: Target
 ) -> JsonObject:
-    """llama.cpp, vLLM and LM Studio hand the choice to the model's own chat template: Qwen and
-    GLM go on thinking otherwise."""
+    """llama.cpp, vLLM and LM Studio leave the choice to the model's chat template: without its
+    arguments Qwen and GLM continue to think."""
     _ = target
     if not request.effort:
         return body
@@ -121,8 +124,8 @@ def send_effort_in_chat_template(
 
 
 def send_effort_to_responses(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """The Responses API shows nothing of the reasoning unless a summary is asked for, and refuses
-    a temperature beside it: "Unsupported parameter: 'temperature'"."""
+    """The Responses API shows no reasoning unless a summary is requested, and refuses a temperature
+    beside it: "Unsupported parameter: 'temperature'"."""
     reasons = request.model.reasoning or NEW_OPENAI.match(target.model) is not None
     reasoning: JsonObject = {}
     if request.effort:
@@ -137,38 +140,38 @@ def send_effort_to_responses(body: JsonObject, request: ModelRequest, target: Ta
 
 
 def send_effort_to_anthropic(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Anthropic: older models think within a budget, newer ones by an effort, and refuse the
-    other: "adaptive thinking is not supported on this model". A temperature beside it "may only
-    be set to 1"; "Expected thinking, but found tool_use" where an answer whose calls were just
-    answered did not begin with thinking: then a budget is off."""
-    thinking = _thinking(request, target)
+    """Anthropic's older models take a thinking budget, newer ones an effort, and each refuses the
+    other form: "adaptive thinking is not supported on this model". A temperature beside it "may
+    only be set to 1". A budget is refused if the last response has calls but did not begin with
+    thinking: "Expected thinking, but found tool_use"."""
+    thinking = _claude_thinking(request, target)
     made: JsonObject = {**body, **thinking}
     if thinking and thinking[THINKING] != THINKING_OFF:
         made.pop("temperature", None)
     return made
 
 
-def _thinking(request: ModelRequest, target: Target) -> JsonObject:
+def _claude_thinking(request: ModelRequest, target: Target) -> JsonObject:
     if request.effort is None or THINKING in target.refused:
         return {}
     version = claude_version(target.model)
     if request.effort == "none":
-        # Since version 5 models think without being asked to.
+        # Since version 5 models think by default.
         return {THINKING: THINKING_OFF} if version >= (5, 0) else {}
     if version >= ADAPTIVE_SINCE:
-        # Without "display" newer models think but don't show what.
+        # Without "display" newer models think but do not show it.
         shown: JsonObject = {"type": "adaptive", "display": "summarized"}
         return {
             THINKING: shown,
             OUTPUT_CONFIG: {"effort": nearest_level(request.effort, ANTHROPIC_LEVELS)},
         }
     budget = min(thinking_budget(request.effort), (request.max_output or 0) - MIN_ANSWER_TOKENS)
-    if budget < MIN_BUDGET or not _led_by_thinking(request):
+    if budget < MIN_BUDGET or not _starts_with_thinking(request):
         return {}
     return {THINKING: {"type": "enabled", "budget_tokens": budget}}
 
 
-def _led_by_thinking(request: ModelRequest) -> bool:
+def _starts_with_thinking(request: ModelRequest) -> bool:
     last = next((t for t in reversed(request.turns) if isinstance(t, AssistantTurn)), None)
     if last is None or not tool_calls_of(last):
         return True
@@ -176,8 +179,8 @@ def _led_by_thinking(request: ModelRequest) -> bool:
 
 
 def send_effort_to_gemini(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Gemini tells nothing of its thoughts unless they are included, and takes a level since
-    version 3, a budget before: "Thinking level is not supported for this model"."""
+    """Gemini shows no thoughts unless they are included. It takes a level since version 3, and
+    refuses it before: "Thinking level is not supported for this model"."""
     thinks = request.model.reasoning or request.effort is not None
     if not thinks or THINKING_CONFIG in target.refused:
         return body
@@ -197,7 +200,8 @@ def send_effort_to_gemini(body: JsonObject, request: ModelRequest, target: Targe
 
 
 def send_effort_to_cohere(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Cohere: its reasoning models think by default, "thinking is not supported" by the others."""
+    """Cohere's reasoning models think by default; the others refuse the switch: "thinking is not
+    supported"."""
     _ = target
     if not request.model.reasoning or request.effort is None:
         return body
@@ -206,7 +210,8 @@ def send_effort_to_cohere(body: JsonObject, request: ModelRequest, target: Targe
 
 
 def send_effort_to_ollama(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Ollama: "… does not support thinking"; gpt-oss takes a level and passes over a switch."""
+    """Ollama refuses the switch for other models: "… does not support thinking". gpt-oss takes a
+    level and ignores the switch."""
     if request.effort is None and not request.model.reasoning:
         return body
     if "gpt-oss" in target.model and request.effort not in (None, "none"):
@@ -215,11 +220,12 @@ def send_effort_to_ollama(body: JsonObject, request: ModelRequest, target: Targe
 
 
 def send_effort_to_bedrock(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:
-    """Bedrock hands on what each model's maker calls it: Converse itself knows no effort."""
+    """Bedrock's Converse has no field for the effort; it passes on the fields of each model's
+    maker."""
     inference = dict(get_object(body, "inferenceConfig"))
     more: JsonObject = {}
     if "claude" in target.model:
-        more = _thinking(request, target)
+        more = _claude_thinking(request, target)
         if more and more[THINKING] != THINKING_OFF:
             inference.pop("temperature", None)
     elif request.effort not in (None, "none"):

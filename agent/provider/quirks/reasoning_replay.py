@@ -1,4 +1,4 @@
-"""Quirks of reasoning that goes back: to its maker alone, and only as that one takes it."""
+"""Quirks of replayed reasoning: each model gets only its own, in the form that it accepts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,33 +15,35 @@ from agent.provider.quirks.target import Target
 from agent.records.json import JsonObject
 
 THOUGHT_SIGNATURE = "thoughtSignature"
-"""Gemini's name for what it wants back with a text or a call."""
+"""The field with Gemini's signature of a text or a call, which has to go back with it."""
 
 SKIP_SIGNATURE = "skip_thought_signature_validator"
-"""What Gemini 3 takes in place of the signature of a call that another model made."""
+"""The value that Gemini 3 accepts instead of the signature of another model's call."""
 
 SIGNATURE_KEYS = ("signature", "redacted")
-"""What decoders keep of a thinking block: its signature, or the data of a redacted one."""
+"""The keys under which decoders keep a thinking block's signature or its redacted data."""
 
 Content = TextContent | ReasoningContent | ToolCallContent
 
 
 def drop_foreign_reasoning(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "Invalid signature in thinking block", OpenAI: "encrypted content could not be
-    verified": what one model sealed no other can open."""
+    """No model can read the encrypted reasoning of another. Anthropic: "Invalid signature in
+    thinking block"; OpenAI: "encrypted content could not be verified"."""
     _ = target
     own = ("", request.model.full_name)
-    return _changed(request, lambda turn: turn if turn.model in own else _bare(turn))
+    return _map_assistant_turns(
+        request, lambda turn: turn if turn.model in own else _without_reasoning(turn)
+    )
 
 
 def drop_refused_reasoning(request: ModelRequest, target: Target) -> ModelRequest:
-    """A server that refused to read reasoning again (an unknown field ``reasoning_content``, a
-    signature of another account) reads the session without any."""
+    """A server refused replayed reasoning (an unknown field ``reasoning_content``, a signature of
+    another account): send none."""
     _ = target
-    return _changed(request, _bare)
+    return _map_assistant_turns(request, _without_reasoning)
 
 
-def _bare(turn: AssistantTurn) -> AssistantTurn:
+def _without_reasoning(turn: AssistantTurn) -> AssistantTurn:
     return replace(
         turn,
         content=tuple(
@@ -53,8 +55,8 @@ def _bare(turn: AssistantTurn) -> AssistantTurn:
 
 
 def drop_unsigned_thinking(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "thinking.signature: Field required", for thoughts that were cut off before
-    their signature came."""
+    """Anthropic refuses thinking without its signature, which an interrupted response lacks:
+    "thinking.signature: Field required"."""
     _ = target
 
     def signed(content: Content) -> bool:
@@ -62,24 +64,25 @@ def drop_unsigned_thinking(request: ModelRequest, target: Target) -> ModelReques
             return True
         return any((content.opaque or {}).get(name) for name in SIGNATURE_KEYS)
 
-    return _kept(request, signed)
+    return _filter_content(request, signed)
 
 
 def put_thinking_first(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "If an assistant message contains any thinking blocks, the first block must be
-    thinking"."""
+    """Anthropic refuses thinking after text: "If an assistant message contains any thinking blocks,
+    the first block must be thinking"."""
     _ = target
 
     def led(turn: AssistantTurn) -> AssistantTurn:
         order = sorted(turn.content, key=lambda c: not isinstance(c, ReasoningContent))
         return replace_content(turn, order)
 
-    return _changed(request, led)
+    return _map_assistant_turns(request, led)
 
 
 def drop_unpaired_reasoning_items(request: ModelRequest, target: Target) -> ModelRequest:
-    """OpenAI: "Item 'rs_…' of type 'reasoning' was provided without its required following item",
-    and "duplicate item"; what was neither sealed nor shown in full it cannot find again."""
+    """OpenAI refuses lone and repeated reasoning items: "Item 'rs_…' of type 'reasoning' was
+    provided without its required following item", "duplicate item". It cannot find items that
+    came neither encrypted nor in full."""
     _ = target
     sent: set[str] = set()
 
@@ -99,19 +102,19 @@ def drop_unpaired_reasoning_items(request: ModelRequest, target: Target) -> Mode
                 waiting.append(one)
         return replace_content(turn, content)
 
-    return _changed(request, followed)
+    return _map_assistant_turns(request, followed)
 
 
 def drop_gemini_thoughts(request: ModelRequest, target: Target) -> ModelRequest:
-    """Gemini bills thoughts that are sent to it as words of its own answer; only the signatures
-    of its texts and calls are read again."""
+    """Gemini reads and bills replayed thoughts as text of its own; it needs only the signatures of
+    its texts and calls."""
     _ = target
-    return _kept(request, lambda content: not isinstance(content, ReasoningContent))
+    return _filter_content(request, lambda content: not isinstance(content, ReasoningContent))
 
 
 def fill_call_signatures(request: ModelRequest, target: Target) -> ModelRequest:
-    """Gemini 3: "Function call is missing a thought_signature in functionCall parts", for calls
-    that another model made. Only the first call of an answer carries one."""
+    """Gemini 3 refuses calls of other models: "Function call is missing a thought_signature in
+    functionCall parts". Only the first call of a response has a signature."""
     _ = target
 
     def filled(turn: AssistantTurn) -> AssistantTurn:
@@ -122,17 +125,17 @@ def fill_call_signatures(request: ModelRequest, target: Target) -> ModelRequest:
         signed = replace(first, opaque=opaque)
         return replace(turn, content=tuple(signed if c is first else c for c in turn.content))
 
-    return _changed(request, filled)
+    return _map_assistant_turns(request, filled)
 
 
-def _kept(request: ModelRequest, keep: Callable[[Content], bool]) -> ModelRequest:
+def _filter_content(request: ModelRequest, keep: Callable[[Content], bool]) -> ModelRequest:
     def without(turn: AssistantTurn) -> AssistantTurn:
         return replace_content(turn, [c for c in turn.content if keep(c)])
 
-    return _changed(request, without)
+    return _map_assistant_turns(request, without)
 
 
-def _changed(
+def _map_assistant_turns(
     request: ModelRequest, change: Callable[[AssistantTurn], AssistantTurn]
 ) -> ModelRequest:
     turns = [change(turn) if isinstance(turn, AssistantTurn) else turn for turn in request.turns]

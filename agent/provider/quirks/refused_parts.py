@@ -1,25 +1,25 @@
-"""What a server's refusal objects to, so that it can be asked again without that part."""
+"""Names of optional parts that a server can refuse, and patterns that recognize a refusal."""
 
 import re
 from collections.abc import Iterable
 
 IMAGES = "images"
-"""Pictures and documents. One is refused for itself; the model may well see the next one."""
+"""Images and documents. A refusal concerns one of them; the model can accept the next."""
 
 DOCUMENT_NAMES = ("pdf", "document", "file", "file_data", "input_file")
-"""What servers call a document that they refuse."""
+"""Servers' names for a document that they refuse."""
 
 REASONING_REPLAY = "reasoning replay"
-"""Reasoning of earlier answers that goes back with the next request."""
+"""Reasoning of earlier responses that goes back with the next request."""
 
 ALTERNATING_ROLES = "roles in turn"
-"""Two messages of one role in a row, which a chat template raises at."""
+"""Two messages of one role in a row, which some chat templates refuse."""
 
 CACHE_MARKS = "cache marks"
-"""Marks where the provider is to cache."""
+"""Marks for the provider's prompt cache."""
 
 UNSIGNED_CALLS = "calls without signatures"
-"""Calls of other models in the history of one that signs its own."""
+"""Calls of other models, without the signature that Gemini requires."""
 
 TEMPERATURE = "temperature"
 
@@ -31,5 +31,5 @@ REQUIREMENT_PATTERN = re.compile(r"missing|must be (passed|provided|present)|is 
 
 
 def first_named(text: str, names: Iterable[str]) -> str | None:
-    """The first of *names* that stands as a word in *text* (both in lower case)."""
+    """Return the first of *names* that is a word of *text* (both in lower case)."""
     return next((name for name in names if re.search(rf"\b{re.escape(name)}\b", text)), None)

@@ -1,5 +1,7 @@
-"""Changes that keep what they don't change: most of a long history passes every quirk as it is, and
-records that are made anew for nothing are what a step of a long session would spend its time on.
+"""Changes of a request that return the same objects where nothing changes.
+
+Most of a long history passes every quirk unchanged; copying it in each step of a long session would
+take most of the time of a request.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,9 +28,11 @@ Content = TextContent | ReasoningContent | ToolCallContent
 
 
 class IdentityCache(Generic[Given, Made]):
-    """*make*, called once for each record as long as that is the same object: the turns and tools
-    of a session come again with each of its requests. What is made is not to be changed, and is
-    forgotten with the record."""
+    """A cache of the results of *make* by the identity of its argument.
+
+    The turns and tools of a session are the same objects in each of its requests. A result must
+    not be changed, and is dropped together with its argument.
+    """
 
     def __init__(self, make: Callable[[Given], Made]) -> None:
         self._make = make
@@ -48,7 +52,7 @@ class IdentityCache(Generic[Given, Made]):
 
 
 def same_objects(one: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether both hold the very same objects."""
+    """Return whether both contain the same objects."""
     return len(one) == len(other) and all(map(is_, one, other))
 
 
@@ -67,7 +71,7 @@ def replace_results(turn: ToolTurn, results: Sequence[ToolResultContent]) -> Too
 def map_results(
     request: ModelRequest, change: Callable[[ToolResultContent], ToolResultContent]
 ) -> ModelRequest:
-    """*request* with each result as *change* has it."""
+    """Return *request* with *change* applied to each result."""
     turns = [
         replace_results(turn, [change(result) for result in turn.content])
         if isinstance(turn, ToolTurn)

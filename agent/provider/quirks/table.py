@@ -1,7 +1,7 @@
-"""Who wants what otherwise: the one table of quirks, and the two passes over a request.
+"""The table of quirk rules, and the two passes that apply them to a request.
 
-A quirk is a line here, a function with the failure that it answers in its docstring, and a test
-of the same name. The order of the lines is the order in which they are applied.
+A quirk is a rule in this table, a function whose docstring names the failure that it prevents, and
+a test of the same name. Rules are applied in the order of the table.
 """
 
 import re
@@ -36,28 +36,34 @@ from agent.records.json import JsonObject
 
 RequestQuirk: TypeAlias = Callable[[ModelRequest, Target], ModelRequest]
 BodyQuirk: TypeAlias = Callable[[JsonObject, ModelRequest, Target], JsonObject]
-"""Takes the body that was made of a request, which it may change in place."""
+"""Takes the body made from a request, which it can change in place."""
 
 Q = TypeVar("Q", RequestQuirk, BodyQuirk)
 
 
 @dataclass(frozen=True, slots=True)
 class QuirkRule(Generic[Q]):
-    """Where *quirk* holds: where all of this is true, and everywhere if nothing is said.
-
-    The protocol is one of *apis*; the server one of *sites* and none of *elsewhere*; the model's
-    name has *models* in it, and not *but* (patterns). *once* is what the server must have
-    refused before, *until* what it must not have refused.
-    """
+    """A quirk with the conditions for it. It applies if all of them are met."""
 
     quirk: Q
     apis: tuple[Api, ...] = ()
+    """The protocols, () for all."""
+
     providers: tuple[str, ...] = ()
+    """The providers, () for all."""
+
     not_providers: tuple[str, ...] = ()
     models: str = ""
+    """A pattern that is found in the model's name."""
+
     not_models: str | None = None
+    """A pattern that is not found in the model's name."""
+
     after_refusal: str | None = None
+    """The part that the server must have refused before."""
+
     unless_refused: str | None = None
+    """The part that the server must not have refused before."""
 
     def applies_to(self, target: Target) -> bool:
         return all(
@@ -81,12 +87,12 @@ BEDROCK: tuple[Api, ...] = ("bedrock",)
 COHERE: tuple[Api, ...] = ("cohere",)
 OLLAMA: tuple[Api, ...] = ("ollama",)
 LITELLM: tuple[Api, ...] = ("litellm",)
-"""Chat completions, which litellm turns into each provider's own."""
+"""Chat completions, which litellm converts to each provider's own protocol."""
 
 CLAUDE = r"claude"
 CACHE_POINT_MODELS = r"claude-(3-7|opus|sonnet|haiku|fable|mythos)|nova"
 OLD_OPENAI = r"^(ft:)?(gpt-[34]|chatgpt)"
-"""OpenAI's models without reasoning, which refuse to be asked for it sealed."""
+"""OpenAI's models without reasoning, which refuse a request for encrypted reasoning."""
 
 LOCAL_SERVERS = ("llama.cpp", "vllm", "lmstudio", "ollama")
 CHAT_TEMPLATE_SERVERS = ("llama.cpp", "vllm", "lmstudio")
@@ -228,13 +234,14 @@ BODY_QUIRKS: tuple[QuirkRule[BodyQuirk], ...] = (
 
 
 def prepare_request(request: ModelRequest, refused: frozenset[str] = frozenset()) -> ModelRequest:
-    """*request* as its model's provider takes it; *without* names what was refused before.
+    """Return *request* as its model's provider accepts it.
 
-    What comes out holds nothing empty; each answer has its calls behind its words, and one
-    result for each of them in the turn after it; the user begins and ends.
+    *refused* names the parts that the server has refused before. The result has no empty content;
+    in each response the calls follow the text, and the next turn has one result for each of them;
+    the user has the first and the last turn.
     """
     target = Target.of(request.model, refused)
-    for quirk in _of_requests(target):
+    for quirk in _request_quirks(target):
         request = quirk(request, target)
     return request
 
@@ -242,18 +249,18 @@ def prepare_request(request: ModelRequest, refused: frozenset[str] = frozenset()
 def finish_body(
     body: JsonObject, request: ModelRequest, refused: frozenset[str] = frozenset()
 ) -> JsonObject:
-    """The *body* that was made of the prepared *request*, as its provider takes it."""
+    """Return the *body* made from the prepared *request*, as its provider accepts it."""
     target = Target.of(request.model, refused)
-    for quirk in _of_bodies(target):
+    for quirk in _body_quirks(target):
         body = quirk(body, request, target)
     return body
 
 
 @lru_cache(maxsize=64)
-def _of_requests(target: Target) -> tuple[RequestQuirk, ...]:
+def _request_quirks(target: Target) -> tuple[RequestQuirk, ...]:
     return tuple(line.quirk for line in REQUEST_QUIRKS if line.applies_to(target))
 
 
 @lru_cache(maxsize=64)
-def _of_bodies(target: Target) -> tuple[BodyQuirk, ...]:
+def _body_quirks(target: Target) -> tuple[BodyQuirk, ...]:
     return tuple(line.quirk for line in BODY_QUIRKS if line.applies_to(target))

@@ -1,4 +1,4 @@
-"""Whom a request is for, as far as quirks care."""
+"""The target of a request: the properties that quirk rules depend on."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -9,14 +9,17 @@ from agent.provider.client import Api, ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """*site* is the id of the known provider that answers, also where the user gave it another
-    name; *model* the model's name there, in lower case; *without* what the server refused
-    before (``agent.provider.quirks.refused_parts``)."""
+    """The protocol, provider and model of a request."""
 
     api: Api
     provider: str
+    """The id of the known provider at the address, even if the user gave it another name."""
+
     model: str
+    """The model's name at the provider, in lower case."""
+
     refused: frozenset[str] = frozenset()
+    """The parts that the server has refused before (``agent.provider.quirks.refused_parts``)."""
 
     @classmethod
     def of(cls, model: ModelInfo, refused: frozenset[str] = frozenset()) -> Self:

@@ -1,4 +1,4 @@
-"""Quirks of calls: their ids, the names of tools, and tools that must be declared."""
+"""Quirks of tool calls: their ids, the names of tools, and tools that must be declared."""
 
 import hashlib
 import re
@@ -29,18 +29,19 @@ LETTERS = string.ascii_letters + string.digits
 
 
 def sanitize_call_ids(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", for ids that
-    another provider gave (``functions.read:0``)."""
+    """Anthropic refuses ids of other providers, such as ``functions.read:0``: "tool_use.id: String
+    should match pattern '^[a-zA-Z0-9_-]+$'"."""
     _ = target
     return _with_ids(request, lambda call_id: re.sub(r"[^A-Za-z0-9_-]", "_", call_id))
 
 
 def make_call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "tool_use ids must be unique", from servers that count calls anew in each answer
-    (``call_0``); OpenAI: "string too long … maximum length 40" for ids that hold signatures.
+    """Anthropic refuses repeated ids, which servers make that number the calls of each response
+    from ``call_0``: "tool_use ids must be unique". OpenAI refuses long ids, which contain
+    signatures: "string too long … maximum length 40".
 
-    An id depends on what came before it alone, so a longer history begins with the same ids and
-    the provider's cache stays good.
+    An id depends only on the turns before it, so that a longer history begins with the same ids
+    and the provider's cache stays valid.
     """
     _ = target
     taken: set[str] = set()
@@ -60,7 +61,8 @@ def make_call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
 
 
 def shorten_call_ids(request: ModelRequest, target: Target) -> ModelRequest:
-    """Mistral: "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9"."""
+    """Mistral refuses other ids: "Tool call id was … but must be a-z, A-Z, 0-9, with a length of
+    9"."""
     _ = target
 
     def sent(call_id: str) -> str:
@@ -77,7 +79,7 @@ def _digest(text: str) -> bytes:
 
 
 def _with_ids(request: ModelRequest, sent: Callable[[str], str]) -> ModelRequest:
-    """*request* with each call, and the result in its place, under the id that *sent* gives."""
+    """Return *request* with each call and its result under the id that *sent* returns."""
     turns: list[Turn] = []
     ids: list[str] = []
     for turn in request.turns:
@@ -85,24 +87,26 @@ def _with_ids(request: ModelRequest, sent: Callable[[str], str]) -> ModelRequest
             case AssistantTurn():
                 ids = [sent(call.call_id) for call in tool_calls_of(turn)]
                 left = iter(ids)
-                turns.append(_renamed(turn, lambda c, left=left: _called(c, next(left))))
+                turns.append(_map_calls(turn, lambda c, left=left: _with_call_id(c, next(left))))
             case ToolTurn():
                 pairs = zip(turn.content, ids, strict=True)
-                turns.append(replace_results(turn, [_called(result, i) for result, i in pairs]))
+                turns.append(
+                    replace_results(turn, [_with_call_id(result, i) for result, i in pairs])
+                )
             case _:
                 turns.append(turn)
     return replace_turns(request, turns)
 
 
-def _called(item: C, call_id: str) -> C:
+def _with_call_id(item: C, call_id: str) -> C:
     return item if item.call_id == call_id else replace(item, call_id=call_id)
 
 
-def _named(item: N, name: str) -> N:
+def _with_name(item: N, name: str) -> N:
     return item if item.name == name else replace(item, name=name)
 
 
-def _renamed(
+def _map_calls(
     turn: AssistantTurn, change: Callable[[ToolCallContent], ToolCallContent]
 ) -> AssistantTurn:
     content = [change(c) if isinstance(c, ToolCallContent) else c for c in turn.content]
@@ -110,8 +114,8 @@ def _renamed(
 
 
 def sanitize_tool_names(request: ModelRequest, target: Target) -> ModelRequest:
-    """All: names of tools "should match '^[a-zA-Z0-9_-]{1,64}$'" and be unique; those of MCP
-    servers hold dots and slashes, and models call by names that no tool could have."""
+    """All providers refuse other tool names: they "should match '^[a-zA-Z0-9_-]{1,64}$'" and be
+    unique. Those of MCP servers contain dots and slashes, and models invent impossible names."""
     _ = target
     names = ToolNames(request.tools)
 
@@ -119,21 +123,23 @@ def sanitize_tool_names(request: ModelRequest, target: Target) -> ModelRequest:
     for turn in request.turns:
         match turn:
             case AssistantTurn():
-                turns.append(_renamed(turn, lambda c: _named(c, names.to_wire(c.name))))
+                turns.append(_map_calls(turn, lambda c: _with_name(c, names.to_wire(c.name))))
             case ToolTurn():
                 turns.append(
-                    replace_results(turn, [_named(r, names.to_wire(r.name)) for r in turn.content])
+                    replace_results(
+                        turn, [_with_name(r, names.to_wire(r.name)) for r in turn.content]
+                    )
                 )
             case _:
                 turns.append(turn)
-    tools = tuple(_named(tool, names.to_wire(tool.name)) for tool in request.tools)
+    tools = tuple(_with_name(tool, names.to_wire(tool.name)) for tool in request.tools)
     return replace(replace_turns(request, turns), tools=tools)
 
 
 def declare_used_tools(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "requests which include tool_use or tool_result blocks must define tools";
-    Bedrock: "the toolConfig field must be defined". Where none may be called any more (a
-    summary, the last step) those of the history are named, and calling is off."""
+    """Anthropic refuses calls in the history without tools: "requests which include tool_use or
+    tool_result blocks must define tools"; Bedrock: "the toolConfig field must be defined". If no
+    tool is offered (a summary, the last step), declare those of the history and disable calls."""
     _ = target
     used = {call.name for turn in request.turns for call in tool_calls_of(turn)}
     if request.tools or not used:

@@ -1,4 +1,4 @@
-"""Quirks of tools' schemas: each provider takes a part of JSON schema, and not the same one."""
+"""Quirks of tool schemas: each provider accepts a different subset of JSON schema."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,9 +17,9 @@ MAX_DEPTH = 32
 
 
 def flatten_top_level(request: ModelRequest, target: Target) -> ModelRequest:
-    """OpenAI: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf' at the top
-    level", Anthropic likewise. The properties of all choices are offered, those are required
-    that each of them requires."""
+    """OpenAI and Anthropic refuse choices at the top level: "schema must have type 'object' and not
+    have 'oneOf'/'anyOf'/'allOf' at the top level". Offer the properties of all choices, and
+    require those that each of them requires."""
     _ = target
     return _with_tools(request, _AS_OBJECT)
 
@@ -27,17 +27,19 @@ def flatten_top_level(request: ModelRequest, target: Target) -> ModelRequest:
 def _one_object(schema: JsonObject) -> JsonObject:
     schema = resolve_schema(schema, schema)
     properties = dict(get_object(schema, "properties"))
-    asked = _names(schema)
+    required_names = _names(schema)
     for word in ("anyOf", "oneOf"):
         choices = [resolve_schema(choice, schema) for choice in get_objects(schema, word)]
         for choice in choices:
             properties = get_object(choice, "properties") | properties
         if choices:
-            asked += [n for n in _names(choices[0]) if all(n in _names(c) for c in choices)]
+            required_names += [
+                n for n in _names(choices[0]) if all(n in _names(c) for c in choices)
+            ]
     gone = (*CHOICE_KEYS, "enum", "not", "required")
     made: JsonObject = {key: value for key, value in schema.items() if key not in gone}
     made |= {"type": "object", "properties": properties}
-    required: list[Json] = [name for name in dict.fromkeys(asked) if name in properties]
+    required: list[Json] = [name for name in dict.fromkeys(required_names) if name in properties]
     return {**made, "required": required} if required else made
 
 
@@ -47,8 +49,8 @@ def _names(schema: JsonObject) -> list[str]:
 
 
 def drop_schema_metadata(request: ModelRequest, target: Target) -> ModelRequest:
-    """Groq, xAI and others: "additional properties '$schema' not allowed"; a schema's name and
-    dialect say nothing to a model."""
+    """Groq, xAI and others refuse a schema's metadata: "additional properties '$schema' not
+    allowed". It is of no use to a model."""
     _ = target
     return _with_tools(request, _BARE)
 
@@ -58,7 +60,7 @@ def _bare(schema: JsonObject) -> JsonObject:
 
 
 def add_missing_array_items(request: ModelRequest, target: Target) -> ModelRequest:
-    """OpenAI: "array schema missing items"."""
+    """OpenAI refuses arrays without the type of their items: "array schema missing items"."""
     _ = target
     return _with_tools(request, _FILLED)
 
@@ -70,7 +72,8 @@ def _filled(schema: JsonObject) -> JsonObject:
 
 
 def simplify_references_and_items(request: ModelRequest, target: Target) -> ModelRequest:
-    """Moonshot: "when using $ref, no other keywords may be present", and no list of items."""
+    """Moonshot refuses keywords beside a reference: "when using $ref, no other keywords may be
+    present". It refuses a list of item schemas too."""
     _ = target
     return _with_tools(request, _PLAIN)
 
@@ -87,28 +90,28 @@ def _plain(schema: JsonObject) -> JsonObject:
 
 
 def reduce_to_gemini_subset(request: ModelRequest, target: Target) -> ModelRequest:
-    """Gemini: "Unknown name "$ref" at 'tools…': Cannot find field", "enum: only allowed for
-    STRING type", "properties: should be non-empty for OBJECT type"."""
+    """Gemini refuses most of JSON schema: "Unknown name "$ref" at 'tools…': Cannot find field",
+    "enum: only allowed for STRING type", "properties: should be non-empty for OBJECT type"."""
     _ = target
     return _with_tools(request, _REDUCED)
 
 
-_Changed = IdentityCache[ToolSchema, ToolSchema]
+_ToolChange = IdentityCache[ToolSchema, ToolSchema]
 
 
-def _with_tools(request: ModelRequest, change: _Changed) -> ModelRequest:
+def _with_tools(request: ModelRequest, change: _ToolChange) -> ModelRequest:
     return replace(request, tools=tuple(map(change, request.tools)))
 
 
-def _each(change: Callable[[JsonObject], JsonObject]) -> _Changed:
-    """A tool with its schema as *change* has it."""
+def _schema_change(change: Callable[[JsonObject], JsonObject]) -> _ToolChange:
+    """Return the cached change of a tool that applies *change* to its schema."""
     return IdentityCache(lambda tool: replace(tool, parameters=change(tool.parameters)))
 
 
-def _deep(
+def _map_schemas(
     schema: JsonObject, change: Callable[[JsonObject], JsonObject], depth: int = 0
 ) -> JsonObject:
-    """*change* made to *schema* and each schema inside it; properties' names are left alone."""
+    """Return *schema* with *change* applied to it and each schema inside it."""
     if depth > MAX_DEPTH:
         return schema
     made: JsonObject = {}
@@ -125,11 +128,11 @@ def _deep(
 def _inner(value: Json, change: Callable[[JsonObject], JsonObject], depth: int) -> Json:
     if isinstance(value, list):
         return [_inner(one, change, depth + 1) for one in value]
-    return _deep(value, change, depth + 1) if isinstance(value, dict) else value
+    return _map_schemas(value, change, depth + 1) if isinstance(value, dict) else value
 
 
-_AS_OBJECT = _each(_one_object)
-_BARE = _each(lambda schema: _deep(schema, _bare))
-_FILLED = _each(lambda schema: _deep(schema, _filled))
-_PLAIN = _each(lambda schema: _deep(schema, _plain))
-_REDUCED = _each(reduce_schema)
+_AS_OBJECT = _schema_change(_one_object)
+_BARE = _schema_change(lambda schema: _map_schemas(schema, _bare))
+_FILLED = _schema_change(lambda schema: _map_schemas(schema, _filled))
+_PLAIN = _schema_change(lambda schema: _map_schemas(schema, _plain))
+_REDUCED = _schema_change(reduce_schema)

@@ -1,4 +1,4 @@
-"""Quirks of conversations: who speaks when, and what each call needs after it."""
+"""Quirks of the order of turns: alternating roles, and the result that follows each call."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,26 +26,26 @@ from agent.provider.quirks.target import Target
 LOST_RESULT = "The result of this call was lost; it may or may not have run."
 NO_OUTPUT = "(no output)"
 CONTINUE_TEXT = "Go on."
-"""Said where a conversation would begin or end with the model's own words."""
+"""The user text at the start or end of a conversation that has a model's turn there."""
 
 ACKNOWLEDGEMENT = "I have the results."
 
 
 def drop_empty_text(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "text content blocks must be non-empty", and the like elsewhere."""
+    """Anthropic and others refuse empty texts: "text content blocks must be non-empty"."""
     _ = target
     system = tuple(text for text in request.system if text.strip())
     turns: list[Turn] = []
     for turn in request.turns:
         match turn:
             case UserTurn():
-                said = tuple(c for c in turn.content if not _blank(c))
+                kept = tuple(c for c in turn.content if not _blank(c))
                 turns += (
-                    [turn if len(said) == len(turn.content) else UserTurn(said)] if said else []
+                    [turn if len(kept) == len(turn.content) else UserTurn(kept)] if kept else []
                 )
             case AssistantTurn():
-                told = tuple(c for c in turn.content if not _blank(c))
-                turns += [replace_content(turn, told)] if told else []
+                kept = tuple(c for c in turn.content if not _blank(c))
+                turns += [replace_content(turn, kept)] if kept else []
             case ToolTurn():
                 turns.append(turn)
     return replace(replace_turns(request, turns), system=system)
@@ -56,8 +56,8 @@ def _blank(content: object) -> bool:
 
 
 def drop_reasoning_only_turns(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "the final block in an assistant message cannot be thinking"; chat completions:
-    an assistant message without content and calls."""
+    """Providers refuse a message of reasoning alone. Anthropic: "the final block in an assistant
+    message cannot be thinking"; in chat completions it has neither content nor calls."""
     _ = target
     turns = tuple(
         turn
@@ -69,8 +69,8 @@ def drop_reasoning_only_turns(request: ModelRequest, target: Target) -> ModelReq
 
 
 def split_text_after_calls(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "tool_use ids were found without tool_result blocks immediately after", where
-    an answer goes on behind its calls. Such an answer becomes two, each with its results."""
+    """Anthropic refuses text after calls: "tool_use ids were found without tool_result blocks
+    immediately after". Split such a response in two, each with its results."""
     _ = target
     turns: list[Turn] = []
     for number, turn in enumerate(request.turns):
@@ -79,7 +79,7 @@ def split_text_after_calls(request: ModelRequest, target: Target) -> ModelReques
             continue
         after = request.turns[number + 1] if number + 1 < len(request.turns) else None
         results = after.content if isinstance(after, ToolTurn) else ()
-        *early, last = _split(turn) if _goes_on(turn) else (turn,)
+        *early, last = _split(turn) if _continues_after_calls(turn) else (turn,)
         for piece in early:
             ids = {call.call_id for call in tool_calls_of(piece)}
             turns.append(piece)
@@ -88,8 +88,8 @@ def split_text_after_calls(request: ModelRequest, target: Target) -> ModelReques
     return replace(request, turns=tuple(turns))
 
 
-def _goes_on(turn: AssistantTurn) -> bool:
-    """Whether something stands behind a call that is no call."""
+def _continues_after_calls(turn: AssistantTurn) -> bool:
+    """Return whether anything but a call follows a call."""
     calls = [isinstance(content, ToolCallContent) for content in turn.content]
     return any(before and not after for before, after in pairwise(calls))
 
@@ -105,18 +105,19 @@ def _split(turn: AssistantTurn) -> list[AssistantTurn]:
 
 
 def pair_calls_with_results(request: ModelRequest, target: Target) -> ModelRequest:
-    """All: "no tool output found for function call", "tool result without its call". Each call
-    gets one result right after its turn, in order; of a lost one a sentence tells."""
+    """All providers refuse calls without a result and results without a call: "no tool output found
+    for function call", "tool result without its call". Each call gets one result right after its
+    turn, in order; a sentence replaces a lost one."""
     _ = target
-    return replace(request, turns=tuple(_answered(request.turns)))
+    return replace(request, turns=tuple(_with_results(request.turns)))
 
 
-def _answered(turns: Sequence[Turn]) -> Iterator[Turn]:
+def _with_results(turns: Sequence[Turn]) -> Iterator[Turn]:
     waiting: list[ToolCallContent] = []
     for turn in turns:
         given = turn.content if isinstance(turn, ToolTurn) else ()
         if waiting:
-            results = _results(waiting, given)
+            results = _results_for(waiting, given)
             same = isinstance(turn, ToolTurn) and same_objects(results, given)
             yield turn if same else ToolTurn(results)
             waiting = []
@@ -124,17 +125,17 @@ def _answered(turns: Sequence[Turn]) -> Iterator[Turn]:
             yield turn
             waiting = tool_calls_of(turn)
     if waiting:
-        yield ToolTurn(_results(waiting, ()))
+        yield ToolTurn(_results_for(waiting, ()))
 
 
 def tool_calls_of(turn: Turn) -> list[ToolCallContent]:
-    """The calls of *turn*, in order."""
+    """Return the calls of *turn*, in order."""
     if not isinstance(turn, AssistantTurn):
         return []
     return [content for content in turn.content if isinstance(content, ToolCallContent)]
 
 
-def _results(
+def _results_for(
     calls: Sequence[ToolCallContent], given: Sequence[ToolResultContent]
 ) -> tuple[ToolResultContent, ...]:
     left = list(given)
@@ -150,19 +151,20 @@ def _results(
 
 
 def fill_empty_results(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "content cannot be empty if is_error is true"; Bedrock and Gemini refuse any
-    empty result, and models take one for a failure."""
+    """Providers refuse empty results, and models take one for a failure. Anthropic: "content cannot
+    be empty if is_error is true"; Bedrock and Gemini refuse any empty result."""
     _ = target
 
-    def told(result: ToolResultContent) -> ToolResultContent:
+    def filled(result: ToolResultContent) -> ToolResultContent:
         empty = not result.output or result.output.isspace()
         return replace(result, output=NO_OUTPUT) if empty else result
 
-    return map_results(request, told)
+    return map_results(request, filled)
 
 
 def start_with_user(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "first message must use the user role"; many chat templates fail likewise."""
+    """Anthropic and many chat templates refuse a conversation that the model starts: "first message
+    must use the user role"."""
     _ = target
     if not request.turns or isinstance(request.turns[0], UserTurn):
         return request
@@ -170,8 +172,9 @@ def start_with_user(request: ModelRequest, target: Target) -> ModelRequest:
 
 
 def end_with_user(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "does not support assistant message prefill", Mistral: "expected last role user
-    or tool"; elsewhere the model would go on in the middle of its last sentence."""
+    """Providers refuse a conversation that ends with the model. Anthropic: "does not support
+    assistant message prefill"; Mistral: "expected last role user or tool". Elsewhere the model
+    would continue its last sentence."""
     _ = target
     if request.turns and not isinstance(request.turns[-1], AssistantTurn):
         return request
@@ -179,8 +182,8 @@ def end_with_user(request: ModelRequest, target: Target) -> ModelRequest:
 
 
 def merge_same_roles(request: ModelRequest, target: Target) -> ModelRequest:
-    """Anthropic: "roles must alternate", and the templates of local models raise an exception.
-    Neighbours of one role are joined; thoughts can only lead, so those of the second go."""
+    """Anthropic and the chat templates of local models refuse two messages of one role in a row:
+    "roles must alternate". Merge them; reasoning must come first, so drop that of the second."""
     _ = target
     turns: list[Turn] = []
     for turn in request.turns:
@@ -196,7 +199,7 @@ def merge_same_roles(request: ModelRequest, target: Target) -> ModelRequest:
 
 
 def insert_reply_before_user(request: ModelRequest, target: Target) -> ModelRequest:
-    """Mistral: "Unexpected role 'user' after role 'tool'"."""
+    """Mistral refuses a user message after results: "Unexpected role 'user' after role 'tool'"."""
     _ = target
     turns: list[Turn] = []
     for turn in request.turns:

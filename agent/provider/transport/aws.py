@@ -1,8 +1,8 @@
-"""Requests to AWS signed with the user's own credentials, where there is no Bedrock key.
+"""Signing of requests to AWS with the user's credentials, for users without a Bedrock key.
 
-botocore does both the signing and the search for credentials (variables, profiles, SSO, the
-metadata of a machine); it is loaded with the first request, in a thread, since it is slow and
-may ask over the network.
+botocore both signs and finds the credentials (variables, profiles, SSO, the metadata of a
+machine). It is loaded with the first request, in a thread, since it is slow and can use the
+network.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ NO_CREDENTIALS = (
 
 
 class AwsSigner:
-    """Signs for one region, by version 4 of AWS' signatures. *env* is the program's environment."""
+    """Signer by version 4 of AWS' signatures. *env* is the program's environment."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = dict(env)
         self._found: Any = None
 
     async def sign(self, url: str, body: bytes) -> Mapping[str, str]:
-        """The headers that sign a POST of the JSON *body* to *url*.
+        """Return the headers that sign a POST of the JSON *body* to *url*.
 
         Raises ``ProviderError`` (auth) where no credentials are found, or botocore is missing.
         """
@@ -41,18 +41,18 @@ class AwsSigner:
             awsrequest = importlib.import_module("botocore.awsrequest")
             exceptions = importlib.import_module("botocore.exceptions")
         except ImportError as error:
-            raise _refusal(f"{NO_CREDENTIALS} Signing needs the package botocore.") from error
+            raise _auth_error(f"{NO_CREDENTIALS} Signing needs the package botocore.") from error
         headers = {"content-type": "application/json"}
         request = awsrequest.AWSRequest(method="POST", url=url, data=body, headers=headers)
         try:
             if self._found is None:
                 self._found = self._credentials()
             if self._found is None:
-                raise _refusal(NO_CREDENTIALS)
+                raise _auth_error(NO_CREDENTIALS)
             frozen = self._found.get_frozen_credentials()
             auth.SigV4Auth(frozen, SERVICE, self._region(url)).add_auth(request)
         except exceptions.BotoCoreError as error:
-            raise _refusal(f"AWS credentials cannot be used: {error}") from error
+            raise _auth_error(f"AWS credentials cannot be used: {error}") from error
         return {name.lower(): str(value) for name, value in request.headers.items()}
 
     def _credentials(self) -> Any:
@@ -64,7 +64,7 @@ class AwsSigner:
         return session.Session(profile=self._env.get("AWS_PROFILE")).get_credentials()
 
     def _region(self, url: str) -> str:
-        """That of the address (``bedrock-runtime.REGION.amazonaws.com``), else the user's."""
+        """Return the region in ``bedrock-runtime.REGION.amazonaws.com``, else the user's."""
         parts = (urlsplit(url).hostname or "").split(".")
         if len(parts) > 3 and parts[0].startswith("bedrock"):
             return parts[1]
@@ -72,5 +72,5 @@ class AwsSigner:
         return next((self._env[name] for name in names if self._env.get(name)), DEFAULT_REGION)
 
 
-def _refusal(sentence: str) -> ProviderError:
+def _auth_error(sentence: str) -> ProviderError:
     return ProviderError(ProviderErrorKind.AUTH, sentence)

@@ -1,7 +1,7 @@
-"""The words by which providers say what went wrong, in lower case (spec 5, R6).
+"""Patterns in the error messages of providers, in lower case, by the kind of error.
 
-Written from their documented and reported answers. The order in which the classes are tried is
-that of ``agent.provider.transport.errors``.
+They were written from documented and reported messages. ``agent.provider.transport.errors``
+defines the order in which the kinds are tried.
 """
 
 import re
@@ -69,10 +69,10 @@ OVERFLOW_PATTERNS: Sequence[str] = (
     r"context overflow",
     r"ran out of context",
 )
-OVERFLOW = re.compile("|".join(f"(?:{words})" for words in OVERFLOW_PATTERNS), re.DOTALL)
+OVERFLOW = re.compile("|".join(f"(?:{pattern})" for pattern in OVERFLOW_PATTERNS), re.DOTALL)
 
 NEVER_FITS = re.compile(r"request too large.*(must be reduced|reduce your message)", re.DOTALL)
-"""A request that is by itself above the allowance per minute: waiting does not help."""
+"""One request exceeds the allowance per minute by itself: waiting does not help."""
 
 RATE_LIMIT = re.compile(
     r"rate.?limit|too many (requests|tokens, please wait)|tokens? per (min|hour|day)|"
@@ -91,7 +91,7 @@ QUOTA = re.compile(
     r"valid credit card"
 )
 SPENDING_CAP = re.compile(r"depleted|spend(ing)? cap")
-"""Google words its rate limits as quota, but marks them; these are the quotas among them."""
+"""The real quotas among Google's messages, which call rate limits quotas too."""
 
 AUTH = re.compile(
     r"(invalid|incorrect|missing|no|wrong|expired)[ _](x-)?api[ _-]?(key|token)|api[ _-]?key[ _]"
@@ -112,7 +112,7 @@ OVERLOADED = re.compile(
     r"bad gateway|gateway time-?out|upstream (error|connect)"
 )
 SERVER_FULL = re.compile(r"overloaded|not ready to serve|modelnotready")
-"""Said with status 429 by servers that are full, not by those that count requests."""
+"""Messages with status 429 from overloaded servers, as opposed to rate limits."""
 
 NETWORK = re.compile(r"timed? ?out|timeout|connection (reset|closed|error|aborted)|socket hang up")
 TOOL_USE = re.compile(
@@ -126,4 +126,4 @@ REFUSED = re.compile(
 NEVER_WORKS = re.compile(
     r"roles must alternate|chat template|jinja|more system memory|raise_exception"
 )
-"""Failures of a server that the same request always meets, though it gives a status above 500."""
+"""Permanent failures of a request, in spite of a status of 500 or above."""

@@ -1,4 +1,4 @@
-"""The words inside an error answer, whatever its form: JSON of any shape, HTML, text, nothing."""
+"""Extraction of the message from an error response: JSON of any shape, HTML, text, nothing."""
 
 import json
 import re
@@ -29,11 +29,17 @@ MESSAGE_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """*shown* is for the user, *search* all of it in lower case, *status* a code inside it."""
+    """The text of an error."""
 
     shown: str
+    """The message for the user."""
+
     search: str
+    """The whole text in lower case, for the patterns that classify it."""
+
     status: int | None = None
+    """An HTTP status inside the text."""
+
     html: bool = False
 
     @property
@@ -42,18 +48,18 @@ class ErrorText:
 
 
 def body_error_text(body: bytes) -> ErrorText:
-    """The words of an HTTP body."""
+    """Return the text of an HTTP body."""
     raw = body[: MAX_SEARCHED * 4].decode("utf-8", "replace").strip()
     try:
         value: Json = json.loads(raw)
     except (ValueError, RecursionError):
-        return _of_plain(raw)
-    # A gateway may put the provider's JSON into a string.
+        return _plain_error_text(raw)
+    # A gateway can put the provider's JSON into a string.
     return event_error_text(value, raw=raw)
 
 
 def event_error_text(error: Json, raw: str | None = None) -> ErrorText:
-    """The words of an error object; *raw* is its JSON text where it is at hand."""
+    """Return the text of an error object; *raw* is its JSON text where it is at hand."""
     if raw is None:
         raw = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     if not error:
@@ -68,18 +74,18 @@ def event_error_text(error: Json, raw: str | None = None) -> ErrorText:
     return ErrorText(_clean(shown), raw[:MAX_SEARCHED].lower(), _status(error))
 
 
-def _of_plain(raw: str) -> ErrorText:
+def _plain_error_text(raw: str) -> ErrorText:
     html = raw[:200].lstrip().lower().startswith(("<!doctype", "<html", "<head"))
     if not html:
         return ErrorText(_clean(raw), raw[:MAX_SEARCHED].lower())
     title = TITLE.search(raw)
-    words = title.group(2) if title else TAG.sub(" ", raw)
+    text = title.group(2) if title else TAG.sub(" ", raw)
     search = TAG.sub(" ", raw)[:MAX_SEARCHED].lower()
-    return ErrorText(_clean(words) or "a web page", search, html=True)
+    return ErrorText(_clean(text) or "a web page", search, html=True)
 
 
 def _message(value: Json, depth: int = 0) -> str:
-    """The most telling text: an inner message goes with its outer one ("Provider returned…")."""
+    """Return the most informative text; an inner message is appended to its outer one."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -99,7 +105,7 @@ def _message(value: Json, depth: int = 0) -> str:
 
 
 def _status(value: Json, depth: int = 0) -> int | None:
-    """An HTTP status that stands as a number (or a numeric string) in the object."""
+    """Return an HTTP status that is a number (or a numeric string) in the object."""
     if not isinstance(value, dict) or depth > 2:
         return None
     for key in ("status_code", "status", "code", "http_code"):
@@ -117,15 +123,18 @@ def _clean(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], text: str) -> float | None:
-    """Seconds to wait: ``retry-after-ms``, ``retry-after`` (seconds or a date), else the text's
-    own words (*text* in lower case). None where nothing above zero is named."""
+    """Return the seconds to wait, None where nothing above zero is named.
+
+    Sources are ``retry-after-ms``, then ``retry-after`` (seconds or a date), then *text* (in
+    lower case).
+    """
     if (wait := _number(headers.get("retry-after-ms", ""))) is not None:
         return wait / 1000
     header = headers.get("retry-after", "").strip()
     if header:
         wait = _number(header)
         if wait is None:
-            wait = _until(header)
+            wait = _seconds_until(header)
         if wait is not None:
             return wait
     if match := RETRY_INFO.search(text):
@@ -146,7 +155,7 @@ def _number(text: str) -> float | None:
     return value if 0 < value < float("inf") else None
 
 
-def _until(date: str) -> float | None:
+def _seconds_until(date: str) -> float | None:
     try:
         seconds = parsedate_to_datetime(date).timestamp() - time.time()
     except (ValueError, OverflowError):

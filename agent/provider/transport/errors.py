@@ -1,9 +1,9 @@
-"""What a provider's error answer means: a ``ProviderErrorKind`` and one sentence (spec 5, R6).
+"""Classification of provider errors: a ``ProviderErrorKind`` and one sentence for the user.
 
-Two doors: ``from_response`` for an HTTP error answer, ``from_event`` for an error object inside
-a stream that began well; ``broken`` words a connection that failed. Order matters and is
-explained where a wording is ambiguous ("too many tokens" is a rate limit at one provider, an
-overflow at another).
+``error_from_response`` is for an HTTP error response, ``error_from_event`` for an error object
+inside a stream that began well, ``connection_error`` for a connection that failed. The order of
+the checks matters, and is explained where a wording is ambiguous ("too many tokens" is a rate
+limit at one provider, an overflow at another).
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Classification:
     kind: ProviderErrorKind
     retry_once: bool = False
 
@@ -57,60 +57,60 @@ class _Found:
 def error_from_response(
     provider: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> ProviderError:
-    """The error that an HTTP answer with *status* (not 2xx) stands for.
+    """Return the error for an HTTP response with *status* (not 2xx).
 
-    *headers* are looked up by lower-case names. The sentence holds the server's own words.
+    *headers* have lower-case names. The message quotes the server's own.
     """
     text = body_error_text(body)
     error_type = headers.get("x-amzn-errortype", "").partition(":")[0]
     haystack = f"{text.search} {error_type.lower()}"
     found = _classify(status, haystack, empty=text.empty)
-    wait = retry_after(headers, text.search) if found.kind in _WAITING else None
+    wait = retry_after(headers, text.search) if found.kind in _RETRY_AFTER_KINDS else None
     return _error(provider, found, text, status=status, wait=wait)
 
 
 def error_from_event(provider: str, error: Json) -> ProviderError:
-    """The error that an ``error`` object (or string) inside a stream stands for."""
+    """Return the error for an ``error`` object (or string) inside a stream."""
     text = event_error_text(error)
     found = _classify(text.status, text.search, empty=False)
-    wait = retry_after({}, text.search) if found.kind in _WAITING else None
+    wait = retry_after({}, text.search) if found.kind in _RETRY_AFTER_KINDS else None
     return _error(provider, found, text, status=text.status, wait=wait)
 
 
 def connection_error(provider: str, what: str) -> ProviderError:
-    """A connection that failed or an answer that broke off; *what* says how."""
+    """Return the error for a failed connection or a broken response; *what* says how."""
     return ProviderError(
         Kind.NETWORK, f"{LEAD_SENTENCES[Kind.NETWORK].format(provider=provider)}: {what}"
     )
 
 
-_WAITING = frozenset({Kind.RATE_LIMIT, Kind.OVERLOADED})
-_BUSY = frozenset({424, 498})
-"""Bedrock's for a model that failed, Groq's for a tier that is full."""
+_RETRY_AFTER_KINDS = frozenset({Kind.RATE_LIMIT, Kind.OVERLOADED})
+_BUSY_STATUSES = frozenset({424, 498})
+"""Bedrock's status for a model that failed, Groq's for a tier that is full."""
 
 
-def _classify(status: int | None, text: str, *, empty: bool) -> _Found:
+def _classify(status: int | None, text: str, *, empty: bool) -> _Classification:
     if TOOL_USE.search(text):
-        return _Found(Kind.INVALID_REQUEST, retry_once=True)
+        return _Classification(Kind.INVALID_REQUEST, retry_once=True)
     if status == 429:
-        return _Found(_too_many(text))
+        return _Classification(_classify_429(text))
     # Quota before overflow: "requires more credits, or fewer max_tokens".
     if status == 402 or _out_of_credit(text):
-        return _Found(Kind.QUOTA)
+        return _Classification(Kind.QUOTA)
     if status == 413 or (status == 400 and empty):
-        return _Found(Kind.OVERFLOW)
+        return _Classification(Kind.OVERFLOW)
     limited = RATE_LIMIT.search(text)
     if OVERFLOW.search(text) and (not limited or "too_many_tokens" in limited.group()):
-        return _Found(Kind.OVERFLOW)
+        return _Classification(Kind.OVERFLOW)
     if NEVER_WORKS.search(text):
-        return _Found(Kind.INVALID_REQUEST)
-    if status is not None and (status >= 500 or status in _BUSY):
-        return _Found(Kind.OVERLOADED)
-    return _Found(_refusal(status, text, limited=bool(limited)))
+        return _Classification(Kind.INVALID_REQUEST)
+    if status is not None and (status >= 500 or status in _BUSY_STATUSES):
+        return _Classification(Kind.OVERLOADED)
+    return _Classification(_classify_refusal(status, text, limited=bool(limited)))
 
 
-def _refusal(status: int | None, text: str, *, limited: bool) -> ProviderErrorKind:
-    """A 4xx that is neither size, credit nor rate; or an error without a status."""
+def _classify_refusal(status: int | None, text: str, *, limited: bool) -> ProviderErrorKind:
+    """Classify a 4xx that is neither size nor credit, or an error without a status."""
     if FILTERED.search(text):
         return Kind.CONTENT_FILTER
     if status in {401, 403} or AUTH.search(text):
@@ -119,11 +119,11 @@ def _refusal(status: int | None, text: str, *, limited: bool) -> ProviderErrorKi
         return Kind.RATE_LIMIT
     if status in {408, 425}:
         return Kind.NETWORK
-    return _by_words(text) if status is None else Kind.INVALID_REQUEST
+    return _classify_text(text) if status is None else Kind.INVALID_REQUEST
 
 
-def _too_many(text: str) -> ProviderErrorKind:
-    """Status 429 says "not now" (rate), "not at all" (quota, size) or "I am full"."""
+def _classify_429(text: str) -> ProviderErrorKind:
+    """Classify status 429: a rate limit, quota, an oversized request or an overloaded server."""
     if NEVER_FITS.search(text):
         return Kind.OVERFLOW
     if _out_of_credit(text):
@@ -139,8 +139,8 @@ def _out_of_credit(text: str) -> bool:
     return bool(QUOTA.search(text))
 
 
-def _by_words(text: str) -> ProviderErrorKind:
-    """An error without a status, inside a stream. What is not known is worth another try."""
+def _classify_text(text: str) -> ProviderErrorKind:
+    """Classify an error without status inside a stream; an unknown one is worth a retry."""
     if OVERLOADED.search(text):
         return Kind.OVERLOADED
     if NETWORK.search(text):
@@ -151,7 +151,12 @@ def _by_words(text: str) -> ProviderErrorKind:
 
 
 def _error(
-    provider: str, found: _Found, text: ErrorText, *, status: int | None, wait: float | None
+    provider: str,
+    found: _Classification,
+    text: ErrorText,
+    *,
+    status: int | None,
+    wait: float | None,
 ) -> ProviderError:
     lead = LEAD_SENTENCES[found.kind].format(provider=provider)
     if found.retry_once:

@@ -1,6 +1,7 @@
-"""Bodies that are no server-sent events: JSON lines, and AWS' binary event stream (spec 5, R9).
+"""Splitting of a response body into messages: JSON lines, and AWS' binary event stream.
 
-Both come out as ``SseEvent``, so that a decoder need not know how its messages travelled.
+Both produce ``SseEvent``, like ``BodyDecoder`` for server-sent events, so that a decoder need not
+know the framing.
 """
 
 import binascii
@@ -12,21 +13,21 @@ from agent.provider.transport.sse import BOM, MAX_EVENT_BYTES, BodyDecoder, Even
 
 
 class Framing(Protocol):
-    """Feed it bytes, take complete events; ``close`` gives what the end completes."""
+    """A splitter of bytes into events; ``close`` returns those that the end completes."""
 
     def feed(self, piece: bytes) -> list[SseEvent]:
-        """The events that *piece* completes. Raises ``EventTooLong``, ``BrokenFrame``."""
+        """Return the events that *piece* completes. Raises ``EventTooLong``, ``BrokenFrame``."""
         ...
 
     def close(self) -> list[SseEvent]: ...
 
 
 class BrokenFrame(ValueError):
-    """A frame that cannot be one: its lengths or checksums are wrong."""
+    """An invalid frame: its lengths or checksums are wrong."""
 
 
 class JsonLines:
-    """One event a line; a body of server-sent events is read as that."""
+    """One event per line. A body of server-sent events is decoded as such."""
 
     def __init__(self) -> None:
         self._line = bytearray()
@@ -63,19 +64,19 @@ def _line(line: bytes) -> SseEvent:
 
 
 PRELUDE = struct.Struct(">III")
-"""Whole length, length of the headers, checksum of these two."""
+"""The length of the frame, that of its headers, and the checksum of these two."""
 TEXT_HEADER = 7
 ERROR = "error"
-"""The event that an error is handed on as which AWS tells in a frame's headers."""
+"""The name of the event for an error in the headers of a frame."""
 
 MIN_FRAME = PRELUDE.size + 4
 
 
 class AwsFrames:
-    """Messages of ``application/vnd.amazon.eventstream``: prelude, headers, payload, checksum.
+    """Frames of ``application/vnd.amazon.eventstream``: prelude, headers, payload, checksum.
 
     The event's name is ``:event-type``, or ``:exception-type`` for an error. A body that begins
-    with a bracket is no event stream and is handed on whole.
+    with a bracket is no event stream and becomes one event.
     """
 
     def __init__(self) -> None:
@@ -119,7 +120,7 @@ def _message(frame: bytes, headers: int) -> SseEvent:
 
 
 def _headers(data: bytes) -> dict[str, str]:
-    """The text headers; AWS sends no others here, so one of another type ends the reading."""
+    """Return the text headers up to the first of another type, which AWS does not send here."""
     found: dict[str, str] = {}
     at = 0
     while at < len(data):

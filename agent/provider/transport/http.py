@@ -1,9 +1,9 @@
-"""The shared HTTP client, and one streamed answer with its rules of silence (spec 1, L12a).
+"""The shared HTTP clients, and one streamed response with its timeouts.
 
 Proxies and certificates come from the environment (``HTTPS_PROXY``, ``NO_PROXY``,
-``SSL_CERT_FILE``, ``SSL_CERT_DIR``) or from a provider's own settings; loopback servers are
-always reached directly. This module imports httpx2 and is itself imported only when the first
-model call is made.
+``SSL_CERT_FILE``, ``SSL_CERT_DIR``) or from a provider's own settings; connections to loopback
+servers never use a proxy. This module imports httpx2, so it is loaded only with the first model
+call.
 """
 
 import asyncio
@@ -30,21 +30,21 @@ LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """How long to wait, in seconds; None or infinity is without limit (spec 1, L12a).
-
-    *first* runs from the request to the first data event and does not bind loopback servers;
-    *idle* between data events (comments and other noise don't count); *after_finish* once the
-    model has said that it finished and only usage or the end mark can still come.
-    """
+    """The timeouts of a stream in seconds; None or infinity is without limit."""
 
     connect: float | None = 30.0
     first_event: float | None = 600.0
+    """From the request to the first data event. It does not apply to loopback servers."""
+
     idle: float | None = 120.0
+    """Between data events; comments do not count."""
+
     after_finish: float | None = 10.0
+    """After the finish reason, when only usage or the end mark can still come."""
 
 
 def is_loopback(url: str) -> bool:
-    """Whether *url* names this machine."""
+    """Return whether *url* names this machine."""
     try:
         host = (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -53,16 +53,16 @@ def is_loopback(url: str) -> bool:
 
 
 class HttpPool:
-    """One ``AsyncClient`` for everything, and one more for each proxy or CA of a provider's own.
+    """One ``AsyncClient`` for all providers, and one for each proxy or CA of a single provider.
 
-    Clients belong to the running event loop and are made when first asked for.
+    Clients belong to the running event loop and are created at their first use.
     """
 
     def __init__(self) -> None:
         self._clients: dict[tuple[str | None, str | None], httpx2.AsyncClient] = {}
 
     def client(self, proxy: str | None = None, ca: str | None = None) -> httpx2.AsyncClient:
-        """The client for *proxy* (a URL) and *ca* (a file or folder of certificates).
+        """Return the client for *proxy* (a URL) and *ca* (a file or folder of certificates).
 
         Raises ``ConfigError`` when one of them cannot be used.
         """
@@ -72,12 +72,12 @@ class HttpPool:
                 self._clients[key] = httpx2.AsyncClient(
                     proxy=proxy,
                     verify=_certificates(ca) if ca else True,
-                    mounts={} if proxy else dict.fromkeys(_direct()),
+                    mounts={} if proxy else dict.fromkeys(_loopback_patterns()),
                     timeout=None,
                     limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
                 )
             except (OSError, ValueError) as error:
-                # The proxy's address may hold a password.
+                # The proxy's address can contain a password.
                 used = f"certificates in {ca}" if ca else "proxy address"
                 raise ConfigError(f"The provider's {used} cannot be used: {error}") from error
         return self._clients[key]
@@ -98,26 +98,30 @@ def _certificates(ca: str) -> ssl.SSLContext:
     return context
 
 
-def _direct() -> tuple[str, ...]:
+def _loopback_patterns() -> tuple[str, ...]:
     return tuple(f"all://{host}" for host in LOOPBACK_HOSTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpPost:
-    """What to send. *provider* is the name used in sentences; *secret* never appears in them."""
+    """One POST request."""
 
     provider: str
+    """The provider's name in error messages."""
+
     url: str
     headers: Mapping[str, str]
     body: bytes
     secret: str = ""
+    """The key, which is hidden in error messages."""
 
 
 class StreamedResponse:
-    """One POST and its streamed answer, as an async context manager.
+    """One POST and its streamed response, as an async context manager.
 
     Entering sends the request and raises ``ProviderError`` unless the status is 2xx; ``events``
-    then yields what arrives. Leaving closes the connection at once, read to its end or not.
+    then yields the events that arrive. Leaving closes the connection at once, even if the body
+    was not read to its end.
     """
 
     def __init__(
@@ -133,7 +137,7 @@ class StreamedResponse:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         first = None if is_loopback(post.url) else limits.first_event
-        self._deadline = self._after(first)
+        self._deadline = self._deadline_after(first)
         self._waited = first
         self._response: httpx2.Response | None = None
         self._finishing = False
@@ -153,7 +157,7 @@ class StreamedResponse:
                 self._response = response
                 if response.is_success:
                     return self
-                body = await _head(response)
+                body = await _read_error_body(response)
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as error:
             await self._close()
             raise self.transport_error(error) from error
@@ -161,7 +165,7 @@ class StreamedResponse:
             await self._close()
             raise
         await self._close()
-        raise self._refusal(response, body)
+        raise self._response_error(response, body)
 
     async def __aexit__(
         self,
@@ -176,24 +180,24 @@ class StreamedResponse:
             await self._response.aclose()
 
     def expect_end(self) -> None:
-        """From now on wait only ``after_finish`` for more."""
+        """Wait only ``after_finish`` for further events."""
         if not self._finishing:
             self._finishing = True
-            self._renew()
+            self._reset_deadline()
 
     async def events(self) -> AsyncGenerator[SseEvent, None]:
-        """The data events; or, where the body is no event stream, one named ``BODY``.
+        """Yield the data events; or one named ``BODY`` if the body is no event stream.
 
-        Raises ``ProviderError`` (network) when the stream breaks or stays silent for too long.
+        Raises ``ProviderError`` (network) when the stream breaks or a timeout expires.
         """
         assert self._response is not None  # only inside the context
         pieces = self._response.aiter_bytes()
         decoder = self._framing
         try:
-            while (piece := await self._next(pieces)) is not None:
+            while (piece := await self._next_piece(pieces)) is not None:
                 events = decoder.feed(piece)
                 if events:
-                    self._renew()
+                    self._reset_deadline()
                 for event in events:
                     yield event
         except (httpx2.HTTPError, TimeoutError, EventTooLong, BrokenFrame) as error:
@@ -201,18 +205,18 @@ class StreamedResponse:
         for event in decoder.close():
             yield event
 
-    async def _next(self, pieces: AsyncGenerator[bytes, None]) -> bytes | None:
+    async def _next_piece(self, pieces: AsyncGenerator[bytes, None]) -> bytes | None:
         async with asyncio.timeout_at(self._deadline):
             return await anext(pieces, None)
 
-    def _renew(self) -> None:
+    def _reset_deadline(self) -> None:
         self._waited = self._limits.after_finish if self._finishing else self._limits.idle
-        self._deadline = self._after(self._waited)
+        self._deadline = self._deadline_after(self._waited)
 
-    def _after(self, seconds: float | None) -> float | None:
+    def _deadline_after(self, seconds: float | None) -> float | None:
         return None if seconds in (None, inf) else self._loop.time() + seconds
 
-    def _refusal(self, response: httpx2.Response, body: bytes) -> ProviderError:
+    def _response_error(self, response: httpx2.Response, body: bytes) -> ProviderError:
         if response.is_redirect:
             target = response.headers.get("location", "another address")
             return ProviderError(
@@ -229,7 +233,7 @@ class StreamedResponse:
         )
 
     def transport_error(self, error: Exception) -> ProviderError:
-        """*error* of the transport as a sentence."""
+        """Return the provider error for *error* of the transport."""
         provider = self._post.provider
         if isinstance(error, TimeoutError):
             return connection_error(provider, f"nothing came for {self._waited:g} seconds")
@@ -242,7 +246,7 @@ class StreamedResponse:
         if isinstance(error, httpx2.ProxyError):
             return connection_error(provider, f"the proxy refused it ({error}); check HTTPS_PROXY")
         if isinstance(error, httpx2.ConnectError):
-            return self._unreachable(error)
+            return self._connect_error(error)
         if isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol) or not (
             isinstance(error, httpx2.HTTPError)
         ):
@@ -253,7 +257,7 @@ class StreamedResponse:
             )
         return connection_error(provider, "it broke off in the middle of the answer")
 
-    def _unreachable(self, error: httpx2.ConnectError) -> ProviderError:
+    def _connect_error(self, error: httpx2.ConnectError) -> ProviderError:
         host, text = self._host(), str(error)
         if "CERTIFICATE_VERIFY_FAILED" in text.upper().replace(" ", "_"):
             return ProviderError(
@@ -271,8 +275,8 @@ class StreamedResponse:
         return text.replace(self._post.secret, "***") if self._post.secret else text
 
 
-async def _head(response: httpx2.Response) -> bytes:
-    """The body of an error answer, as far as it is useful; a cut body is better than none."""
+async def _read_error_body(response: httpx2.Response) -> bytes:
+    """Return the start of an error response's body; an incomplete one is better than none."""
     body = bytearray()
     with contextlib.suppress(httpx2.HTTPError, TimeoutError):
         async with asyncio.timeout(ERROR_BODY_SECONDS):

@@ -1,4 +1,4 @@
-"""Whether a failed model call is tried again, and after how long (spec 5, R7)."""
+"""The retry policy for failed model calls: which errors are retried, and after how long."""
 
 import random
 from dataclasses import dataclass
@@ -12,23 +12,26 @@ RETRIED_KINDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """*attempts* counts all tries, the first included; times are seconds.
-
-    *first* doubles with each failure up to *most*; a server's own delay is kept as it is, but
-    one above *longest* ends the turn with a message instead of a silent wait.
-    """
+    """The limits of retries. Times are in seconds."""
 
     attempts: int = 5
+    """All attempts, including the first."""
+
     initial: float = 2.0
+    """The upper bound of the first delay; it doubles with each failure."""
+
     maximum: float = 30.0
+    """The largest upper bound of a delay."""
+
     max_server_delay: float = 600.0
+    """The longest delay that a server can demand; a longer one ends the turn with a message."""
 
 
 DEFAULT_POLICY = RetryPolicy()
 
 
 def is_retryable(error: ProviderError) -> bool:
-    """Whether a repeat of the same request can succeed at all."""
+    """Return whether the same request can succeed later."""
     return error.kind in RETRIED_KINDS or error.retry_once
 
 
@@ -40,8 +43,10 @@ def retry_delay(
     *,
     retried_once: bool = False,
 ) -> float | None:
-    """Seconds to wait after failure number *attempt* (from 1), None to give up. *mended* says
-    that what is tried once more was tried once more already."""
+    """Return the seconds to wait after failure number *attempt* (from 1), None to give up.
+
+    *retried_once* says that the single retry of an error with ``retry_once`` is used up.
+    """
     if not is_retryable(error) or attempt >= policy.attempts:
         return None
     if error.kind not in RETRIED_KINDS and retried_once:
@@ -55,7 +60,7 @@ def retry_delay(
 def give_up_reason(
     attempt: int, error: ProviderError, policy: RetryPolicy = DEFAULT_POLICY
 ) -> str | None:
-    """Why ``delay`` gave up though the error is of a kind that is retried, None otherwise."""
+    """Return why ``retry_delay`` gave up on an error of a kind that is retried, else None."""
     if error.kind not in RETRIED_KINDS:
         return None
     if error.retry_after is not None and error.retry_after > policy.max_server_delay:

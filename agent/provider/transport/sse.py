@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes that arrive in any pieces.
+"""The decoder of server-sent events, for bytes that arrive in any pieces.
 
 The format is that of the HTML standard (chapter "Server-sent events"): lines end with CR LF,
 LF or CR; a blank line ends an event; ``:`` starts a comment; several ``data`` lines of one
@@ -13,23 +13,24 @@ BOM = b"\xef\xbb\xbf"
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 
 BODY = "body"
-"""The event name under which a body that is no event stream is handed on, whole."""
+"""The name of the event that carries a whole body which is no event stream."""
 
 
 class EventTooLong(ValueError):
-    """An event or body of more than ``MAX_EVENT_BYTES``: no provider sends that on purpose."""
+    """An event or body of more than ``MAX_EVENT_BYTES``, which no provider sends on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class SseEvent:
-    """One event. *event* is its name, "message" where the server gave none."""
+    """One server-sent event."""
 
     data: str
     event: str = "message"
+    """The event's name, "message" where the server gave none."""
 
 
 class SseDecoder:
-    """Feed it bytes, take complete events; ``close`` gives an event that the end cut short."""
+    """A decoder of bytes to events; ``close`` returns the event without its blank line."""
 
     def __init__(self) -> None:
         self._line = bytearray()
@@ -59,7 +60,7 @@ class SseDecoder:
         return events
 
     def close(self) -> list[SseEvent]:
-        """The last event where the body ended without its blank line (some servers do so)."""
+        """Return the last event if the body ended without its blank line (some servers do so)."""
         events: list[SseEvent] = []
         if self._line:
             self._take_line(events)
@@ -92,10 +93,10 @@ class SseDecoder:
 
 
 class BodyDecoder:
-    """The events of an answer's body, or one event named ``BODY`` where it is no event stream.
+    """A decoder of a response's body: its events, or one named ``BODY`` if it has none.
 
-    Which of the two is told by the first byte that counts, since content types lie: an event
-    stream begins with a field name or a colon, JSON and web pages with a bracket.
+    The first significant byte decides, since content types can be wrong: an event stream begins
+    with a field name or a colon, JSON and web pages begin with a bracket.
     """
 
     def __init__(self) -> None:
@@ -117,7 +118,7 @@ class BodyDecoder:
         return self._sse.feed(bytes(self._head))
 
     def close(self) -> list[SseEvent]:
-        """What the end of a body that was not cut completes."""
+        """Return the events that the end of a complete body completes."""
         if self._sse is not None:
             return self._sse.close()
         text = bytes(self._head).removeprefix(BOM).decode("utf-8", "replace").strip()

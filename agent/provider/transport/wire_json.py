@@ -1,4 +1,4 @@
-"""JSON as it goes over the wire: valid for every parser, whatever a model or a file put in."""
+"""JSON for the wire: encoding that every parser accepts, and tolerant access to parsed values."""
 
 import json
 import math
@@ -7,8 +7,8 @@ from agent.records.json import Json, JsonObject
 
 
 def encode_body(body: JsonObject) -> bytes:
-    """*body* as UTF-8 JSON; lone surrogates, which no encoding takes, become U+FFFD."""
-    text = _dumps(body, _CLOSE)
+    """Return *body* as UTF-8 JSON; lone surrogates, which UTF-8 lacks, become U+FFFD."""
+    text = _dumps(body, _COMPACT)
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -16,12 +16,12 @@ def encode_body(body: JsonObject) -> bytes:
 
 
 def encode_arguments(value: JsonObject) -> str:
-    """The arguments of a call as the text that is sent."""
-    return _dumps(value, _LOOSE)
+    """Return the arguments of a call as JSON text."""
+    return _dumps(value, _SPACED)
 
 
 def is_json_object(text: str) -> bool:
-    """Whether *text* is one whole JSON object, so that nothing can follow."""
+    """Return whether *text* is one complete JSON object."""
     if not text.rstrip().endswith("}"):
         return False
     try:
@@ -31,7 +31,7 @@ def is_json_object(text: str) -> bool:
 
 
 def parse_object(text: str) -> JsonObject | None:
-    """The object in *text*, None for what is none."""
+    """Return the object in *text*, None if it is no JSON object."""
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):
@@ -40,26 +40,26 @@ def parse_object(text: str) -> JsonObject | None:
 
 
 def get_object(data: JsonObject, name: str) -> JsonObject:
-    """The object *name* of *data*, empty where there is none."""
+    """Return the object *name* of *data*, empty where there is none."""
     value = data.get(name)
     return value if isinstance(value, dict) else {}
 
 
 def get_text(data: JsonObject, name: str) -> str:
-    """The text *name* of *data*, empty where there is none."""
+    """Return the text *name* of *data*, empty where there is none."""
     value = data.get(name)
     return value if isinstance(value, str) else ""
 
 
 def get_objects(data: JsonObject, name: str) -> list[JsonObject]:
-    """The objects of the list *name* of *data*."""
+    """Return the objects of the list *name* of *data*."""
     value = data.get(name)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-# Made once: ``json.dumps`` makes one for each call, and each step writes every call of its session.
-_CLOSE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_LOOSE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+# Shared encoders: ``json.dumps`` would create one for each of the many calls of a session.
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_SPACED = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def _dumps(value: JsonObject, encoder: json.JSONEncoder) -> str:
@@ -70,7 +70,7 @@ def _dumps(value: JsonObject, encoder: json.JSONEncoder) -> str:
 
 
 def _finite(value: Json) -> Json:
-    """*value* with the numbers that JSON does not have (NaN, infinity) as null."""
+    """Return *value* with the numbers that JSON lacks (NaN, infinity) as null."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list):

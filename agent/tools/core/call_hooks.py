@@ -36,14 +36,13 @@ class CallHooks:
 
     hooks: Hooks
     name: str
-    input: JsonObject
     context: ToolContext
 
-    async def before_call(self) -> PreToolOutcome:
+    async def before_call(self, arguments: JsonObject) -> PreToolOutcome:
         """Ask the hooks. Raises ``PermissionRejected`` for a call that one refuses."""
         if self.context.by_user or not self.hooks.any_for("PreToolUse", self.name):
             return PreToolOutcome()
-        answer = await self._run("PreToolUse", {})
+        answer = await self._run("PreToolUse", arguments, {})
         reason = answer.reason or NO_REASON
         if answer.stop is not None:
             raise PermissionRejected(REFUSED.format(reason=answer.stop))
@@ -56,38 +55,41 @@ class CallHooks:
             asks = PermissionNeed("hook", self.name, shown=self.name, reason=why, strict="guarded")
         return PreToolOutcome(answer.input, answer.decision == "allow", asks, _notes(answer))
 
-    async def on_permission_request(self) -> tuple[Action | None, str]:
+    async def on_permission_request(self, arguments: JsonObject) -> tuple[Action | None, str]:
         """What hooks say of a question before the user sees it, and why."""
         if not self.hooks.any_for("PermissionRequest", self.name):
             return None, ""
-        answer = await self._run("PermissionRequest", {})
+        answer = await self._run("PermissionRequest", arguments, {})
         if answer.stop is not None:
             return "deny", REFUSED.format(reason=answer.stop)
         reason = REFUSED.format(reason=answer.reason or NO_REASON)
         return answer.decision, reason if answer.decision == "deny" else ""
 
-    async def after_call(self, result: Result) -> tuple[Result, tuple[str, ...], bool]:
+    async def after_call(
+        self, arguments: JsonObject, result: Result
+    ) -> tuple[Result, tuple[str, ...], bool]:
         """*result* as hooks left it, what they say to the model, and whether the turn ends."""
         if self.context.by_user or not self.hooks.any_for("PostToolUse", self.name):
             return result, (), False
         response: JsonObject = {"output": result.output[:MAX_SENT]}
         if result.exit_code is not None:
             response["exit_code"] = result.exit_code
-        answer = await self._run("PostToolUse", {"tool_response": response})
+        answer = await self._run("PostToolUse", arguments, {"tool_response": response})
         if answer.output is not None:
             result = replace(result, output=answer.output)
         return result, _notes(answer), answer.stop is not None
 
-    async def after_failure(self, error: str) -> tuple[str, ...]:
+    async def after_failure(self, arguments: JsonObject, error: str) -> tuple[str, ...]:
         """What hooks say to the model of a call that failed."""
         if self.context.by_user or not self.hooks.any_for("PostToolUseFailure", self.name):
             return ()
-        return _notes(await self._run("PostToolUseFailure", {"error": error[:MAX_SENT]}))
+        details: JsonObject = {"error": error[:MAX_SENT]}
+        return _notes(await self._run("PostToolUseFailure", arguments, details))
 
-    async def _run(self, event: HookEvent, more: JsonObject) -> HookAnswer:
+    async def _run(self, event: HookEvent, arguments: JsonObject, more: JsonObject) -> HookAnswer:
         details: dict[str, Json] = {
             "tool_name": self.name,
-            "tool_input": json.loads(json.dumps(self.input)),  # a function must not change it
+            "tool_input": json.loads(json.dumps(arguments)),  # a function must not change it
             "tool_use_id": self.context.call_id,
             "agent": self.context.agent,
             **more,

@@ -15,7 +15,7 @@ from app.cli.mcp.servers import read_servers
 from app.text.sanitize import sanitize, sanitize_line
 
 CONNECT_SECONDS = 120.0
-"""How long the server can take to connect."""
+"""The longest time that the server can take to connect."""
 
 
 def probe(directory: Path, env: Mapping[str, str], name: str) -> int:

@@ -1,1 +1,1 @@
-"""The prompt and what is typed into it."""
+"""The prompt, other text fields, and what is pasted or typed into them."""

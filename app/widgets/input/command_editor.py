@@ -1,4 +1,4 @@
-"""Where a command is changed before it runs (spec 4, M6)."""
+"""The editor of a command in the permission dialog."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ NEW_LINE = {"shift+enter", "alt+enter", "ctrl+j"}
 
 
 class CommandEditor(TextArea):
-    """Enter is done, shift+enter (or ctrl+j) a new line, escape leaves all as it was."""
+    """Enter is done, shift+enter or ctrl+j inserts a line break, Esc discards the changes."""
 
     DEFAULT_CSS = """
     CommandEditor {
@@ -26,7 +26,7 @@ class CommandEditor(TextArea):
 
     @dataclass
     class Done(Message):
-        """*command* is None when it was left as it is."""
+        """Editing ended; *command* is None if the changes were discarded."""
 
         command: str | None
 

@@ -1,7 +1,11 @@
-"""Editors whose keys work in the order in which they were typed.
+"""The one-line text field, and editing by graphemes with keys in the order they were typed.
 
-Those of Textual take letters at once but have their other keys run when they have gone up to the
-app: a letter that came in the same read would be there first."""
+A grapheme is a character as the user sees it: an emoji of several joined code points, a flag, or a
+letter with its accents.
+
+Textual's fields insert letters at once but run other keys only when these have bubbled up to the
+app, so that a letter from the same read would overtake them.
+"""
 
 from rich.cells import split_graphemes
 from textual import events
@@ -11,11 +15,11 @@ from textual.widgets import Input
 from textual.widgets.input import Selection
 
 _FLAGS = range(0x1F1E6, 0x1F200)
-"""The letters of which two make a flag, which Rich takes for one each."""
+"""The letters of which two form a flag; Rich takes them for one grapheme each."""
 
 
 def grapheme_boundaries(line: str) -> list[int]:
-    """Where a character of *line* begins, and its end."""
+    """Return the offsets where the graphemes of *line* begin, and its end."""
     if line.isascii():
         return list(range(len(line) + 1))
     found: list[int] = []
@@ -29,17 +33,18 @@ def grapheme_boundaries(line: str) -> list[int]:
 
 
 def previous_boundary(line: str, at: int) -> int:
-    """The edge of *line* before *at*; 0 at its begin."""
+    """Return the boundary before *at*, 0 at the beginning of *line*."""
     return max((edge for edge in grapheme_boundaries(line) if edge < at), default=0)
 
 
 def next_boundary(line: str, at: int) -> int:
-    """The edge of *line* behind *at*; its length at its end."""
+    """Return the boundary after *at*, or the length of *line*."""
     return next((edge for edge in grapheme_boundaries(line) if edge > at), len(line))
 
 
 async def run_bound_action(editor: Widget, bound: BindingsMap, event: events.Key) -> None:
-    """Run what *editor* has *bound* the key to, if anything, before the next key comes."""
+    """Run the action that *editor* has *bound* to the key, if any, before the next key is
+    handled."""
     for binding in bound.key_to_bindings.get(event.key, ()):
         if not binding.priority:
             event.stop()
@@ -49,8 +54,7 @@ async def run_bound_action(editor: Widget, bound: BindingsMap, event: events.Key
 
 
 class TextField(Input):
-    """A line to type in, whose cursor goes by characters as they are seen (Textual's own goes
-    by code points)."""
+    """A one-line input whose cursor moves by graphemes (Textual's moves by code points)."""
 
     async def _on_key(self, event: events.Key) -> None:
         await run_bound_action(self, self._bindings, event)

@@ -1,5 +1,5 @@
-"""What is pasted or dropped into the prompt (spec 8, U9): long text folds to a label that is
-sent whole, paths of files become mentions."""
+"""Text that is pasted or dropped into the prompt: long text folds to a label, and file paths become
+mentions."""
 
 import mimetypes
 import re
@@ -12,13 +12,13 @@ from app.text.mentions import mention_of
 from app.text.units import count
 
 MAX_LINES = 5
-"""Lines of pasted text up to which it is shown as it is."""
+"""Lines up to which pasted text is shown in full."""
 
 MAX_CHARACTERS = 1_000
-"""The same for its length: a long single line folds too."""
+"""Characters up to which it is shown in full: long single lines fold too."""
 
 MAX_PATH = 4_096
-"""Characters above which nothing pasted is tried as a path (Linux' PATH_MAX)."""
+"""Characters above which pasted text is not tried as a path (Linux' PATH_MAX)."""
 
 MEDIA = ("image/", "application/pdf")
 
@@ -27,18 +27,21 @@ _ESCAPED = re.compile(r"\\.")
 
 @dataclass(slots=True)
 class PastedTexts:
-    """The texts behind the labels of one prompt. They stay for the program's life, so that a
-    label that comes back from the history still means its text."""
+    """The full texts of the labels in prompts.
+
+    They are kept as long as the program runs, because a label can come back from the prompt
+    history.
+    """
 
     _texts: dict[str, str] = field(default_factory=dict[str, str])
 
     def fold(self, text: str) -> str:
-        """*text* itself if it is short, else the label that stands for it."""
+        """Return *text* itself if it is short, else a label for it."""
         lines = text.count("\n") + (not text.endswith("\n"))
         if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
             return text
-        for label, held in self._texts.items():
-            if held == text:
+        for label, text_ in self._texts.items():
+            if text_ == text:
                 return label
         size = count(lines, "line") if lines > 1 else f"{len(text):,} characters"
         label = f"[Pasted {len(self._texts) + 1}: {size}]"
@@ -46,37 +49,37 @@ class PastedTexts:
         return label
 
     def unfold(self, text: str) -> str:
-        """*text* with what its labels stand for."""
-        for label, held in self._texts.items():
-            text = text.replace(label, held)
+        """Return *text* with its labels replaced by the full texts."""
+        for label, text_ in self._texts.items():
+            text = text.replace(label, text_)
         return text
 
     def label_before(self, text: str) -> str:
-        """The label that *text* ends with, "" if it ends with none."""
+        """Return the label that *text* ends with, "" if none."""
         return next((label for label in self._texts if text.endswith(label)), "")
 
 
 def mentions_of_dropped(text: str, directory: Path) -> str | None:
-    """The mentions that a paste stands for, if it is nothing but paths of files there are.
+    """Return the mentions for a paste that consists only of paths of existing files, else None.
 
-    Images and PDFs are taken in any spelling, other files only as terminals write a dropped
-    one (quoted, escaped or as a URL): a bare path may just be part of the sentence.
+    Images and PDFs are accepted in any spelling, other files only in the forms in which terminals
+    write a dropped file (quoted, escaped or as a URL): a bare path can be part of a sentence.
     """
     text = text.strip()
     if not text or len(text) > MAX_PATH or "\n" in text:
         return None
-    given = text[0] in "'\"" or text.startswith("file://") or bool(_ESCAPED.search(text))
-    found = [_file(word) for word in _words(text)]
+    explicit = text[0] in "'\"" or text.startswith("file://") or bool(_ESCAPED.search(text))
+    found = [_existing_file(word) for word in _split_paths(text)]
     if not found or any(path is None for path in found):
         return None
     paths = [path for path in found if path is not None]
-    if not given and not all(_is_media(path) for path in paths):
+    if not explicit and not all(_is_media(path) for path in paths):
         return None
-    return " ".join(mention_of(_shown(path, directory)) for path in paths) + " "
+    return " ".join(mention_of(_relative_path(path, directory)) for path in paths) + " "
 
 
-def _words(text: str) -> list[str]:
-    if _file(text) is not None:  # blanks in it, and no quotes around
+def _split_paths(text: str) -> list[str]:
+    if _existing_file(text) is not None:  # blanks in it, and no quotes around
         return [text]
     try:
         return shlex.split(text)
@@ -84,7 +87,7 @@ def _words(text: str) -> list[str]:
         return []
 
 
-def _file(word: str) -> Path | None:
+def _existing_file(word: str) -> Path | None:
     if word.startswith("file://"):
         word = unquote(urlsplit(word).path)
     try:
@@ -99,6 +102,6 @@ def _is_media(path: Path) -> bool:
     return kind.startswith(MEDIA)
 
 
-def _shown(path: Path, directory: Path) -> str:
-    """The path as the prompt names it: from the opened folder on where it lies in it."""
+def _relative_path(path: Path, directory: Path) -> str:
+    """Return the path for the prompt: relative if it is inside the opened folder."""
     return str(path.relative_to(directory)) if path.is_relative_to(directory) else str(path)

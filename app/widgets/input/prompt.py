@@ -1,4 +1,4 @@
-"""The prompt: a multi-line editor where Enter sends (spec 8, U7)."""
+"""The prompt: a multi-line editor in which Enter sends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,18 +18,17 @@ if TYPE_CHECKING:  # for those who want them
 PLACEHOLDER = "Ask for anything, @ for files, / for commands"
 
 NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "newline"})
-"""Every name under which terminals deliver a newline key (spec trial KEY-ENCODING)."""
+"""All names under which terminals deliver a newline key."""
 
 JOINERS = frozenset("\u200c\u200d")
-"""Text that Python calls unprintable: it holds emoji together and parts letters in Persian."""
+"""Characters that Python considers unprintable although emoji and Persian need them."""
 
 
 class Prompt(GraphemeArea):
-    """Posts ``Submitted`` with the text that was in it; keeps the history of prompts; grows
-    with its text.
+    """The prompt editor with history, paste folding and optional Vim keys. It grows with its text.
 
-    While a popup of completions is open (*completing*), the keys that steer it are posted
-    as ``Steer`` instead of being acted on.
+    While the completion list is open (*is_completing*), the keys for it are posted as
+    ``CompletionKey``.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,28 +42,30 @@ class Prompt(GraphemeArea):
 
     @dataclass
     class Submitted(Message):
+        """Enter was pressed on *text*."""
+
         text: str
 
     @dataclass
     class CompletionKey(Message):
-        """A key for the popup: up, down, accept (enter) or complete (tab)."""
+        """A key for the completion list: up, down, enter (accept) or tab (complete)."""
 
         move: str
 
     @dataclass
     class ModeChanged(Message):
-        """Vim's mode is another one."""
+        """Vim's mode changed."""
 
         mode: "Mode"
 
     class EditQueued(Message):
-        """Up on an empty prompt while messages wait: the newest is to be edited."""
+        """Up was pressed on an empty prompt with queued messages: the newest is to be edited."""
 
     class Leave(Message):
-        """Ctrl+D on an empty prompt."""
+        """Ctrl+D was pressed on an empty prompt."""
 
     class Page(Message):
-        """Page up or down: the transcript's business."""
+        """A key that scrolls the transcript was pressed."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
@@ -82,47 +83,50 @@ class Prompt(GraphemeArea):
         self.cursor_blink = False  # a blinking cursor is a timer (spec 9, Q1: idle)
         self.is_completing = False
         self.has_queued_messages = False
-        """Whether messages wait that were sent during the turn."""
+        """True while messages that were sent during the turn are queued."""
         self.vim: Vim | None = None
-        """Vim's keys, where the settings want them."""
+        """The state of Vim's keys, None unless the settings enable them."""
         self.stashed: list[str] = []
         self.directory = Path()
-        """The opened folder: what is dropped is named from there."""
+        """The opened folder; paths of dropped files are relative to it."""
         self._pasted = PastedTexts()
         self._history: tuple[str, ...] = ()
-        self._place: int | None = None
+        self._history_index: int | None = None
         self._draft = ""
         self._recalled = ""
 
     def set_history(self, prompts: Sequence[str]) -> None:
-        """The prompts sent before, newest first, over all sessions."""
+        """Set the prompts sent before, newest first, over all sessions."""
         self._history = tuple(prompts)
-        self._place = None
+        self._history_index = None
 
     def remember(self, text: str) -> None:
-        """Put *text* at the front of the history, once."""
+        """Add *text* to the front of the history, without duplicates."""
         if text.strip():
             self._history = (text, *(old for old in self._history if old != text))
 
     def take_text(self) -> str:
-        """The text, leaving the prompt empty."""
+        """Return the text and empty the prompt."""
         text = self.text
         self.set_text("")
         return text
 
     def set_text(self, text: str, *, recalled: bool = False) -> None:
-        """Replace the text, with the cursor at its end. Can be undone. One that is *recalled*
-        goes as it came while nothing was changed in it: whole, whatever its lines."""
-        self._place = None
-        self._show(text)
+        """Replace the text and move the cursor to its end; can be undone.
+
+        A *recalled* text, such as one from the history, is deleted as a whole by ctrl+u while it is
+        unchanged.
+        """
+        self._history_index = None
+        self._replace_all(text)
         self._recalled = text if recalled else ""
 
     def expand_pastes(self, text: str) -> str:
-        """*text* with what was pasted into it, whole (U9)."""
+        """Return *text* with the labels of pasted text replaced by the full text."""
         return self._pasted.unfold(text)
 
     def use_vim(self, *, on: bool) -> None:
-        """Give the prompt Vim's keys, or take them away."""
+        """Enable or disable Vim's keys."""
         if on == (self.vim is not None):
             return
         from app.widgets.input.vim.keys import Vim  # for those who want them
@@ -131,8 +135,8 @@ class Prompt(GraphemeArea):
         self.post_message(self.ModeChanged("insert"))
 
     def stash(self) -> bool:
-        """Put the text aside, or bring the last one put aside back into the empty prompt.
-        False if there is nothing to do either with."""
+        """Stash the text, or restore the last stashed text into the empty prompt. Returns False if
+        there is nothing to do."""
         if self.text.strip():
             self.stashed.append(self.take_text())
         elif self.stashed:
@@ -143,37 +147,37 @@ class Prompt(GraphemeArea):
 
     @property
     def sent_prompts(self) -> tuple[str, ...]:
-        """The prompts sent before, newest first."""
+        """Return the prompts sent before, newest first."""
         return self._history
 
     @property
     def before_cursor(self) -> str:
-        """The text of the cursor's line up to the cursor."""
+        """Return the text of the cursor's line up to the cursor."""
         row, column = self.cursor_location
         return self.document.get_line(row)[:column]
 
     def replace_before_cursor(self, count: int, text: str) -> None:
-        """Put *text* in the place of the last *count* characters before the cursor."""
+        """Replace the last *count* characters before the cursor with *text*."""
         row, column = self.cursor_location
         result = self.replace(text, (row, column - count), (row, column))
         self.move_cursor(result.end_location)
 
-    def _show(self, text: str) -> None:
+    def _replace_all(self, text: str) -> None:
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
         self.move_cursor(self.document.end)
 
     async def _on_key(self, event: events.Key) -> None:
-        """Keys with a meaning of their own; the rest is the editor's."""
-        if self._vim_takes(event) or self._handled(event.key):
+        """Handle the prompt's own keys; the rest is the editor's."""
+        if self._handle_vim(event) or self._handle_key(event.key):
             event.stop()
             event.prevent_default()
         elif event.is_printable:
-            self._place = None
+            self._history_index = None
         elif event.character in JOINERS:
             self._insert(event.character)
 
-    def _vim_takes(self, event: events.Key) -> bool:
-        """Whether the key is Vim's; then it is done."""
+    def _handle_vim(self, event: events.Key) -> bool:
+        """Pass the key to Vim; return whether it was handled."""
         vim = self.vim
         if vim is None or (self.is_completing and vim.mode == "insert"):
             return False
@@ -185,7 +189,7 @@ class Prompt(GraphemeArea):
             self.post_message(self.ModeChanged(vim.mode))
         if change is None:
             return False
-        self._place = None
+        self._history_index = None
         if change.command:
             self.action_undo() if change.command == "undo" else self.action_redo()
             return True
@@ -195,19 +199,19 @@ class Prompt(GraphemeArea):
         self.move_cursor(_location(self.text, change.cursor))
         return True
 
-    def _handled(self, key: str) -> bool:
+    def _handle_key(self, key: str) -> bool:
         if self.is_completing and key in {"up", "down", "enter", "tab", "ctrl+n"}:
             self.post_message(self.CompletionKey({"ctrl+n": "down"}.get(key, key)))
         elif key in NEWLINE_KEYS:
             self._insert("\n")
         elif key == "enter":
-            self._enter()
+            self._submit_or_break()
         elif key == "up" and self.has_queued_messages and not self.text:
             self.post_message(self.EditQueued())
         elif key == "up":
-            return self._older()
+            return self._show_older()
         elif key == "down":
-            return self._newer()
+            return self._show_newer()
         elif key in {"pageup", "pagedown"} or (key in {"home", "end"} and not self.text):
             self.post_message(self.Page(key))
         elif key == "ctrl+d" and not self.text:
@@ -224,8 +228,8 @@ class Prompt(GraphemeArea):
         result = self.replace(text, *self.selection, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
 
-    def _enter(self) -> None:
-        """Send what is there, unless a backslash right before the cursor asks for a new line."""
+    def _submit_or_break(self) -> None:
+        """Send the text, unless a backslash directly before the cursor asks for a line break."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         if before.endswith("\\"):
@@ -236,10 +240,10 @@ class Prompt(GraphemeArea):
             self.post_message(self.Submitted(self.take_text()))
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """A paste is one unit, whatever line ends it came with."""
+        """Insert a paste as one unit, with any kind of line endings."""
         event.stop()
         event.prevent_default()
-        self._place = None
+        self._history_index = None
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         self._insert(mentions_of_dropped(text, self.directory) or self._pasted.fold(text))
         self.focus()
@@ -247,38 +251,38 @@ class Prompt(GraphemeArea):
     def _cursor_row(self) -> int:
         return self.wrapped_document.location_to_offset(self.cursor_location).y
 
-    def _older(self) -> bool:
-        """Up on the first line: the next older prompt that begins like what was typed."""
+    def _show_older(self) -> bool:
+        """Handle up on the first line: show the previous prompt that begins with what was typed."""
         if self._cursor_row() > 0:
             return False
-        if self._place is None:
+        if self._history_index is None:
             self._draft = self.text
-        start = -1 if self._place is None else self._place
-        for place in range(start + 1, len(self._history)):
-            if self._history[place].startswith(self._draft) and self._history[place] != self.text:
-                self._place = place
-                self._show(self._history[place])
+        start = -1 if self._history_index is None else self._history_index
+        for index in range(start + 1, len(self._history)):
+            if self._history[index].startswith(self._draft) and self._history[index] != self.text:
+                self._history_index = index
+                self._replace_all(self._history[index])
                 self._recalled = self.text
                 self.move_cursor((0, len(self.document.get_line(0))))
                 break
         return True
 
-    def _newer(self) -> bool:
-        """Down on the last line: newer prompts, then the draft."""
-        if self._cursor_row() < self.wrapped_document.height - 1 or self._place is None:
+    def _show_newer(self) -> bool:
+        """Handle down on the last line: show newer prompts, then the draft."""
+        if self._cursor_row() < self.wrapped_document.height - 1 or self._history_index is None:
             return False
-        for place in range(self._place - 1, -1, -1):
-            if self._history[place].startswith(self._draft):
-                self._place = place
-                self._show(self._history[place])
+        for index in range(self._history_index - 1, -1, -1):
+            if self._history[index].startswith(self._draft):
+                self._history_index = index
+                self._replace_all(self._history[index])
                 self._recalled = self.text
                 return True
-        self._place = None
-        self._show(self._draft)
+        self._history_index = None
+        self._replace_all(self._draft)
         return True
 
 
 def _location(text: str, at: int) -> tuple[int, int]:
-    """The row and column of a place in *text*."""
+    """Return the row and column of an offset in *text*."""
     before = text[:at]
     return before.count("\n"), len(before) - before.rfind("\n") - 1

@@ -1,6 +1,8 @@
-"""Textual's editor, without the tree-sitter that it loads where it finds it: nothing is
-highlighted in one here, and the first frame must not wait for it (spec 0, A1). To be imported
-from here alone."""
+"""Textual's multi-line editor, with a cursor that moves by graphemes.
+
+Textual's editor is imported without tree-sitter: nothing is highlighted here, and the first frame
+must not wait for it. Import it only from this module.
+"""
 
 import sys
 from collections.abc import Generator
@@ -34,7 +36,8 @@ __all__ = ["GraphemeArea", "Location", "TextArea"]
 
 
 class GraphemeArea(TextArea):
-    """Textual's own goes by code points."""
+    """An editor whose cursor moves by graphemes, which are deleted as a whole. Its keys work in the
+    order they were typed."""
 
     async def _on_key(self, event: events.Key) -> None:
         await run_bound_action(self, self._bindings, event)

@@ -1,43 +1,17 @@
-"""R4: a conversation that changes its model goes on in each protocol, with thoughts and calls of
-the other models in its history; the servers are as strict as the real ones."""
+"""A session that changes its model between protocols, on servers as strict as the real ones."""
 
 from pathlib import Path
 
 import pytest
 
 from agent.records.messages import Completed
+from tests.agent.provider.switched_models import ORDER, SERVED, providers
 from tests.support.harness import APIS, open_harness
 from tests.support.script import Call, Opaque, Reason, Text, answer
 
-SERVED = {
-    "claude/claude-sonnet-4-5": "anthropic-messages",
-    "claude/claude-opus-4-7": "anthropic-messages",
-    "open/gpt-5.4": "openai-responses",
-    "chat/deepseek-v4": "openai-chat",
-    "google/gemini-3-pro": "gemini",
-}
-ORDER = (
-    "claude/claude-sonnet-4-5", "open/gpt-5.4", "claude/claude-sonnet-4-5", "google/gemini-3-pro",
-    "chat/deepseek-v4", "open/gpt-5.4", "google/gemini-3-pro", "claude/claude-opus-4-7",
-    "chat/deepseek-v4", "claude/claude-sonnet-4-5",
-)  # fmt: skip
-
-
-def providers(url: str) -> dict[str, object]:
-    found: dict[str, dict[str, object]] = {}
-    for full_name, api in SERVED.items():
-        provider, _, name = full_name.partition("/")
-        options = {"baseURL": url, "apiKey": "sk-scripted-0001"}
-        settings = found.setdefault(provider, {"api": api, "options": options, "models": {}})
-        models = settings["models"]
-        assert isinstance(models, dict)
-        limit = {"context": 100_000, "output": 32_000}
-        models[name] = {"limit": limit, "reasoning": True}
-    return dict(found)
-
 
 @pytest.mark.parametrize("effort", [None, "none", "low"])
-async def test_r4_the_model_may_change_from_turn_to_turn(tmp_path: Path, effort: str) -> None:
+async def test_the_model_can_change_from_turn_to_turn(tmp_path: Path, effort: str) -> None:
     assert set(SERVED.values()) == set(APIS)
     async with open_harness(tmp_path, provider=providers) as harness:
         (harness.folder / "a.txt").write_text("one\n", "utf-8")

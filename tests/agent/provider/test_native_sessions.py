@@ -1,5 +1,4 @@
-"""Whole turns over Anthropic's and OpenAI's own protocols, on servers as strict as theirs
-(R4, L10, L12; trials M13, M19, M21)."""
+"""Whole turns in Anthropic's and OpenAI's own protocols, on servers as strict as theirs."""
 
 from contextlib import AbstractAsyncContextManager
 from itertools import pairwise
@@ -31,7 +30,7 @@ def opened(tmp_path: Path, api: str) -> AbstractAsyncContextManager[Harness]:
 
 
 @pytest.mark.parametrize("api", TEXT_APIS[1:])  # Gemini's thoughts do not go back
-async def test_thought_and_called_and_said_back(tmp_path: Path, api: str) -> None:
+async def test_reasoning_and_calls_are_replayed(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as harness:
         (harness.folder / "a.txt").write_text("one\n", "utf-8")
         read = Call("read", {"file_path": str(harness.folder / "a.txt")})
@@ -58,8 +57,8 @@ async def test_thought_and_called_and_said_back(tmp_path: Path, api: str) -> Non
         assert ("final_answer" in said) == (api == "openai-responses"), "the phase of a message"
 
 
-async def test_l2_a_paused_answer_is_gone_on_with_and_is_one_answer(tmp_path: Path) -> None:
-    """Each request holds the one before it unchanged; who waits for the answer gets it whole."""
+async def test_a_paused_response_is_continued_as_one_response(tmp_path: Path) -> None:
+    """Each request contains the previous one unchanged, and the caller gets the whole response."""
     async with opened(tmp_path, "anthropic-messages") as harness:
         harness.server.always(answer(Text("ok")))
         harness.server.script(
@@ -81,7 +80,7 @@ async def test_l2_a_paused_answer_is_gone_on_with_and_is_one_answer(tmp_path: Pa
         assert str(sent[-1]).count("The server paused your answer") == 2, "a call needs no word"
 
 
-async def test_l2_an_answer_that_is_paused_for_ever_ends_as_that(tmp_path: Path) -> None:
+async def test_a_response_that_is_paused_forever_reaches_the_limit(tmp_path: Path) -> None:
     async with opened(tmp_path, "anthropic-messages") as harness:
         harness.server.always(answer(Text("half, "), Finish("pause_turn")))
         session = await harness.session()
@@ -95,7 +94,7 @@ async def test_l2_an_answer_that_is_paused_for_ever_ends_as_that(tmp_path: Path)
 
 
 def _unmarked(messages: list[dict]) -> list[dict]:
-    """*messages* without the marks that tell how far to cache."""
+    """Return *messages* without cache marks."""
     return [
         {**each, "content": [{k: v for k, v in b.items() if k != "cache_control"} for b in blocks]}
         for each in messages
@@ -104,9 +103,7 @@ def _unmarked(messages: list[dict]) -> list[dict]:
 
 
 @each_api
-async def test_m21_cancel_in_thinking_leaves_a_history_that_is_taken(
-    tmp_path: Path, api: str
-) -> None:
+async def test_a_cancel_during_thinking_leaves_a_valid_history(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as harness:
         hold = Hold()
         harness.server.always(answer(Text("ok")))
@@ -124,9 +121,7 @@ async def test_m21_cancel_in_thinking_leaves_a_history_that_is_taken(
 
 
 @each_api
-async def test_m13_ids_used_again_in_every_step_keep_their_own_results(
-    tmp_path: Path, api: str
-) -> None:
+async def test_repeated_call_ids_keep_their_own_results(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as harness:
         harness.server.always(answer(Text("ok")))
         names = ("a.txt", "b.txt", "c.txt")
@@ -146,7 +141,9 @@ async def test_m13_ids_used_again_in_every_step_keep_their_own_results(
 
 
 @each_api
-async def test_l12_cut_after_a_call_goes_on_with_what_was_called(tmp_path: Path, api: str) -> None:
+async def test_a_stream_that_breaks_after_a_call_continues_with_its_result(
+    tmp_path: Path, api: str
+) -> None:
     async with opened(tmp_path, api) as harness:
         (harness.folder / "a.txt").write_text("one\n", "utf-8")
         read = Call("read", {"file_path": str(harness.folder / "a.txt")})
@@ -158,7 +155,7 @@ async def test_l12_cut_after_a_call_goes_on_with_what_was_called(tmp_path: Path,
 
 
 @each_api
-async def test_l2a_call_that_the_output_limit_cut_off_is_not_run(tmp_path: Path, api: str) -> None:
+async def test_a_call_truncated_by_the_output_limit_is_not_run(tmp_path: Path, api: str) -> None:
     async with opened(tmp_path, api) as harness:
         harness.server.always(answer(Text("ok")))
         cut = Call("write", '{"file_path": "x.txt", "content": "ha', pieces=4)
@@ -169,7 +166,7 @@ async def test_l2a_call_that_the_output_limit_cut_off_is_not_run(tmp_path: Path,
 
 
 @each_api
-async def test_r6_refusal_in_mid_stream_ends_the_turn_with_its_words(
+async def test_a_refusal_in_mid_stream_ends_the_turn_with_its_message(
     tmp_path: Path, api: str
 ) -> None:
     async with opened(tmp_path, api) as harness:

@@ -1,4 +1,4 @@
-"""Token counts and costs (R8)."""
+"""Token counts and costs."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def test_tiers_follow_each_other() -> None:
     assert spent == pytest.approx([0.1, 0.200002, 0.800004])
 
 
-def test_reasoning_may_have_its_own_price() -> None:
+def test_reasoning_can_have_its_own_price() -> None:
     price = Price(1, 2, reasoning=10)
     assert cost(Usage(0, 1_000_000, reasoning=400_000), price) == pytest.approx(1.2 + 4)
     assert cost(Usage(0, 10, reasoning=99), price) == pytest.approx(100e-6)
@@ -74,9 +74,7 @@ def test_reasoning_may_have_its_own_price() -> None:
         ({"cost": True}, None), ({"cost": "1"}, None), ({"cost": -1}, None),
     ],
 )  # fmt: skip
-def test_what_the_provider_charged_counts_before_any_price(
-    told: dict[str, Any], dollars: float | None
-) -> None:
+def test_the_reported_cost_overrides_any_price(told: dict[str, Any], dollars: float | None) -> None:
     usage = chat_usage({"prompt_tokens": 1_000_000, "completion_tokens": 0, **told})
     assert cost(usage, None) == dollars
     assert cost(usage, Price(3, 15)) == (3 if dollars is None else dollars)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.process import SpillStore
 from agent.records.events import Event, PartUpdated, SessionIdle, SessionStatusChanged
 from agent.records.messages import (
     AssistantMessage,
@@ -23,9 +24,8 @@ from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.api import PromptInput
 from agent.session.guards import DoomLoop
 from agent.session.turn.executor import ExecutorDeps, StepExecutor
-from agent.tools.core.truncate import Truncator
+from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.pipeline import CallFailed, Pipeline
-from agent.tools.registry import ToolDeps, build_truncator
 from tests.support.harness import Harness, environment, open_harness
 from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
 
@@ -187,9 +187,7 @@ async def test_l7_a_fault_outside_the_tool_ends_the_call(harness: Harness) -> No
 
 
 def truncator(runtime: Runtime) -> Truncator:
-    return build_truncator(
-        ToolDeps(store=runtime.store, shells=runtime.shells, data_dir=runtime.paths.data)
-    )
+    return Truncator(Limits(), SpillStore(runtime.paths.data / "spill"))
 
 
 async def test_l10_a_store_that_fails_leaves_no_command_running(harness: Harness) -> None:

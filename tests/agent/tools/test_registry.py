@@ -8,10 +8,12 @@ import pytest
 from pydantic import BaseModel, Field
 
 from agent.bus import Bus
+from agent.process import SpillStore
 from agent.store.store import Store
 from agent.tools.core.base import ToolArgs, ToolSpec
 from agent.tools.core.schema import fill_slots, parameters
-from agent.tools.registry import Registry, ToolDeps, build_tools
+from agent.tools.core.truncate import Limits, Truncator
+from agent.tools.registry import Registry, ToolServices, build_tools
 from agent.tools.shell.shells import Shells
 from tests.agent.tools.probe import ProbeTool
 
@@ -19,7 +21,8 @@ from tests.agent.tools.probe import ProbeTool
 async def built_in(tmp_path: Path) -> Registry:
     store = await Store.open(tmp_path / "store.db", Bus())
     try:
-        return build_tools(ToolDeps(store=store, shells=Shells(Bus()), data_dir=tmp_path))
+        truncator = Truncator(Limits(), SpillStore(tmp_path / "spill"))
+        return build_tools(ToolServices(store=store, shells=Shells(Bus()), truncator=truncator))
     finally:
         await store.close()
 

@@ -1,4 +1,5 @@
-"""Fixtures for tests of ``opencode-py acp``: the launcher as a child of the SDK's own client."""
+"""Fixtures for tests of ``opencode-py acp``: the launcher as a child process of the SDK's own
+client."""
 
 import asyncio
 import sys
@@ -31,8 +32,11 @@ LAUNCHER = [sys.executable, str(ROOT / "opencode_py.py"), "acp"]
 
 @dataclass
 class Editor:
-    """A client that keeps what it is told. *answers* are the options that it chooses, in order:
-    an id, empty for a dialog that is closed, or an error."""
+    """A client that records what it is sent.
+
+    *answers* are the options that it chooses, in order: an id, empty for a closed dialog, or an
+    error.
+    """
 
     updates: list[Any] = field(default_factory=list)
     asked: list[tuple[ToolCallUpdate, list[str]]] = field(default_factory=list)
@@ -70,7 +74,7 @@ class Editor:
         return "".join(update.content.text for update in self.of(kind))
 
     def states(self) -> list[tuple[str, str]]:
-        """Kind and status of calls as they were told."""
+        """Return kind and status of the calls that were sent."""
         told = ("tool_call", "tool_call_update")
         return [(u.kind, u.status) for u in self.updates if u.session_update in told]
 
@@ -103,7 +107,7 @@ def said(text: str) -> TextContentBlock:
 
 @dataclass
 class Home:
-    """Where the agent finds its settings, and the project."""
+    """The agent's settings folder, and the project."""
 
     home: Path
     project: Path
@@ -149,6 +153,7 @@ async def home(place: Place) -> AsyncIterator[Home]:
 
 @pytest.fixture
 async def desk(home: Home) -> AsyncIterator[Desk]:
+    """Return a fresh agent process with a client that has initialized it."""
     async with home.desk() as made:
         yield made
 

@@ -1,4 +1,4 @@
-"""``opencode-py acp`` as an editor drives it, through the official SDK's client (F3)."""
+"""``opencode-py acp`` as an editor drives it, through the official SDK's client."""
 
 import asyncio
 import base64
@@ -23,7 +23,7 @@ ASKS = {
 }
 
 
-async def test_f3_it_says_what_it_can(home: Home) -> None:
+async def test_initialize_reports_the_capabilities(home: Home) -> None:
     async with home.desk() as desk:
         told = await desk.agent.initialize(protocol_version=99)
         assert told.protocol_version == 1
@@ -39,7 +39,7 @@ async def test_f3_it_says_what_it_can(home: Home) -> None:
         assert told.auth_methods
 
 
-async def test_f3_text_and_thoughts_stream_before_the_answer(desk: Desk) -> None:
+async def test_text_and_thoughts_stream_before_the_response(desk: Desk) -> None:
     session = await desk.new()
     hold = Hold()
     desk.server.script(answer(Reason("hm"), Text("I lo"), hold, Text("ok \x1b[31mthere.")))
@@ -55,7 +55,7 @@ async def test_f3_text_and_thoughts_stream_before_the_answer(desk: Desk) -> None
     assert [update.title for update in desk.editor.of("session_info_update")] == ["look"]
 
 
-async def test_f3_a_change_is_asked_about_with_its_diff_and_told_to_its_end(desk: Desk) -> None:
+async def test_an_edit_is_approved_with_its_diff_and_reported_to_its_end(desk: Desk) -> None:
     session = await desk.new()
     desk.server.script(
         answer(Call("read", {"file_path": "calc.py"})), answer(EDIT), answer(Text("Mended."))
@@ -87,7 +87,7 @@ async def test_f3_a_change_is_asked_about_with_its_diff_and_told_to_its_end(desk
         (["nonsense"], False),
     ],
 )
-async def test_f3_permission_is_what_the_person_says(
+async def test_the_users_reply_decides_a_permission(
     desk: Desk, answers: list[str], *, made: bool
 ) -> None:
     session = await desk.new()
@@ -100,7 +100,9 @@ async def test_f3_permission_is_what_the_person_says(
     assert any("touch made" in text for text in texts)
 
 
-async def test_f3_what_a_client_cannot_ask_is_refused_and_the_model_goes_on(desk: Desk) -> None:
+async def test_a_request_that_the_client_cannot_show_is_refused_and_the_turn_continues(
+    desk: Desk,
+) -> None:
     session = await desk.new()
     desk.server.script(answer(TOUCH), answer(Call("question", ASKS)), answer(Text("left out")))
     unknown = RequestError.method_not_found("session/request_permission")
@@ -113,7 +115,7 @@ async def test_f3_what_a_client_cannot_ask_is_refused_and_the_model_goes_on(desk
     assert "Put the question into your answer" in told
 
 
-async def test_f3_a_cancel_stops_the_turn_and_withdraws_its_question(desk: Desk) -> None:
+async def test_a_cancel_stops_the_turn_and_withdraws_its_request(desk: Desk) -> None:
     session = await desk.new()
     desk.server.script(answer(Text("first"), TOUCH), answer(Text("and on")))
     asking = asyncio.create_task(desk.prompt(session.session_id, "go"))
@@ -125,7 +127,7 @@ async def test_f3_a_cancel_stops_the_turn_and_withdraws_its_question(desk: Desk)
     assert (done.stop_reason, desk.editor.text().endswith("and on")) == ("end_turn", True)
 
 
-async def test_f3_a_cancel_right_behind_the_prompt_cancels_it(desk: Desk) -> None:
+async def test_a_cancel_directly_after_the_prompt_cancels_it(desk: Desk) -> None:
     session = await desk.new()
     desk.server.always(answer(Text("never"), Hold()))
     asking = asyncio.create_task(desk.prompt(session.session_id, "go"))
@@ -134,7 +136,7 @@ async def test_f3_a_cancel_right_behind_the_prompt_cancels_it(desk: Desk) -> Non
     assert (await asyncio.wait_for(asking, GUARD)).stop_reason == "cancelled"
 
 
-async def test_f3_a_prompt_during_a_turn_steers_it_and_both_are_answered(desk: Desk) -> None:
+async def test_a_prompt_during_a_turn_steers_it_and_both_get_a_response(desk: Desk) -> None:
     session = await desk.new()
     hold = Hold()
     desk.server.script(
@@ -149,7 +151,7 @@ async def test_f3_a_prompt_during_a_turn_steers_it_and_both_are_answered(desk: D
     assert "and mind this" in str([request.body for request in desk.server.requests])
 
 
-async def test_f3_a_sub_agents_question_reaches_the_client(desk: Desk) -> None:
+async def test_a_sub_agents_request_reaches_the_client(desk: Desk) -> None:
     session = await desk.new()
     desk.server.script(
         answer(Call("task", {"description": "d", "prompt": "p"})),
@@ -166,7 +168,7 @@ async def test_f3_a_sub_agents_question_reaches_the_client(desk: Desk) -> None:
     assert desk.editor.text() == "it did"
 
 
-async def test_f3_the_plan_is_told(desk: Desk) -> None:
+async def test_the_todo_list_is_sent_as_a_plan(desk: Desk) -> None:
     session = await desk.new()
     todos = [
         {"content": "look", "status": "completed", "priority": "high"},
@@ -183,7 +185,7 @@ async def test_f3_the_plan_is_told(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("chosen", "told"), [("1", "right"), ("skip", ""), ("", "")])
-async def test_f3_the_models_question_has_buttons(desk: Desk, chosen: str, told: str) -> None:
+async def test_the_models_question_has_buttons(desk: Desk, chosen: str, told: str) -> None:
     session = await desk.new()
     desk.server.script(answer(Call("question", ASKS)), answer(Text("on")))
     desk.editor.answers = [chosen]
@@ -195,7 +197,7 @@ async def test_f3_the_models_question_has_buttons(desk: Desk, chosen: str, told:
         assert len(desk.server.requests) == 1
 
 
-async def test_f3_modes_are_agents_and_models_are_chosen(home: Home) -> None:
+async def test_modes_are_agents_and_models_can_be_chosen(home: Home) -> None:
     home.settings(model="scripted/model-1")
     async with home.desk() as desk:
         session = await desk.new()
@@ -222,7 +224,7 @@ async def test_f3_modes_are_agents_and_models_are_chosen(home: Home) -> None:
             await desk.agent.set_session_mode(session_id=session.session_id, mode_id="nobody")
 
 
-async def test_m8_a_plan_that_is_agreed_to_is_told_with_the_workers_model(home: Home) -> None:
+async def test_an_approved_plan_is_sent_with_the_next_agents_model(home: Home) -> None:
     home.settings(model="scripted/model-1", agent={"build": {"model": "scripted/worker"}})
     async with home.desk() as desk:
         session = await desk.new()
@@ -241,7 +243,7 @@ async def test_m8_a_plan_that_is_agreed_to_is_told_with_the_workers_model(home: 
         assert desk.editor.of("current_mode_update")[-1].current_mode_id == "build"
 
 
-async def test_f3_past_sessions_are_listed_and_told_again(home: Home) -> None:
+async def test_past_sessions_are_listed_and_replayed(home: Home) -> None:
     async with home.desk() as desk:
         session = await desk.new()
         home.server.script(
@@ -267,7 +269,7 @@ async def test_f3_past_sessions_are_listed_and_told_again(home: Home) -> None:
         assert "what does it do?" in str(home.server.requests[-1].body["messages"])
 
 
-async def test_f3_resuming_tells_nothing_twice_and_forking_copies(home: Home) -> None:
+async def test_resuming_sends_nothing_twice_and_forking_copies(home: Home) -> None:
     async with home.desk() as desk:
         first = (await desk.new()).session_id
         home.server.always(answer(Text("one")))
@@ -284,7 +286,7 @@ async def test_f3_resuming_tells_nothing_twice_and_forking_copies(home: Home) ->
             await desk.prompt(first, "again")
 
 
-async def test_f3_what_is_sent_beside_text_reaches_the_model(home: Home) -> None:
+async def test_content_other_than_text_reaches_the_model(home: Home) -> None:
     vision = {"modalities": {"input": ["text", "image"]}}
     limit = {"context": 100_000, "output": 32_000}
     settings = {"models": {"model-1": {"limit": limit, **vision}}}
@@ -321,7 +323,7 @@ async def test_f3_what_is_sent_beside_text_reaches_the_model(home: Home) -> None
         assert "data:image/png;base64," in sent
 
 
-async def test_f3_commands_are_offered_and_done(desk: Desk) -> None:
+async def test_slash_commands_are_offered_and_run(desk: Desk) -> None:
     session = await desk.new()
     await desk.editor.until(lambda editor: bool(editor.of("available_commands_update")))
     offered = desk.editor.of("available_commands_update")[0].available_commands
@@ -336,7 +338,7 @@ async def test_f3_commands_are_offered_and_done(desk: Desk) -> None:
     assert "the names" in str(desk.server.requests[-1].body["messages"])
 
 
-async def test_k8_commands_of_the_users_own_ask_and_are_sent(home: Home) -> None:
+async def test_the_users_slash_commands_ask_and_are_sent(home: Home) -> None:
     template = "Say what !`touch made` did to $ARGUMENTS."
     home.settings(command={"look": {"template": template, "description": "Look\nclosely"}})
     async with home.desk() as desk:
@@ -355,7 +357,7 @@ async def test_k8_commands_of_the_users_own_ask_and_are_sent(home: Home) -> None
         assert {call.tool_call_id for call, _ in desk.editor.asked} <= told
 
 
-async def test_f3_a_cancel_withdraws_what_a_command_asks(home: Home) -> None:
+async def test_a_cancel_withdraws_the_request_of_a_command(home: Home) -> None:
     home.settings(command={"look": {"template": "Say !`touch made`."}})
     async with home.desk() as desk:
         session = await desk.new()
@@ -365,7 +367,7 @@ async def test_f3_a_cancel_withdraws_what_a_command_asks(home: Home) -> None:
         assert (await asyncio.wait_for(asking, GUARD)).stop_reason == "cancelled"
 
 
-async def test_f3_errors_are_sentences(home: Home) -> None:
+async def test_errors_are_sentences(home: Home) -> None:
     home.settings(retry={"attempts": 1, "delay": 1})
     async with home.desk() as desk:
         with pytest.raises(RequestError, match="not absolute"):
@@ -388,7 +390,7 @@ async def test_f3_errors_are_sentences(home: Home) -> None:
             await desk.prompt(session.session_id, "go")
 
 
-async def test_l2a_a_limit_is_a_stop_reason(home: Home) -> None:
+async def test_a_limit_is_a_stop_reason(home: Home) -> None:
     home.settings(limits={"tokens": 1000})
     async with home.desk() as desk:
         session = await desk.new()
@@ -399,7 +401,7 @@ async def test_l2a_a_limit_is_a_stop_reason(home: Home) -> None:
         assert (used.used, used.size) == (1100, 100_000)
 
 
-async def test_m9_an_untrusted_folder_is_told(home: Home) -> None:
+async def test_an_untrusted_folder_is_reported(home: Home) -> None:
     (home.project / "AGENTS.md").write_text("Be brief.\n")
     async with home.desk(Editor()) as desk:
         await desk.new()

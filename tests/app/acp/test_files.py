@@ -1,4 +1,4 @@
-"""The client's files: ``fs/read_text_file`` and ``fs/write_text_file`` (spec 11, F3)."""
+"""The client's files: ``fs/read_text_file`` and ``fs/write_text_file``."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,7 @@ LOOK = Call("read", {"file_path": "calc.py"})
 
 @dataclass
 class Buffers(Editor):
-    """A client with files open. *fault* is its answer to each request instead of a true one."""
+    """A client with open files. *fault* replaces its response to each request."""
 
     unsaved: dict[str, str] = field(default_factory=dict)
     requests: list[tuple[str, str, str]] = field(default_factory=list)
@@ -58,7 +58,7 @@ def files(**offered: bool) -> ClientCapabilities:
     return ClientCapabilities(fs=FileSystemCapabilities(**offered))
 
 
-async def test_f3_unsaved_text_is_read_and_changed_in_the_editor(home: Home) -> None:
+async def test_unsaved_text_is_read_and_changed_in_the_editor(home: Home) -> None:
     home.settings(permission={"edit": "ask"})
     path = str(home.project / "calc.py")
     client = Buffers(unsaved={path: "typed = 1\n"}, answers=["once"])
@@ -78,10 +78,10 @@ async def test_f3_unsaved_text_is_read_and_changed_in_the_editor(home: Home) -> 
 
 
 @pytest.mark.parametrize("offered", [{}, READS, WRITES])
-async def test_f3_files_are_the_editors_only_where_it_reads_and_writes(
+async def test_the_editor_is_used_only_if_it_both_reads_and_writes(
     home: Home, offered: dict[str, bool]
 ) -> None:
-    """Writing past a buffer that cannot be read would overwrite what is typed there."""
+    """Writing past a buffer that cannot be read would overwrite unsaved changes."""
     home.settings(permission={"edit": "allow"})
     client = Buffers(unsaved={str(home.project / "calc.py"): "typed\n"})
     async with home.desk(client, files(**offered)) as desk:
@@ -101,7 +101,7 @@ async def test_f3_files_are_the_editors_only_where_it_reads_and_writes(
         (RequestError.method_not_found("fs/write_text_file"), True),
     ],
 )
-async def test_f3_what_the_editor_refuses_is_not_written_behind_its_back(
+async def test_a_write_that_the_editor_refuses_is_not_done_on_disk(
     home: Home, fault: RequestError, *, written: bool
 ) -> None:
     home.settings(permission={"edit": "allow"})

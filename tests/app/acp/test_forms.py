@@ -1,4 +1,4 @@
-"""The model's questions as forms of the client (``elicitation/create``; spec 11, F3)."""
+"""The model's questions as forms of the client (``elicitation/create``)."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +23,7 @@ WAYS = [{"label": "left"}, {"label": "right", "description": "the long way"}]
 
 @dataclass
 class Forms(Editor):
-    """A client that shows forms. *says* is the answer to each."""
+    """A client that shows forms. *says* is the response to each."""
 
     says: Any = None
     shown: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -41,7 +41,7 @@ def accepted(**content: Any) -> AcceptElicitationResponse:
 
 
 async def asked(home: Home, client: Forms, **question: Any) -> str:
-    """What the model is told of its question, empty where the turn ended with it."""
+    """Return the result of the model's question, empty if the turn ended with it."""
     async with home.desk(client, FORMS) as desk:
         session = await desk.new()
         call = Call("question", {"questions": [{"question": "Which way?", **question}]})
@@ -51,7 +51,7 @@ async def asked(home: Home, client: Forms, **question: Any) -> str:
         return str(last["content"]) if last["role"] == "tool" else ""
 
 
-async def test_f3_options_stand_in_a_form_with_room_for_own_words(home: Home) -> None:
+async def test_a_form_has_the_options_and_a_field_for_text(home: Home) -> None:
     client = Forms(says=accepted(choice="1", text="slowly"))
     told = await asked(home, client, options=WAYS, header="Way")
     assert "right" in told
@@ -65,7 +65,7 @@ async def test_f3_options_stand_in_a_form_with_room_for_own_words(home: Home) ->
     assert client.asked == []
 
 
-async def test_f3_several_may_be_chosen(home: Home) -> None:
+async def test_several_options_can_be_chosen(home: Home) -> None:
     client = Forms(says=accepted(choice=["0", "1", "7"]))
     told = await asked(home, client, options=WAYS, multiple=True)
     assert "left" in told
@@ -73,7 +73,7 @@ async def test_f3_several_may_be_chosen(home: Home) -> None:
     assert client.shown[0][1]["properties"]["choice"]["type"] == "array"
 
 
-async def test_f3_a_question_without_options_is_asked(home: Home) -> None:
+async def test_a_question_without_options_is_asked(home: Home) -> None:
     client = Forms(says=accepted(text="north"))
     assert "north" in await asked(home, client)
     assert client.shown[0][1]["required"] == ["text"]
@@ -88,11 +88,11 @@ async def test_f3_a_question_without_options_is_asked(home: Home) -> None:
         accepted(choice="9", text=" "),
     ],
 )
-async def test_f3_a_form_that_is_closed_is_no_answer(home: Home, says: Any) -> None:
+async def test_a_closed_form_is_a_dismissal(home: Home, says: Any) -> None:
     assert await asked(home, Forms(says=says), options=WAYS) == ""
 
 
-async def test_f3_a_client_that_shows_no_form_after_all_gets_buttons(home: Home) -> None:
+async def test_a_client_that_fails_to_show_a_form_gets_buttons(home: Home) -> None:
     fault = RequestError.method_not_found("elicitation/create")
     client = Forms(says=fault, answers=["0"])
     assert "left" in await asked(home, client, options=WAYS)

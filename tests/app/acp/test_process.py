@@ -1,4 +1,4 @@
-"""The process of ``opencode-py acp``: its streams, its end, what it does with nonsense (F3)."""
+"""The process of ``opencode-py acp``: its streams, its end, and invalid messages."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocol
 
 
 class Bare:
-    """An agent process that is spoken to line by line."""
+    """An agent process that is sent raw lines."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -63,7 +63,7 @@ class Bare:
         return self.process.returncode, err.decode()
 
 
-async def test_f3_nonsense_is_answered_and_survived(home: Home) -> None:
+async def test_invalid_messages_get_an_error_and_are_survived(home: Home) -> None:
     bare = await Bare.start(home)
     bare.write("{not json", "")
     assert (await bare.until(None))["error"]["code"] == -32700
@@ -80,7 +80,7 @@ async def test_f3_nonsense_is_answered_and_survived(home: Home) -> None:
     assert await bare.ended() == (0, "")
 
 
-async def test_f3_what_a_command_prints_is_no_message(home: Home) -> None:
+async def test_output_of_a_command_does_not_reach_the_protocol(home: Home) -> None:
     home.settings(permission={"bash": "allow"})
     bare = await Bare.start(home)
     session = await bare.session(home)
@@ -95,7 +95,7 @@ async def test_f3_what_a_command_prints_is_no_message(home: Home) -> None:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (None, 0)]
 )
-async def test_f3_it_ends_clean_in_the_middle_of_a_turn(
+async def test_it_exits_cleanly_in_the_middle_of_a_turn(
     home: Home, number: signal.Signals | None, code: int
 ) -> None:
     bare = await Bare.start(home)
@@ -116,7 +116,7 @@ async def test_f3_it_ends_clean_in_the_middle_of_a_turn(
         assert desk.editor.text() == "half"
 
 
-async def test_f3_the_commands_come_behind_the_answer_that_names_their_session(home: Home) -> None:
+async def test_the_commands_follow_the_response_that_names_their_session(home: Home) -> None:
     bare = await Bare.start(home)
     session = await bare.session(home)
     assert all("method" not in line for line in bare.lines)

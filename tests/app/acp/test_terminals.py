@@ -1,4 +1,4 @@
-"""The client's terminals: commands run in them and stay ours (spec 11, F3; spec 3, ``bash``)."""
+"""The client's terminals: commands run in them and stay under the program's control."""
 
 import asyncio
 import contextlib
@@ -48,9 +48,12 @@ class Run:
 
 @dataclass
 class Terminals(Editor):
-    """A client with terminals, each a process of its own. *environment* is what they have by
-    themselves. *blind*: what is to begin a bash cannot be read there; *quoting*: all goes through
-    a shell of the client's, as in Zed. *fault* is the answer to ``terminal/create``."""
+    """A client with terminals, each a process of its own.
+
+    *environment* is the terminals' own environment. With *blind*, the files that start a bash
+    cannot be read there; with *quoting*, every command goes through a shell of the client's, as in
+    Zed. *fault* is the response to ``terminal/create``.
+    """
 
     environment: dict[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"]})
     runs: list[Run] = field(default_factory=list)
@@ -125,7 +128,7 @@ class Terminals(Editor):
         return WaitForTerminalExitResponse(exit_code=code)
 
     async def kill_terminal(self, session_id: str, terminal_id: str, **_: Any) -> None:
-        """One process and no more, as clients do."""
+        """Kill one process only, as clients do."""
         run = self._run(terminal_id)
         if run.process.returncode is None:
             run.process.kill()
@@ -139,7 +142,7 @@ class Terminals(Editor):
             self.told.notify_all()
 
     def shown(self) -> list[str]:
-        """The terminals among the contents of calls, as they were told."""
+        """Return the ids of the terminals in the contents of calls."""
         updates = [u for u in self.updates if u.session_update.startswith("tool_call")]
         contents = [c for update in updates for c in update.content or ()]
         return [each.terminal_id for each in contents if each.type == "terminal"]
@@ -156,7 +159,7 @@ async def opened(home: Home, client: Terminals) -> AsyncGenerator[tuple[Desk, st
 
 
 async def ran(desk: Desk, session: str, command: str, **given: Any) -> str:
-    """What the model reads of a command."""
+    """Return the result of a command as the model reads it."""
     call = Call("bash", {"command": command, **given})
     desk.server.script(answer(call), answer(Text("done")))
     await desk.prompt(session, "go")
@@ -172,7 +175,7 @@ def client(request: pytest.FixtureRequest) -> Terminals:
     return Terminals(blind=request.param == "blind", quoting=request.param == "quoting")
 
 
-async def test_f3_a_command_runs_in_the_clients_terminal(home: Home, client: Terminals) -> None:
+async def test_a_command_runs_in_the_clients_terminal(home: Home, client: Terminals) -> None:
     async with opened(home, client) as (desk, session):
         told = await ran(desk, session, "pwd; echo 'a  b' >&2; exit 3")
         assert str(home.project) in told
@@ -189,9 +192,7 @@ async def test_f3_a_command_runs_in_the_clients_terminal(home: Home, client: Ter
         assert last.raw_output["exit_code"] == 3
 
 
-async def test_f3_the_terminal_is_shown_while_the_command_runs(
-    home: Home, client: Terminals
-) -> None:
+async def test_the_terminal_is_shown_while_the_command_runs(home: Home, client: Terminals) -> None:
     go = home.project / "go"
     async with opened(home, client) as (desk, session):
         waits = f"echo begun; until [ -e {go} ]; do sleep 0.01; done"
@@ -203,7 +204,9 @@ async def test_f3_the_terminal_is_shown_while_the_command_runs(
         assert "begun" in await turn
 
 
-async def test_f3_the_terminals_keys_do_not_reach_a_command(home: Home, client: Terminals) -> None:
+async def test_the_terminals_environment_secrets_do_not_reach_a_command(
+    home: Home, client: Terminals
+) -> None:
     client.environment |= {KEY: "sk-of-the-client", "MINE": "kept", "PAGER": "less"}
     async with opened(home, client) as (desk, session):
         told = await ran(desk, session, f"echo [${KEY}] $MINE $PAGER; read x; echo end $x")
@@ -212,7 +215,7 @@ async def test_f3_the_terminals_keys_do_not_reach_a_command(home: Home, client: 
     assert "end" in told
 
 
-async def test_f3_a_variable_of_the_terminals_is_gone_not_empty(home: Home) -> None:
+async def test_a_removed_variable_of_the_terminal_is_unset_not_empty(home: Home) -> None:
     client = Terminals()
     client.environment |= {KEY: "sk-of-the-client", "OTHER": "x"}
     home.settings(permission={"bash": "allow"}, bash={"env": "strict"})
@@ -223,7 +226,7 @@ async def test_f3_a_variable_of_the_terminals_is_gone_not_empty(home: Home) -> N
     assert "not a tty" in told
 
 
-async def test_f3_permission_comes_before_the_terminal(home: Home) -> None:
+async def test_permission_comes_before_the_terminal(home: Home) -> None:
     home.settings(permission={"bash": "ask"})
     client = Terminals(answers=["reject"])
     async with home.desk(client, TERMINAL) as desk:
@@ -236,13 +239,14 @@ async def test_f3_permission_comes_before_the_terminal(home: Home) -> None:
 
 
 def _left(home: Home) -> tuple[str, Callable[[], bool]]:
-    """A command that leaves a group of its own behind and waits, and whether all of it ended."""
+    """Return a command that leaves a process group of its own behind and waits, and a function that
+    tells whether all of it has ended."""
     pids = home.project / "pids"
     line = f"setsid sleep 600 & echo $! >> {pids}; sleep 601 & echo $! >> {pids}; echo up; wait"
     return line, lambda: bool(pids_in(pids, 2)) and all(gone(pid) for pid in pids_in(pids, 2))
 
 
-async def test_f3_a_time_limit_ends_all_that_a_terminal_runs(home: Home, client: Terminals) -> None:
+async def test_a_time_limit_ends_every_process_of_a_terminal(home: Home, client: Terminals) -> None:
     line, ended = _left(home)
     async with opened(home, client) as (desk, session):
         told = await ran(desk, session, line, timeout=1500)
@@ -252,7 +256,7 @@ async def test_f3_a_time_limit_ends_all_that_a_terminal_runs(home: Home, client:
         assert ended()
 
 
-async def test_f3_a_cancel_ends_all_that_a_terminal_runs(home: Home, client: Terminals) -> None:
+async def test_a_cancel_ends_every_process_of_a_terminal(home: Home, client: Terminals) -> None:
     line, ended = _left(home)
     async with opened(home, client) as (desk, session):
         desk.server.script(answer(Call("bash", {"command": line})))
@@ -265,7 +269,7 @@ async def test_f3_a_cancel_ends_all_that_a_terminal_runs(home: Home, client: Ter
         assert set(client.shown()) == {"term_1"}
 
 
-async def test_f3_a_client_that_stops_the_command_ends_it(home: Home) -> None:
+async def test_a_client_that_stops_the_command_ends_it(home: Home) -> None:
     client = Terminals()
     async with opened(home, client) as (desk, session):
         turn = asyncio.create_task(ran(desk, session, "echo up; sleep 600"))
@@ -274,7 +278,7 @@ async def test_f3_a_client_that_stops_the_command_ends_it(home: Home) -> None:
         assert "Ended by SIGTERM." in await turn
 
 
-async def test_f3_all_of_a_huge_output_is_kept_here(home: Home) -> None:
+async def test_a_huge_output_is_stored_completely(home: Home) -> None:
     client = Terminals()
     async with opened(home, client) as (desk, session):
         told = await ran(desk, session, "seq 400000")
@@ -284,7 +288,7 @@ async def test_f3_all_of_a_huge_output_is_kept_here(home: Home) -> None:
         assert _text(place).startswith("1\n2\n")
 
 
-async def test_f3_what_a_terminal_has_cut_is_told(home: Home) -> None:
+async def test_output_cut_by_the_terminal_is_reported(home: Home) -> None:
     client = Terminals(blind=True, limit=100)
     async with opened(home, client) as (desk, session):
         told = await ran(desk, session, "seq 1000")
@@ -295,14 +299,14 @@ async def test_f3_what_a_terminal_has_cut_is_told(home: Home) -> None:
 @pytest.mark.parametrize(
     "fault", [RequestError.method_not_found("terminal/create"), RequestError(-32603, "No pty left")]
 )
-async def test_f3_without_a_terminal_the_command_runs_here(home: Home, fault: RequestError) -> None:
+async def test_without_a_terminal_the_command_runs_locally(home: Home, fault: RequestError) -> None:
     client = Terminals(fault=fault)
     async with opened(home, client) as (desk, session):
         assert "hello" in await ran(desk, session, "echo hello")
     assert client.shown() == []
 
 
-async def test_f3_what_the_editors_user_refuses_does_not_run_here(home: Home) -> None:
+async def test_a_command_that_the_editors_user_refuses_does_not_run_locally(home: Home) -> None:
     client = Terminals(
         fault=RequestError.internal_error({"details": "Permission denied for terminal/create"})
     )
@@ -312,7 +316,7 @@ async def test_f3_what_the_editors_user_refuses_does_not_run_here(home: Home) ->
     assert not (home.project / "made").exists()
 
 
-async def test_f3_without_the_capability_commands_run_here(home: Home) -> None:
+async def test_without_the_capability_commands_run_locally(home: Home) -> None:
     client = Terminals()
     home.settings(permission={"bash": "allow", "edit": "allow"})
     async with home.desk(client) as desk:
@@ -321,7 +325,7 @@ async def test_f3_without_the_capability_commands_run_here(home: Home) -> None:
     assert client.runs == []
 
 
-async def test_f3_background_commands_keep_to_the_program(home: Home) -> None:
+async def test_background_commands_run_locally(home: Home) -> None:
     client = Terminals()
     async with opened(home, client) as (desk, session):
         told = await ran(desk, session, "echo served; sleep 600", background=True)
@@ -329,7 +333,7 @@ async def test_f3_background_commands_keep_to_the_program(home: Home) -> None:
     assert client.runs == []
 
 
-async def test_f3_a_process_left_in_the_background_ends_with_the_program(home: Home) -> None:
+async def test_a_process_left_in_the_background_ends_with_the_program(home: Home) -> None:
     client = Terminals()
     pids = home.project / "pids"
     async with opened(home, client) as (desk, session):
@@ -341,7 +345,7 @@ async def test_f3_a_process_left_in_the_background_ends_with_the_program(home: H
     assert gone(pid)
 
 
-async def test_f3_each_command_begins_in_the_sessions_folder(home: Home) -> None:
+async def test_each_command_starts_in_the_sessions_folder(home: Home) -> None:
     client = Terminals()
     (home.project / "sub").mkdir()
     async with opened(home, client) as (desk, session):
@@ -351,7 +355,7 @@ async def test_f3_each_command_begins_in_the_sessions_folder(home: Home) -> None
     assert [Path(run.cwd).name for run in client.runs][2] == "sub"
 
 
-async def test_f3_an_agent_that_is_killed_leaves_nothing_in_a_terminal(home: Home) -> None:
+async def test_a_killed_agent_leaves_no_process_in_a_terminal(home: Home) -> None:
     client = Terminals()
     pids = home.project / "pids"
     # The SDK's client complains of an agent that is gone when it is closed.

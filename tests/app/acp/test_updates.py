@@ -1,4 +1,4 @@
-"""What a client is told of parts (F3)."""
+"""The updates that a client is sent for message parts."""
 
 from acp.schema import ToolCallStart
 
@@ -6,8 +6,8 @@ from app.acp.updates import UpdateBuilder
 from tests.support import records
 
 
-def test_f3_a_report_of_the_background_is_told_once_live_and_when_loaded() -> None:
-    """S2: where the model reads it; one that waited comes again under other ids."""
+def test_a_background_report_is_sent_once_live_and_once_when_loaded() -> None:
+    """It is sent where the model reads it; a queued one is stored again under other ids."""
     teller = UpdateBuilder("/shop")
     waiting = records.report("msg_a", "None has \x1b[31mit.")
     (told,) = teller.part(waiting)
@@ -24,14 +24,14 @@ def test_f3_a_report_of_the_background_is_told_once_live_and_when_loaded() -> No
     assert len(list(UpdateBuilder("/shop").history(taken))) == 1
 
 
-def test_f3_a_report_of_what_failed_says_why() -> None:
+def test_a_report_of_a_failure_gives_the_reason() -> None:
     part = records.report("msg_a", error="No model.", outcome="failed", facts=())
     (told,) = UpdateBuilder("/shop").part(part)
     assert (told.title, told.status) == ("Explore failed: find the readers", "failed")
     assert told.content[0].content.text == "No model."
 
 
-def test_f3_a_command_of_the_users_own_is_told_when_loaded() -> None:
+def test_a_users_shell_command_is_sent_when_loaded() -> None:
     own = records.tool("prt_d", "msg_d", records.completed("Bash", "make"), name="bash")
     (told,) = UpdateBuilder("/shop").history(records.user("msg_d", "", own, synthetic=True))
     assert told.title == "Bash make"

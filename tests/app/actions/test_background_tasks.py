@@ -1,4 +1,4 @@
-"""U12, U6: sub-agents in the background on the screen: their rows, how many, how they end."""
+"""Sub-agents in the background on the screen: their rows, their number, how they end."""
 
 from pathlib import Path
 
@@ -62,17 +62,17 @@ def standing() -> SessionView:
     )
 
 
-async def test_u22_the_rows_of_the_background() -> None:
+async def test_picture_of_background_tasks() -> None:
     app = TranscriptApp(standing())
     app.now = records.START + 90
     async with app.run_test() as pilot:
         await assert_pictures(pilot, "transcript-background")
 
 
-async def test_u12_a_sub_agent_of_an_idle_session_asks_on_its_screen(
+async def test_a_background_sub_agent_of_an_idle_session_opens_its_dialog(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
-    """M5: what is typed meanwhile is kept, and the answer reaches the sub-agent."""
+    """Text typed meanwhile is kept, and the answer reaches the sub-agent."""
     hold = Hold()
     write = Call("write", {"file_path": "late.txt", "content": "x"})
     scripted.always(
@@ -98,7 +98,7 @@ async def test_u12_a_sub_agent_of_an_idle_session_asks_on_its_screen(
     assert (work / "late.txt").read_text() == "x"
 
 
-async def test_u12_the_row_shows_the_work_and_then_its_report(
+async def test_the_row_shows_the_work_and_then_its_report(
     start: Starter, scripted: ModelServer
 ) -> None:
     hold = Hold()
@@ -124,7 +124,7 @@ async def test_u12_the_row_shows_the_work_and_then_its_report(
         assert "1 sub-agent" not in running.text()
 
 
-async def test_u6_a_second_escape_stops_the_background_too(
+async def test_a_second_escape_stops_the_background_too(
     start: Starter, scripted: ModelServer
 ) -> None:
     holds = [Hold(), Hold()]

@@ -1,4 +1,4 @@
-"""What fills the window: ``/compact`` and its marker, ``/context`` (spec 2, C5, C7, C11)."""
+"""The context window: ``/compact`` and its marker, ``/context``."""
 
 from dataclasses import replace
 from functools import partial
@@ -37,7 +37,7 @@ async def told(running: Running, *, after: int) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-async def test_c7_the_marker_shows_where_it_happened_and_the_summary_folded(
+async def test_the_marker_shows_where_the_compaction_was_and_folds_the_summary(
     scripted: ModelServer, start: Starter, size: tuple[int, int]
 ) -> None:
     scripted.script(
@@ -53,7 +53,7 @@ async def test_c7_the_marker_shows_where_it_happened_and_the_summary_folded(
         await running.type("/compact the test", "enter")
         await running.until_shown("◇ Earlier messages were summarised · 30.0k")
         await running.until_idle()
-        assert "Why does it fail?" in running.text(), "what was said stays in sight (C7)"
+        assert "Why does it fail?" in running.text(), "earlier messages stay visible"
         assert "reader.py returns" not in running.text()
         assert "▰▰" not in running.text(), "the bar tells of what is left"
         await told(running, after=6_500)
@@ -64,7 +64,7 @@ async def test_c7_the_marker_shows_where_it_happened_and_the_summary_folded(
     assert "the test" in str(scripted.requests[-1].body)
 
 
-async def test_u10_the_line_says_that_it_sums_up_and_esc_stops_it(
+async def test_the_activity_line_shows_the_compaction_and_esc_stops_it(
     scripted: ModelServer, start: Starter
 ) -> None:
     hold = Hold()
@@ -80,7 +80,7 @@ async def test_u10_the_line_says_that_it_sums_up_and_esc_stops_it(
         hold.gate.set()
 
 
-async def test_c5_without_anything_to_sum_up_it_says_so(start: Starter) -> None:
+async def test_compacting_an_empty_session_is_refused_in_a_sentence(start: Starter) -> None:
     async with start() as running:
         await running.type("/compact", "enter")
         await running.until_shown("No session is open yet")
@@ -110,14 +110,14 @@ CONTENTS = Contents(
 )
 
 
-async def test_c11_picture() -> None:
+async def test_picture_of_the_context_page() -> None:
     host = Host(PageScreen("Context", partial(context_usage_text, CONTENTS)))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-context")
 
 
 @pytest.mark.parametrize("width", [20, 67, 95])
-def test_c11_the_bar_fills_its_width_and_shows_every_group(width: int) -> None:
+def test_the_bar_fills_its_width_and_shows_every_group(width: int) -> None:
     drawn = bar(CONTENTS, width)
     assert drawn.cell_length == width
     assert {"█", "░", "▒"} == set(drawn.plain)
@@ -128,9 +128,7 @@ def test_c11_the_bar_fills_its_width_and_shows_every_group(width: int) -> None:
     )
 
 
-async def test_c11_the_command_shows_the_open_session(
-    scripted: ModelServer, start: Starter
-) -> None:
+async def test_the_command_shows_the_open_session(scripted: ModelServer, start: Starter) -> None:
     scripted.script(answer(Text("yes"), Tokens(5_000, 10)))
     async with start() as running:
         await running.type("Well?", "enter")
@@ -142,7 +140,7 @@ async def test_c11_the_command_shows_the_open_session(
         await running.until(running.app.controller.on_main_screen)
 
 
-async def test_c11_before_the_first_prompt_it_shows_what_a_session_begins_with(
+async def test_before_the_first_prompt_it_shows_what_a_session_starts_with(
     start: Starter,
 ) -> None:
     async with start() as running:
@@ -154,7 +152,7 @@ async def test_c11_before_the_first_prompt_it_shows_what_a_session_begins_with(
         assert running.app.controller.live.session is None
 
 
-async def test_a_page_that_was_looked_at_leaves_the_session_where_it_was(
+async def test_closing_a_page_leaves_the_scroll_position(
     scripted: ModelServer, start: Starter
 ) -> None:
     async with start() as running:
@@ -172,9 +170,7 @@ async def test_a_page_that_was_looked_at_leaves_the_session_where_it_was(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (50, 14)])
-async def test_what_is_told_for_a_moment_does_not_lie_on_the_prompt(
-    start: Starter, size: tuple[int, int]
-) -> None:
+async def test_a_notice_does_not_cover_the_prompt(start: Starter, size: tuple[int, int]) -> None:
     async with start(size=size) as running:
         await running.type("/redo", "enter")
         await running.until(lambda: bool(running.app.screen.query("Toast")))

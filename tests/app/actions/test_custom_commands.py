@@ -1,4 +1,4 @@
-"""The user's own commands and agents on the screen (K7, K8, U8, U13)."""
+"""The user's own slash commands and agents on the screen."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ async def known(running: Running, name: str) -> None:
     await running.until(lambda: find_by_slash(name) is not None)
 
 
-async def test_k8_a_command_is_listed_filled_in_and_sent(
+async def test_a_command_is_listed_expanded_and_sent(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(place(folders) / "commands/git/fix.md", "---\ndescription: Fix an issue\n---\nMend $1.")
@@ -50,7 +50,7 @@ async def test_k8_a_command_is_listed_filled_in_and_sent(
         assert "Mend 12." in last_user(scripted)
 
 
-async def test_k8_commands_stand_in_the_palette_and_the_help(
+async def test_commands_are_in_the_palette_and_the_help(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(place(folders) / "commands/tidy.md", "---\ndescription: Tidy up\n---\nTidy.")
@@ -67,7 +67,7 @@ async def test_k8_commands_stand_in_the_palette_and_the_help(
         await running.until_shown("/tidy   Tidy up")
 
 
-async def test_k8_several_lines_may_follow_and_one_of_the_programs_names_is_told(
+async def test_several_lines_can_follow_and_a_taken_name_is_reported(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(place(folders) / "commands/note.md", "Note:")
@@ -86,7 +86,7 @@ async def test_k8_several_lines_may_follow_and_one_of_the_programs_names_is_told
     assert find_by_slash("note") is None
 
 
-async def test_k8_what_is_refused_comes_back_into_the_prompt(
+async def test_a_refused_command_returns_to_the_prompt(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(place(folders) / "commands/state.md", "State: !`rm -rf x`")
@@ -104,7 +104,7 @@ ANYTHING = {"OPENCODE_PERMISSION": '{"bash": "allow", "edit": "allow"}'}
 
 
 @pytest.mark.parametrize("key", ["ctrl+c", "escape"])
-async def test_k8_what_a_command_runs_is_stopped_with_its_children(
+async def test_stopping_a_command_ends_its_processes(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter, work: Path, key: str
 ) -> None:
     line = "sleep 1000 & echo $$ $! > pids; wait"
@@ -128,7 +128,7 @@ async def test_k8_what_a_command_runs_is_stopped_with_its_children(
         await running.until_shown("Hello.")
 
 
-async def test_k8_a_command_that_asks_is_stopped_too(
+async def test_a_command_that_waits_for_permission_can_be_stopped(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(place(folders) / "commands/state.md", "State: !`rm -rf x`")
@@ -142,7 +142,7 @@ async def test_k8_a_command_that_asks_is_stopped_too(
         assert not running.runtime.permissions.pending()
 
 
-async def test_k8_a_projects_commands_wait_for_trust(
+async def test_a_projects_commands_need_trust(
     scripted: ModelServer, start: Starter, work: Path
 ) -> None:
     write(work / ".opencode/command/theirs.md", "---\ndescription: Of theirs\n---\nTheirs.")
@@ -159,7 +159,7 @@ async def test_k8_a_projects_commands_wait_for_trust(
         await known(running, "theirs")
 
 
-async def test_k7_an_agents_own_model_comes_and_goes_with_it(
+async def test_an_agents_own_model_is_used_only_with_it(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(
@@ -182,7 +182,7 @@ async def test_k7_an_agents_own_model_comes_and_goes_with_it(
         assert box.styles.border_left[1].hex != "#FF8800"
 
 
-async def test_k7_the_picker_tells_where_each_agent_is_from(
+async def test_the_picker_shows_the_source_of_each_agent(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(place(folders) / "agents/look.md", "---\ndescription: Looks\nmode: subagent\n---\nLook.")
@@ -195,7 +195,7 @@ async def test_k7_the_picker_tells_where_each_agent_is_from(
         await running.until(lambda: running.prompt == "@look ")
 
 
-async def test_k7_sub_agents_are_completed_behind_an_at(
+async def test_sub_agents_are_completed_after_an_at_sign(
     scripted: ModelServer, start: Starter
 ) -> None:
     scripted.script(answer(Text("Found.")))
@@ -210,7 +210,7 @@ async def test_k7_sub_agents_are_completed_behind_an_at(
         assert "names the sub-agent explore" in last_user(scripted)
 
 
-async def test_p2_a_plugins_theme_can_be_chosen_and_one_that_is_none_is_told(
+async def test_a_plugins_theme_can_be_chosen_and_an_invalid_one_is_reported(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(

@@ -1,4 +1,4 @@
-"""``#``, ``/init`` and ``/instructions`` (spec 8, U8; spec 6, I4 and I5)."""
+"""``#``, ``/init`` and ``/instructions``."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ def asks(running: Running) -> bool:
     return "Add this line to" in running.text()
 
 
-async def test_u8_a_line_behind_a_hash_is_added_after_the_edit_question(
+async def test_a_line_after_a_hash_is_added_once_the_edit_is_approved(
     start: Starter, work: Path
 ) -> None:
     async with start() as running:
@@ -34,7 +34,7 @@ async def test_u8_a_line_behind_a_hash_is_added_after_the_edit_question(
         assert running.runtime.trust.trusted
 
 
-async def test_u8_a_refused_line_comes_back_into_the_prompt(start: Starter, work: Path) -> None:
+async def test_a_rejected_line_returns_to_the_prompt(start: Starter, work: Path) -> None:
     async with start() as running:
         await running.type("#Use tabs", "enter")
         await running.until(lambda: asks(running))
@@ -45,7 +45,7 @@ async def test_u8_a_refused_line_comes_back_into_the_prompt(start: Starter, work
 
 
 @pytest.mark.parametrize("text", ["#42 is broken", "## A heading", "list #5"])
-async def test_u8_other_texts_with_a_hash_are_prompts(start: Starter, text: str) -> None:
+async def test_other_texts_with_a_hash_are_prompts(start: Starter, text: str) -> None:
     async with start() as running:
         running.app.controller.main.prompt.set_text(text)
         await running.pilot.press("enter")
@@ -59,7 +59,7 @@ async def test_u8_other_texts_with_a_hash_are_prompts(start: Starter, text: str)
         assert entry.parts[0].text == text
 
 
-async def test_m9_a_line_in_a_folder_that_is_not_trusted_says_so(
+async def test_a_line_in_an_untrusted_folder_is_reported_as_unused(
     start: Starter, work: Path
 ) -> None:
     (work / "opencode.json").write_text(json.dumps({"model": "demo/offline"}))
@@ -74,7 +74,7 @@ async def test_m9_a_line_in_a_folder_that_is_not_trusted_says_so(
         assert not running.runtime.trust.trusted
 
 
-async def test_u14_init_has_the_agent_write_the_file(start: Starter, work: Path) -> None:
+async def test_init_has_the_agent_write_the_file(start: Starter, work: Path) -> None:
     async with start() as running:
         await running.type("/init the tests matter", "enter")
         await running.until(lambda: running.app.controller.live.view is not None)
@@ -90,7 +90,7 @@ async def test_u14_init_has_the_agent_write_the_file(start: Starter, work: Path)
         assert "{{" not in part.text
 
 
-async def test_u14_a_name_typed_in_full_is_sent_and_the_beginning_of_one_completed(
+async def test_a_complete_name_is_sent_and_a_prefix_is_completed(
     start: Starter,
 ) -> None:
     async with start() as running:
@@ -106,7 +106,7 @@ async def test_u14_a_name_typed_in_full_is_sent_and_the_beginning_of_one_complet
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-async def test_i5_the_files_in_force_are_listed(
+async def test_the_files_in_force_are_listed(
     start: Starter, tmp_path: Path, folders: Mapping[str, str], size: tuple[int, int]
 ) -> None:
     shop = tmp_path / "shop"
@@ -148,7 +148,7 @@ async def test_i5_the_files_in_force_are_listed(
         await running.until_shown("sub/AGENTS.md   came with a file")
 
 
-async def test_m9_the_list_says_what_an_untrusted_folder_leaves_out(
+async def test_the_list_reports_what_an_untrusted_folder_ignores(
     start: Starter, work: Path
 ) -> None:
     (work / "AGENTS.md").write_text("Use tabs.")

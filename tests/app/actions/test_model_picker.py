@@ -1,4 +1,4 @@
-"""U11: choosing a model, its effort, and connecting a provider."""
+"""Choosing a model and its effort, and connecting a provider."""
 
 import asyncio
 import json
@@ -13,15 +13,15 @@ from app.screens.api_key import ApiKeyScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.model import CONNECT_PREFIX, ModelList, model_rows
 from app.text.fuzzy import fuzzy_filter
-from tests.agent.provider.conftest import Reply, Server, server  # noqa: F401 - a fixture
 from tests.app.conftest import LOCAL, Running, Starter
+from tests.support.provider_server import Reply, Server, server  # noqa: F401 - a fixture
 from tests.support.snapshots import assert_pictures
 
 NAMES = ["claude-sonnet-4-5", "claude-opus-4-7", "gpt-5.4-mini", "gemini-2.5-pro"]
 JSON = (("content-type", "application/json"),)
 
 
-def test_what_is_typed_may_be_scattered_or_mistyped() -> None:
+def test_the_search_accepts_scattered_and_mistyped_letters() -> None:
     def found(typed: str) -> list[str]:
         return fuzzy_filter(typed, NAMES, str)
 
@@ -39,7 +39,7 @@ def model(name: str, **facts: object) -> ModelInfo:
     return ModelInfo(provider=provider, id=short, name=short, api="openai-chat", **facts)  # type: ignore[arg-type]
 
 
-def test_each_model_stands_once_favourites_first() -> None:
+def test_each_model_is_listed_once_favorites_first() -> None:
     known = [
         model("a/one", context_limit=200_000, price=Price(3, 15), reasoning=True),
         model("a/two", price=Price(0.125, 1)),
@@ -59,7 +59,7 @@ def test_each_model_stands_once_favourites_first() -> None:
     assert rows[2].note == "200k context  $3 / $15"
 
 
-def test_picks_are_kept_and_shared_between_programs(tmp_path: Path) -> None:
+def test_picks_are_stored_and_shared_between_processes(tmp_path: Path) -> None:
     path = tmp_path / "data" / FILE_NAME
     one, other = ModelPreferences(path), ModelPreferences(path)
     for number in range(10):
@@ -78,7 +78,7 @@ def test_picks_are_kept_and_shared_between_programs(tmp_path: Path) -> None:
 
 
 def settings(folders: Mapping[str, str], **given: object) -> dict[str, str]:
-    """An environment with these settings."""
+    """Return an environment with these settings."""
     whole = {"disabled_providers": LOCAL, **given}
     return {"OPENCODE_PY_CONFIG_CONTENT": json.dumps(whole)}
 
@@ -92,7 +92,7 @@ async def chosen(running: Running, title: str) -> None:
     await running.until_shown(title)
 
 
-async def test_u11_a_provider_is_connected_and_used_without_a_restart(
+async def test_a_provider_is_connected_and_used_without_a_restart(
     start: Starter,
     folders: Mapping[str, str],
     server: Server,  # noqa: F811 - the fixture
@@ -129,7 +129,7 @@ async def test_u11_a_provider_is_connected_and_used_without_a_restart(
         await running.until_shown("the one you used last")
 
 
-async def test_u11_a_provider_without_key_says_what_to_do(start: Starter) -> None:
+async def test_a_provider_without_key_says_what_to_do(start: Starter) -> None:
     async with start() as running:
         await running.type("/model", "enter")
         await chosen(running, "Models")
@@ -142,7 +142,7 @@ async def test_u11_a_provider_without_key_says_what_to_do(start: Starter) -> Non
         await chosen(running, "Models")
 
 
-async def test_u11_a_favourite_is_marked_in_the_list(start: Starter) -> None:
+async def test_a_favorite_is_marked_in_the_list(start: Starter) -> None:
     env = {"GROQ_API_KEY": "gsk-1234567890"}
     async with start(env=env, size=(100, 40)) as running:
         await running.type("/model", "enter")
@@ -154,7 +154,7 @@ async def test_u11_a_favourite_is_marked_in_the_list(start: Starter) -> None:
         await running.until(lambda: "Favourites" not in running.text())
 
 
-async def test_r5_the_effort_is_picked_or_cycled(start: Starter) -> None:
+async def test_the_effort_is_picked_or_cycled(start: Starter) -> None:
     env = {"GROQ_API_KEY": "gsk-1234567890"}
     async with start(env=env, model="groq/openai/gpt-oss-120b") as running:
         live = running.app.controller.live
@@ -168,7 +168,7 @@ async def test_r5_the_effort_is_picked_or_cycled(start: Starter) -> None:
         await running.until(lambda: live.effort == "low")
 
 
-async def test_r3_a_local_server_is_found_and_offered(
+async def test_a_local_server_is_found_and_offered(
     start: Starter,
     folders: Mapping[str, str],
     server: Server,  # noqa: F811 - the fixture
@@ -192,7 +192,7 @@ async def test_r3_a_local_server_is_found_and_offered(
         await running.until(lambda: running.app.controller.live.model == "ollama/qwen3:8b")
 
 
-async def test_f3_what_the_first_prompt_needs_is_loaded_when_the_frame_stands(
+async def test_what_the_first_prompt_needs_is_loaded_after_the_first_frame(
     start: Starter,
     folders: Mapping[str, str],
     server: Server,  # noqa: F811 - the fixture
@@ -208,7 +208,7 @@ async def test_f3_what_the_first_prompt_needs_is_loaded_when_the_frame_stands(
     assert server.requests == [], "nothing is sent before somebody asks"
 
 
-async def test_u22_the_pictures(start: Starter, tmp_path: Path) -> None:
+async def test_pictures_of_the_pickers(start: Starter, tmp_path: Path) -> None:
     env = {"ANTHROPIC_API_KEY": "sk-ant-1234567890", "TZ": "UTC", "HOME": str(tmp_path)}
     async with start(env=env, size=(80, 24)) as running:
         picks = running.runtime.catalog.preferences

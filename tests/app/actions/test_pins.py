@@ -1,4 +1,4 @@
-"""``/pin`` (spec 2, C4)."""
+"""``/pin``."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.support.script import Text, answer
 MARK = "pinned, kept word for word in every summary"
 
 
-async def test_c4_a_message_and_an_answer_are_pinned_shown_and_unpinned(
+async def test_a_message_and_a_response_are_pinned_shown_and_unpinned(
     scripted: ModelServer, start: Starter
 ) -> None:
     scripted.script(answer(Text("The [door] is red.")))
@@ -36,7 +36,7 @@ async def test_c4_a_message_and_an_answer_are_pinned_shown_and_unpinned(
         assert len(await running.runtime.store.pinned_ids(session.id)) == 1
 
 
-async def test_an_answer_is_listed_as_it_reads(scripted: ModelServer, start: Starter) -> None:
+async def test_a_response_is_listed_as_plain_text(scripted: ModelServer, start: Starter) -> None:
     scripted.script(answer(Text("## Found it\n\nIt is in **`read_rows`**.")))
     async with start() as running:
         await running.type("where", "enter")
@@ -45,7 +45,7 @@ async def test_an_answer_is_listed_as_it_reads(scripted: ModelServer, start: Sta
         await running.until_shown("Found it It is in read_rows.")
 
 
-async def test_c4_before_a_session_is_open_it_says_so(start: Starter) -> None:
+async def test_pinning_without_a_session_is_refused_in_a_sentence(start: Starter) -> None:
     async with start() as running:
         await running.type("/pin", "enter")
         await running.until_shown("No session is open yet")

@@ -1,4 +1,4 @@
-"""Searching what was sent, putting the prompt aside, the user's own editor (U7)."""
+"""The prompt: searching the history, the stash, the user's own editor."""
 
 import os
 import sys
@@ -28,9 +28,11 @@ async def test_ctrl_r_finds_a_prompt_by_any_of_its_words(start: Starter) -> None
 
 
 @pytest.mark.parametrize("keys", [("ctrl+r", "enter"), ("up",)])
-async def test_what_was_recalled_goes_whole(start: Starter, keys: tuple[str, ...]) -> None:
-    """U7: ctrl+u on an older prompt of several lines leaves none of it before what is typed
-    next: a command behind it would be sent to the model as text."""
+async def test_ctrl_u_clears_a_recalled_prompt_completely(
+    start: Starter, keys: tuple[str, ...]
+) -> None:
+    """If lines of an older prompt stayed before what is typed next, a slash command after them
+    would be sent to the model as text."""
     async with start() as running:
         prompt = running.app.controller.main.prompt
         prompt.set_history(["fix the parser\nand its tests"])
@@ -49,20 +51,20 @@ async def test_what_was_recalled_goes_whole(start: Starter, keys: tuple[str, ...
         assert user_text(entry.parts) == "list"
 
 
-async def test_in_a_recalled_prompt_that_was_changed_ctrl_u_clears_a_line(start: Starter) -> None:
+async def test_ctrl_u_clears_one_line_of_a_recalled_prompt_that_was_changed(start: Starter) -> None:
     async with start() as running:
         running.app.controller.main.prompt.set_history(["one\ntwo"])
         await running.pilot.press("up", "down", "x", "ctrl+u")
         assert running.prompt == "one\n"
 
 
-def test_a_prompt_of_several_lines_is_listed_by_its_first() -> None:
+def test_a_prompt_of_several_lines_is_listed_by_its_first_line() -> None:
     row = prompt_row(3, "\n  one\ntwo\n\nthree\n")
     assert (row.key, row.title, row.note) == ("3", "one", "+2 lines")
     assert "three" in row.text
 
 
-async def test_ctrl_s_puts_aside_and_brings_back_the_last_first(start: Starter) -> None:
+async def test_ctrl_s_stashes_prompts_and_restores_the_latest_first(start: Starter) -> None:
     async with start() as running:
         await running.type("one")
         await running.pilot.press("ctrl+s")
@@ -92,7 +94,7 @@ async def test_an_editor_that_fails_or_is_not_there_says_so(tmp_path: Path) -> N
         await run_editor("hello", ["/nowhere/editor"], os.environ)
 
 
-async def test_where_no_screen_can_be_lent_the_prompt_stays(start: Starter) -> None:
+async def test_without_a_suspendable_screen_the_prompt_stays(start: Starter) -> None:
     async with start(env={"EDITOR": "true"}) as running:
         await running.type("hello")
         await running.pilot.press("ctrl+x", "e")
@@ -100,7 +102,7 @@ async def test_where_no_screen_can_be_lent_the_prompt_stays(start: Starter) -> N
         assert running.prompt == "hello"
 
 
-def test_which_editor_is_used(tmp_path: Path) -> None:
+def test_the_editor_is_chosen_from_the_environment(tmp_path: Path) -> None:
     assert editor_command({"VISUAL": "code --wait", "EDITOR": "vi"}) == ["code", "--wait"]
     assert editor_command({"EDITOR": "vi"}) == ["vi"]
     nano = tmp_path / "nano"

@@ -1,4 +1,4 @@
-"""Messages that wait for the turn that runs (L3, U10)."""
+"""Messages that are queued while a turn runs."""
 
 from agent.records.messages import UserMessage
 from tests.app.conftest import Running, Starter
@@ -15,7 +15,7 @@ async def queued(running: Running, *texts: str) -> None:
 
 
 def said(running: Running) -> list[tuple[str, str]]:
-    """Text and delivery of each message of the user."""
+    """Return text and delivery of each message of the user."""
     view = running.app.controller.live.view
     assert view is not None
     found: list[tuple[str, str]] = []
@@ -32,7 +32,7 @@ async def slow(running: Running) -> None:
     await running.until(lambda: running.app.controller.live.busy)
 
 
-async def test_up_on_an_empty_prompt_takes_the_newest_back(start: Starter) -> None:
+async def test_up_on_an_empty_prompt_edits_the_newest_queued_message(start: Starter) -> None:
     async with start() as running:
         await slow(running)
         await queued(running, "first", "second")
@@ -50,7 +50,7 @@ async def test_up_on_an_empty_prompt_takes_the_newest_back(start: Starter) -> No
         assert running.prompt == "first"
 
 
-async def test_the_list_edits_drops_and_says_when(start: Starter) -> None:
+async def test_the_list_edits_removes_and_shows_delivery(start: Starter) -> None:
     async with start() as running:
         await slow(running)
         await queued(running, "one", "two", "three")
@@ -70,10 +70,10 @@ async def test_the_list_edits_drops_and_says_when(start: Starter) -> None:
         await running.until(lambda: not running.app.controller.live.busy)
 
 
-async def test_a_message_for_later_is_taken_up_when_the_turn_ends(
+async def test_a_message_for_later_is_sent_at_the_end_of_the_turn(
     start: Starter, scripted: ModelServer
 ) -> None:
-    """L3: the choice of when is the user's; a follow-up does not steer the turn that runs."""
+    """The user chooses the time; a follow-up does not steer the running turn."""
     hold = Hold()
     scripted.script(answer(hold, Text("first answer")), answer(Text("second answer")))
     async with start() as running:
@@ -89,14 +89,14 @@ async def test_a_message_for_later_is_taken_up_when_the_turn_ends(
     assert len(scripted.requests) == 2
 
 
-async def test_without_a_turn_later_is_now(start: Starter) -> None:
+async def test_later_sends_at_once_without_a_turn(start: Starter) -> None:
     async with start() as running:
         await running.type("/later list", "enter")
         await running.until_idle()
         assert said(running)[0][0] == "list"
 
 
-async def test_what_waits_is_kept_when_the_turn_is_cancelled(start: Starter) -> None:
+async def test_queued_messages_are_kept_when_the_turn_is_cancelled(start: Starter) -> None:
     async with start() as running:
         await slow(running)
         await queued(running, "list")
@@ -106,11 +106,10 @@ async def test_what_waits_is_kept_when_the_turn_is_cancelled(start: Starter) -> 
         await running.until(lambda: running.prompt == "list")
 
 
-async def test_what_waits_says_what_will_become_of_it(
+async def test_queued_messages_show_when_they_are_sent(
     start: Starter, scripted: ModelServer
 ) -> None:
-    """U10: once the turn is stopped nothing takes it up by itself; it goes with what is sent
-    next, and does."""
+    """Once the turn is stopped nothing picks them up; they are sent with the next message."""
     hold = Hold()
     scripted.script(answer(hold, Text("never heard")), answer(Text("both were read")))
     async with start() as running:

@@ -1,4 +1,4 @@
-"""``!`` and ``/btw`` on the screen (U8, U10)."""
+"""``!`` and ``/btw`` on the screen."""
 
 from app.commands.registry import SHELL, parse_command
 from tests.app.conftest import Starter
@@ -6,7 +6,7 @@ from tests.support.model_server import ModelServer
 from tests.support.script import Failure, Hold, Text, answer
 
 
-def test_a_prompt_with_a_mark_in_front_is_a_command() -> None:
+def test_a_prompt_that_begins_with_an_exclamation_mark_is_a_command() -> None:
     command = parse_command("!git log\n--oneline")
     assert command is not None
     assert command.action is not None
@@ -14,7 +14,7 @@ def test_a_prompt_with_a_mark_in_front_is_a_command() -> None:
     assert parse_command(" !not this") is None
 
 
-async def test_a_command_runs_is_shown_and_comes_back_from_the_history(start: Starter) -> None:
+async def test_a_command_runs_is_shown_and_is_in_the_history(start: Starter) -> None:
     async with start() as running:
         await running.type("!echo $((40+2))")
         assert running.app.controller.main.query_one("#prompt-box").has_class("-shell")
@@ -37,7 +37,7 @@ async def test_while_the_agent_works_the_command_stays_in_the_prompt(start: Star
         await running.until_idle()
 
 
-async def test_a_question_in_passing(start: Starter, scripted: ModelServer) -> None:
+async def test_quick_question(start: Starter, scripted: ModelServer) -> None:
     hold = Hold()
     scripted.script(
         answer(Text("hello")), answer(Text("It was **me**"), hold, Text(" alone.")), Failure(401)
@@ -61,7 +61,9 @@ async def test_a_question_in_passing(start: Starter, scripted: ModelServer) -> N
         assert len(view.message_ids) == 2
 
 
-async def test_closing_it_early_ends_the_request(start: Starter, scripted: ModelServer) -> None:
+async def test_closing_the_answer_early_ends_the_request(
+    start: Starter, scripted: ModelServer
+) -> None:
     hold = Hold()
     scripted.script(answer(Text("hello")), answer(Text("begun"), hold))
     async with start() as running:

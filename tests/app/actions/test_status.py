@@ -1,4 +1,4 @@
-"""``/status``, ``/todo``, and the two Esc of a rewind (U6, U14)."""
+"""``/status``, ``/todo``, and the double Esc that opens the review."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
 
-U14 = [
+FAMILIAR_NAMES = [
     "new",
     "sessions",
     "resume",
@@ -55,12 +55,12 @@ U14 = [
 ]
 
 
-@pytest.mark.parametrize("name", U14)
-def test_u14_every_name_that_people_know_is_there(name: str) -> None:
+@pytest.mark.parametrize("name", FAMILIAR_NAMES)
+def test_every_familiar_slash_command_exists(name: str) -> None:
     assert find_by_slash(name) is not None
 
 
-async def test_status_tells_where_one_is(start: Starter) -> None:
+async def test_status_shows_the_session_the_model_and_the_folder(start: Starter) -> None:
     async with start() as running:
         await running.type("/status", "enter")
         await running.until_shown("none yet")
@@ -92,7 +92,7 @@ def test_every_state_of_a_task_has_a_mark() -> None:
     assert todo_text(items).plain == "☐ a\n▸ a\n☑ a\n⊘ a"
 
 
-async def test_u6_esc_twice_on_an_empty_prompt_rewinds(start: Starter) -> None:
+async def test_esc_twice_on_an_empty_prompt_opens_the_review(start: Starter) -> None:
     async with start() as running:
         await running.type("list", "enter")
         await running.until_idle()

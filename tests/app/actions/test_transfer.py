@@ -1,4 +1,4 @@
-"""Export, import and stats in the program (D6, U11)."""
+"""Export, import and statistics in the program."""
 
 import json
 from dataclasses import replace
@@ -59,7 +59,7 @@ async def test_stats_are_bars(start: Starter) -> None:
         assert "█" in running.text()
 
 
-async def test_what_needs_the_harness_says_so_while_it_is_opened(start: Starter) -> None:
+async def test_actions_report_that_the_runtime_is_still_opening(start: Starter) -> None:
     """Actions of every group, not only those on sessions."""
     async with start(size=(80, 24), ready=False) as running:
         found = find("app.stats")
@@ -69,7 +69,7 @@ async def test_what_needs_the_harness_says_so_while_it_is_opened(start: Starter)
         await running.until_ready()
 
 
-def test_bars_are_in_proportion_and_nothing_is_hidden() -> None:
+def test_bars_are_in_proportion_and_never_empty() -> None:
     assert bar(1.0, 8) == "█" * 8
     assert bar(0.0, 8) == " " * 8
     assert bar(0.0001, 8) == "▏" + " " * 7

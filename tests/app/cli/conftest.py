@@ -1,4 +1,4 @@
-"""Fixtures for tests of ``opencode-py run``: the launcher as a process, without a terminal."""
+"""Fixtures for tests of commands: the launcher as a process, without a terminal."""
 
 from tests.support.installed import place, scripted
 

@@ -20,7 +20,7 @@ def agent(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return run(["agent", *arguments], cwd=place / "shop", home=place / "home")
 
 
-def test_one_that_was_made_is_listed_with_where_it_is_from(place: Path) -> None:
+def test_a_created_agent_is_listed_with_its_source(place: Path) -> None:
     made = agent(
         place, "create", "look", "--description", 'Looks: at "all"', "--mode", "subagent",
         "--model", "lab/big", "--deny", "edit", "--deny", "bash", "--prompt", "Look well.",
@@ -45,7 +45,7 @@ def test_one_that_was_made_is_listed_with_where_it_is_from(place: Path) -> None:
     assert "look   subagent" in plain
 
 
-def test_none_is_written_over_and_what_is_missing_is_said(place: Path) -> None:
+def test_no_file_is_overwritten_and_missing_arguments_are_reported(place: Path) -> None:
     first = agent(place, "create", "a", "--description", "d", "--project")
     assert first.returncode == 0
     path = place / "shop/.opencode-py/agents/a.md"

@@ -1,4 +1,4 @@
-"""``opencode-py auth`` and ``opencode-py models`` as programs (R10)."""
+"""``opencode-py auth`` and ``opencode-py models`` as processes."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def run(
     )
 
 
-def test_r10_a_piped_key_is_kept_listed_by_its_end_and_forgotten(place: Path) -> None:
+def test_a_piped_key_is_stored_listed_by_its_last_characters_and_removed(place: Path) -> None:
     login = run(place, "auth", "login", "groq", given=f"{KEY}\n")
     assert login.returncode == 0
     listed = run(place, "auth", "list")
@@ -56,7 +56,7 @@ def test_r10_a_piped_key_is_kept_listed_by_its_end_and_forgotten(place: Path) ->
         assert KEY not in done.stdout + done.stderr
 
 
-def test_r10_a_key_is_typed_without_echo(place: Path) -> None:
+def test_a_key_is_typed_without_echo(place: Path) -> None:
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, str(ROOT / "opencode_py.py"), "auth", "login", "mistral"],
@@ -94,7 +94,7 @@ def test_r10_a_key_is_typed_without_echo(place: Path) -> None:
         (("models", "opnai"), "", "Did you mean openai?"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence(
+def test_impossible_logins_are_refused_in_a_sentence(
     place: Path, words: tuple[str, ...], given: str, sentence: str
 ) -> None:
     done = run(place, *words, given=given)
@@ -103,24 +103,24 @@ def test_what_cannot_be_done_is_a_sentence(
     assert "Traceback" not in done.stderr
 
 
-def test_login_without_a_provider_needs_a_terminal_to_ask(place: Path) -> None:
+def test_login_without_a_provider_needs_a_terminal(place: Path) -> None:
     assert run(place, "auth", "login", given=KEY).returncode == 2
 
 
-def test_a_variable_that_goes_before_the_stored_key_is_named(place: Path) -> None:
+def test_a_variable_that_overrides_the_stored_key_is_named(place: Path) -> None:
     done = run(place, "auth", "login", "groq", given=KEY, env={"GROQ_API_KEY": "gsk-other-key"})
     assert "the one in GROQ_API_KEY goes before it" in done.stderr
     logout = run(place, "auth", "logout", "groq", env={"GROQ_API_KEY": "gsk-other-key"})
     assert "The one in GROQ_API_KEY is still used." in logout.stderr
 
 
-def test_every_known_provider_is_named_with_what_it_needs(place: Path) -> None:
+def test_every_known_provider_is_listed_with_what_it_needs(place: Path) -> None:
     listed = run(place, "auth", "list", "--all").stdout
     assert "needs ANTHROPIC_API_KEY" in listed
     assert "needs GEMINI_API_KEY or GOOGLE_API_KEY" in listed
 
 
-def test_r8_unknown_context_and_prices_are_dashes(place: Path) -> None:
+def test_unknown_context_and_prices_are_dashes(place: Path) -> None:
     model = {"name": "Own", "limit": {"context": 8000}}
     server = {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"own": model}}
     write_config(place / "home", {"provider": {"acme": server}})
@@ -137,7 +137,7 @@ async def web() -> AsyncIterator[WebServer]:
         yield server
 
 
-async def test_r10_refresh_asks_the_provider_and_remembers(place: Path, web: WebServer) -> None:
+async def test_refresh_requests_and_stores_the_list(place: Path, web: WebServer) -> None:
     listed = {"data": [{"id": "new-model", "context_length": 64_000}]}
     web.pages["/v1/models"] = page(json.dumps(listed), "application/json")
     server = {"options": {"baseURL": f"{web.url}/v1", "apiKey": "sk-1"}}
@@ -148,7 +148,7 @@ async def test_r10_refresh_asks_the_provider_and_remembers(place: Path, web: Web
     assert again.stdout == fresh.stdout
 
 
-async def test_r10_a_list_that_does_not_come_is_told(place: Path, web: WebServer) -> None:
+async def test_a_list_that_cannot_be_read_is_reported(place: Path, web: WebServer) -> None:
     web.pages["/v1/models"] = page('{"error": "no such key"}', "application/json", status=401)
     server = {"options": {"baseURL": f"{web.url}/v1", "apiKey": "sk-1"}}
     write_config(place / "home", {"provider": {"acme": server}})

@@ -1,4 +1,4 @@
-"""The command line as a whole: what ``--help`` loads, and the words of other programs (F1, F5)."""
+"""The command line as a whole: what ``--help`` loads, and the commands of other programs."""
 
 import json
 import subprocess
@@ -26,7 +26,8 @@ HEAVY = {
     "tree_sitter",
     "yaml",
 }
-"""What takes longest to load. Without them help takes less than half of its 150 ms of CPU."""
+"""The modules that take longest to load. Without them, help takes
+less than half of its 150 ms of CPU time."""
 
 ASK = """\
 import json, sys
@@ -37,7 +38,7 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 
 
 def loaded(*words: str) -> tuple[int, set[str], str]:
-    """The exit code, the modules that were loaded, and what was printed."""
+    """Return the exit code, the modules that were loaded, and what was printed."""
     done = subprocess.run(
         [sys.executable, "-c", ASK, json.dumps(words)],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -54,20 +55,20 @@ def answered(folder: Path, word: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("words", [(), *((name,) for name in sorted(COMMANDS))])
-def test_f1_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
+def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     code, modules, printed = loaded(*words, "--help")
     assert (code, HEAVY & modules) == (0, set())
     assert printed.startswith("usage: opencode-py")
 
 
-def test_f1_the_version_loads_nothing_heavy() -> None:
+def test_the_version_loads_nothing_heavy() -> None:
     code, modules, printed = loaded("--version")
     assert (code, HEAVY & modules) == (0, set())
     assert printed.startswith("opencode-py ")
 
 
 @pytest.mark.parametrize("word", sorted(UNSUPPORTED))
-def test_f5_words_of_other_programs_are_answered_in_a_sentence(tmp_path: Path, word: str) -> None:
+def test_commands_of_other_programs_are_answered_in_a_sentence(tmp_path: Path, word: str) -> None:
     done = answered(tmp_path, word)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("opencode-py ")
@@ -75,10 +76,10 @@ def test_f5_words_of_other_programs_are_answered_in_a_sentence(tmp_path: Path, w
     assert done.stderr.count("\n") == 1
 
 
-def test_f5_the_words_of_opencode_are_known() -> None:
+def test_the_commands_of_opencode_are_known() -> None:
     assert {"serve", "attach", "share", "upgrade", "github"} <= set(UNSUPPORTED)
 
 
-def test_f5_a_folder_of_such_a_name_is_opened(tmp_path: Path) -> None:
+def test_a_folder_of_such_a_name_is_opened(tmp_path: Path) -> None:
     (tmp_path / "serve").mkdir()
     assert "needs a terminal" in answered(tmp_path, "serve").stderr

@@ -1,4 +1,4 @@
-"""``opencode-py completion``: the script is run by the shell it is for (F4)."""
+"""``opencode-py completion``: each script is run by its shell."""
 
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def offered(*words: str) -> list[str]:
-    """What bash offers for the last of *words*."""
+    """Return what bash offers for the last of *words*."""
     typed = " ".join(f"'{word}'" for word in ("opencode-py", *words))
     done = subprocess.run(
         ["bash", "-c", BASH.format(words=typed, at=len(words))],
@@ -34,7 +34,7 @@ def offered(*words: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_f4_bash_offers_the_words_of_the_place() -> None:
+def test_bash_offers_the_words_that_can_follow() -> None:
     assert set(COMMANDS) <= set(offered(""))
     assert offered("comp") == ["completion"]
     assert offered("completion", "z") == ["zsh"]
@@ -46,7 +46,7 @@ def test_f4_bash_offers_the_words_of_the_place() -> None:
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_f4_every_word_is_in_every_script(shell: str) -> None:
+def test_every_word_is_in_every_script(shell: str) -> None:
     script = SCRIPTS[shell](installed_command_words())
     for place in installed_command_words():
         for word in place.words:
@@ -56,7 +56,7 @@ def test_f4_every_word_is_in_every_script(shell: str) -> None:
         subprocess.run([program, "-n"], input=script.encode(), check=True)
 
 
-def test_f4_the_command_prints_it_and_teaches() -> None:
+def test_the_command_prints_the_script_and_explains_its_use() -> None:
     done = subprocess.run([*LAUNCHER, "bash"], capture_output=True, text=True, check=True)
     assert "complete -o" in done.stdout
     wrong = subprocess.run([*LAUNCHER, "tcsh"], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What every command shares: exit codes, and a reader that has seen enough (spec 11, F2)."""
+"""Exit codes and error sentences that all commands share."""
 
 import argparse
 import json
@@ -29,10 +29,8 @@ PRINTS = [
 
 
 @pytest.mark.parametrize("words", PRINTS, ids=" ".join)
-def test_f2_a_command_whose_reader_is_gone_ends_without_a_word(
-    words: list[str], tmp_path: Path
-) -> None:
-    """As in ``opencode-py models | head -1``; 141 is what a shell gives for SIGPIPE."""
+def test_a_command_whose_pipe_is_closed_exits_silently(words: list[str], tmp_path: Path) -> None:
+    """As in ``opencode-py models | head -1``; 141 is a shell's exit code for SIGPIPE."""
     reads, writes = os.pipe()
     os.close(reads)
     done = subprocess.run(
@@ -55,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def test_f2_the_code_and_the_sentence_of_each_ending(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_ending_has_its_exit_code_and_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     def fails(_: argparse.Namespace) -> int:
         raise ConfigError("The file is broken. Mend it.")
 

@@ -1,4 +1,4 @@
-"""``opencode-py session|export|import|stats`` as scripts use them (D6, F4)."""
+"""``opencode-py session``, ``export``, ``import`` and ``stats`` as scripts use them."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ def run(place: Place, *words: str, given: str = "") -> subprocess.CompletedProce
 
 @pytest.fixture
 def filled(place: Place) -> Place:
-    """Two sessions of the project and one of another folder."""
+    """Create two sessions of the project and one of another folder."""
 
     async def fill() -> None:
         data = place.home / "data"
@@ -73,7 +73,7 @@ def filled(place: Place) -> Place:
     return place
 
 
-def test_v14_columns_stand_under_their_heads(
+def test_columns_are_aligned_with_their_headings(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     print_table(
@@ -85,7 +85,7 @@ def test_v14_columns_stand_under_their_heads(
     assert starts == {len("ses_a") + 2 + cell_len("漢字の長い題名") + 2}
 
 
-def test_d6_list_keeps_to_the_folder_unless_asked(filled: Place) -> None:
+def test_list_shows_the_folder_unless_all_is_given(filled: Place) -> None:
     done = run(filled, "session", "list", "--json")
     assert [s["id"] for s in json.loads(done.stdout)["sessions"]] == ["ses_b", "ses_a"]
     done = run(filled, "session", "list", "--all", "-n", "1")
@@ -94,7 +94,7 @@ def test_d6_list_keeps_to_the_folder_unless_asked(filled: Place) -> None:
     assert "ses_a" not in done.stdout
 
 
-def test_d6_search_and_show(filled: Place) -> None:
+def test_search_and_show(filled: Place) -> None:
     done = run(filled, "session", "search", "answer", "1", "--json")
     hits = json.loads(done.stdout)["hits"]
     assert {hit["id"] for hit in hits} == {"ses_a", "ses_b"}
@@ -106,7 +106,7 @@ def test_d6_search_and_show(filled: Place) -> None:
     assert "no session ses_nothing" in done.stderr
 
 
-def test_d6_delete_asks_and_can_be_told_not_to(filled: Place) -> None:
+def test_delete_asks_unless_forced(filled: Place) -> None:
     done = run(filled, "session", "delete", "ses_a", given="n\n")
     assert "was kept" in done.stderr
     assert run(filled, "session", "delete", "ses_a", given="y\n").stdout == "Deleted ses_a.\n"
@@ -115,7 +115,7 @@ def test_d6_delete_asks_and_can_be_told_not_to(filled: Place) -> None:
     assert run(filled, "session", "delete", "-f", "ses_b").returncode == 1
 
 
-def test_d6_export_and_import_by_command(filled: Place, tmp_path: Path) -> None:
+def test_export_and_import_by_command(filled: Place, tmp_path: Path) -> None:
     done = run(filled, "export")
     data = json.loads(done.stdout)
     assert data["session"]["id"] == "ses_b"
@@ -134,7 +134,7 @@ def test_d6_export_and_import_by_command(filled: Place, tmp_path: Path) -> None:
     assert run(filled, "import", str(file)).returncode == 1
 
 
-def test_d6_stats_by_command(filled: Place) -> None:
+def test_stats_by_command(filled: Place) -> None:
     done = run(filled, "stats", "--json", "--here")
     (row,) = json.loads(done.stdout)["rows"]
     assert (row["model"], row["steps"], row["cost"]) == ("demo/offline", 4, 2.0)
@@ -145,7 +145,7 @@ def test_d6_stats_by_command(filled: Place) -> None:
     assert run(filled, "stats", "--days", "0").returncode == 2
 
 
-def test_help_of_each_is_there(place: Place) -> None:
+def test_each_command_has_help(place: Place) -> None:
     for words in (["session"], ["export"], ["import"], ["stats"], ["session", "list"]):
         done = run(place, *words, "--help")
         assert (done.returncode, done.stderr) == (0, "")

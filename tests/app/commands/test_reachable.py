@@ -1,6 +1,6 @@
-"""U15, U20: everything is reached without a mouse and in a plain terminal, such as screen or tmux
-over ssh: one that knows nothing of the kitty protocol. What that can send is Textual's table of
-sequences, and what is printed on the keys."""
+"""Everything can be reached without a mouse and in a plain terminal, such as screen or tmux over
+ssh: one without the kitty protocol. Such a terminal sends what is in Textual's table of sequences,
+and what is printed on the keys."""
 
 import importlib
 import inspect
@@ -30,48 +30,48 @@ SENT = {
     for key in keys
 }
 META = {f"alt+{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}
-"""An Esc before the letter, which the parser makes one key of."""
+"""The Esc before the letter, which the parser joins to one key."""
 
 PLAIN = PRINTED | SENT | META | {"left_square_bracket"}
 
 
 def plain(key: str) -> bool:
-    """Whether a plain terminal sends *key* or one that counts as the same."""
+    """Return whether a plain terminal sends *key* or an alias of it."""
     return bool({key, *KEY_ALIASES.get(key, ())} & PLAIN)
 
 
 @pytest.mark.parametrize("action", actions(), ids=lambda action: action.id)
-def test_u15_each_action_has_a_way_that_needs_no_special_key(action: Action) -> None:
+def test_each_action_can_be_run_without_a_special_key(action: Action) -> None:
     by_name = bool(action.slash) or action.palette
     assert by_name or any(plain(key) for key in action.keys)
 
 
 @pytest.mark.parametrize("action", actions(), ids=lambda action: action.id)
-def test_u15_each_default_key_can_be_sent_by_a_plain_terminal(action: Action) -> None:
+def test_each_default_key_can_be_sent_by_a_plain_terminal(action: Action) -> None:
     for key in action.keys:
         assert plain(key.removeprefix("<leader>")), key
 
 
-def test_u15_the_leader_the_palette_and_the_fixed_keys_are_plain() -> None:
+def test_the_leader_the_palette_and_the_fixed_keys_are_plain() -> None:
     palette = next(one for one in actions() if one.id == "app.palette")
     for key in (keymap.LEADER, *palette.keys, *keymap.FIXED):
         assert plain(key), key
 
 
-def test_u15_a_new_line_can_be_typed_without_shift_enter() -> None:
+def test_a_new_line_can_be_typed_without_shift_enter() -> None:
     """Ctrl+J is the byte of a line feed; Alt+Enter an Esc before Enter."""
     assert "ctrl+j" in NEWLINE_KEYS
     assert plain("ctrl+j")
     assert "\x1b\r" in ALT_ENTER
 
 
-def test_u15_what_only_the_kitty_protocol_tells_apart_is_not_plain() -> None:
+def test_keys_of_the_kitty_protocol_are_not_plain() -> None:
     assert not plain("shift+enter")
     assert not plain("ctrl+shift+p")
 
 
 def bound() -> Iterator[tuple[str, Binding]]:
-    """Our own bindings of screens and widgets, those of their bases left out."""
+    """Return our own bindings of screens and widgets, without those of their base classes."""
     yield from ((OpencodeApp.__name__, each) for each in bindings(OpencodeApp))
     for package in (app.screens, app.widgets):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -86,7 +86,7 @@ def bindings(held: type[DOMNode]) -> Iterator[Binding]:
         yield each if isinstance(each, Binding) else Binding(*each)
 
 
-def test_u15_each_binding_of_a_screen_has_a_plain_key() -> None:
+def test_each_binding_of_a_screen_has_a_plain_key() -> None:
     found = list(bound())
     assert len(found) > 40
     hidden = [

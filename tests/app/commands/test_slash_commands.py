@@ -1,4 +1,4 @@
-"""The registry, and the actions on a real runtime (U6, U13, U14)."""
+"""The registry, and the actions on a real runtime."""
 
 import pytest
 
@@ -28,14 +28,14 @@ from tests.app.conftest import Starter
         ("/Quit", "app.exit"),
     ],
 )
-def test_names_that_people_know_run_their_action(typed: str, action_id: str) -> None:
+def test_familiar_names_run_their_action(typed: str, action_id: str) -> None:
     command = parse_command(typed)
     assert command is not None
     assert command.action is not None
     assert command.action.id == action_id
 
 
-def test_an_argument_comes_after_the_name() -> None:
+def test_an_argument_follows_the_name() -> None:
     command = parse_command("/rename  A new [title] ")
     assert command is not None
     assert command.argument == "A new [title]"
@@ -74,7 +74,7 @@ def test_the_help_fits_and_what_is_wrapped_keeps_its_column(width: int) -> None:
         assert plain[at].index("Send") == plain[at + 1].index("waits its turn")
 
 
-def test_what_is_wanted_most_stands_on_top() -> None:
+def test_the_most_used_actions_are_on_top() -> None:
     listed = [known.id for known in actions()]
     assert listed[:3] == ["session.new", "session.list", "session.undo"]
     assert set(ORDER) <= set(listed)
@@ -85,14 +85,14 @@ def test_each_built_in_action_has_its_position() -> None:
     assert built_in == list(ORDER)
 
 
-def test_enter_runs_the_name_that_was_written_out() -> None:
+def test_enter_runs_a_complete_name() -> None:
     listed = command_entries(actions())
     for entry in listed:
         for name in (entry.name, *entry.aliases):
             assert matching_commands(listed, name)[0] is entry
 
 
-def test_a_name_is_given_once() -> None:
+def test_each_name_belongs_to_one_action() -> None:
     async def run(context: object, argument: str) -> None:
         del context, argument
 
@@ -113,7 +113,6 @@ def test_the_list_ranks_names_before_aliases_before_titles() -> None:
 
 
 async def test_the_first_page_says_what_it_is_and_what_to_try(start: Starter) -> None:
-    """U19."""
     async with start() as running:
         await running.until_shown("demo/offline")
         text = running.text()
@@ -170,8 +169,8 @@ async def test_an_unknown_command_stays_in_the_prompt(start: Starter) -> None:
         assert running.prompt == "/nosuch"
 
 
-async def test_ctrl_c_clears_a_text_and_keeps_it(start: Starter) -> None:
-    """U6: the text stays in the history; twice on an empty prompt leaves."""
+async def test_ctrl_c_clears_the_prompt_and_stores_it(start: Starter) -> None:
+    """The text stays in the history; pressed twice on an empty prompt, ctrl+c exits."""
     async with start() as running:
         await running.type("half a thought", "ctrl+c")
         assert running.prompt == ""
@@ -213,7 +212,7 @@ async def test_what_is_typed_before_the_runtime_opens_is_sent(start: Starter) ->
 
 
 async def test_a_narrow_terminal_keeps_the_prompt(start: Starter) -> None:
-    """NARROW: 20 columns, and a resize down to it."""
+    """At 20 columns, and while resizing down to them."""
     async with start(size=(80, 24)) as running:
         await running.until_shown("demo/offline")
         await running.pilot.resize_terminal(20, 8)

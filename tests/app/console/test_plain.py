@@ -1,4 +1,4 @@
-"""``--plain`` over pipes on a scripted server (spec 8, U20)."""
+"""``--plain`` over pipes with a scripted model server."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def plain(place: Place, typed: str) -> str:
     return done.stdout.decode()
 
 
-def test_questions_are_answered_by_number_or_in_words(place: Place, scripted: ServerThread) -> None:
+def test_questions_are_answered_by_number_or_text(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(answer(Call("question", ASKS)), answer(Text("Going right.")))
     printed = plain(place, "go\n\n2\na mile or so\n/exit\n")
     assert "Which ␛[31mway?" in printed
@@ -35,14 +35,14 @@ def test_questions_are_answered_by_number_or_in_words(place: Place, scripted: Se
     assert "Answer: a mile or so" in told
 
 
-def test_skip_and_the_end_of_input_answer_nothing(place: Place, scripted: ServerThread) -> None:
+def test_skip_and_the_end_of_input_dismiss_a_question(place: Place, scripted: ServerThread) -> None:
     for typed in ("go\n/skip\n/exit\n", "go\n"):
         scripted.server.script(answer(Call("question", ASKS)))
         assert "denied: Ask" in plain(place, typed)
     assert len(scripted.server.requests) == 2
 
 
-def test_k8_a_command_of_the_users_own_is_sent(place: Place, scripted: ServerThread) -> None:
+def test_a_users_slash_command_is_sent(place: Place, scripted: ServerThread) -> None:
     folder = place.home / "config/commands"
     folder.mkdir(parents=True)
     (folder / "greet.md").write_text("Say hello to $1, !`echo kindly`.")

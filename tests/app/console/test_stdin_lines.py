@@ -1,4 +1,4 @@
-"""Lines of ``--plain``: what was typed before a question was put does not answer it (M6)."""
+"""Lines of ``--plain``: what was typed before a question was shown does not answer it."""
 
 import pytest
 
@@ -12,8 +12,8 @@ def lines(*held: str | None, types: bool) -> StdinLines:
     return made
 
 
-async def test_m6_a_line_that_was_typed_early_is_the_next_prompt() -> None:
-    """It would have allowed everything: a stands for always, and a word may follow."""
+async def test_a_line_typed_early_is_the_next_prompt() -> None:
+    """As an answer it would allow everything: "a" means always, and more words may follow."""
     typed = lines("a test is missing, too", "one more", types=True)
     typed.begin_question()
     typed.put("n")
@@ -33,7 +33,7 @@ async def test_a_pipe_answers_in_advance() -> None:
 
 
 @pytest.mark.parametrize("types", [False, True])
-async def test_the_end_is_the_end_for_all(types: bool) -> None:
+async def test_the_end_of_input_ends_every_reader(types: bool) -> None:
     ended = lines(None, types=types)
     ended.begin_question()
     assert [await ended.next_answer(), await ended.next_answer(), await ended.next_prompt()] == [

@@ -1,4 +1,4 @@
-"""U2, U12: sub-agents in the transcript, and going to their sessions and back."""
+"""Sub-agents in the transcript, and navigation to their sessions and back."""
 
 from dataclasses import replace
 
@@ -59,14 +59,14 @@ def three() -> SessionView:
 
 
 @pytest.mark.parametrize(("theme", "width"), [(DARK, 80), (DARK, 140), (LIGHT, 80)])
-async def test_u12_three_at_once_with_one_that_asks(theme: str, width: int) -> None:
+async def test_picture_of_three_sub_agents_with_one_request(theme: str, width: int) -> None:
     app = TranscriptApp(three(), theme=theme)
     async with app.run_test(size=(width, 14)) as pilot:
         await pilot.pause()
         assert_snapshot(app, f"subagents-{'dark' if theme == DARK else 'light'}-{width}")
 
 
-async def test_u12_the_row_follows_the_question_of_its_sub_agent() -> None:
+async def test_the_row_shows_the_request_of_its_sub_agent() -> None:
     app = TranscriptApp(three())
     async with app.run_test(size=(80, 14)) as pilot:
         await pilot.pause()
@@ -81,7 +81,7 @@ async def test_u12_the_row_follows_the_question_of_its_sub_agent() -> None:
         assert [NAMES[2] in row for row in waits] == [True]
 
 
-async def test_u12_a_click_on_the_row_or_enter_opens_the_session() -> None:
+async def test_a_click_on_the_row_or_enter_opens_the_session() -> None:
     app = TranscriptApp(three())
     async with app.run_test(size=(80, 14)) as pilot:
         await pilot.pause()
@@ -105,7 +105,7 @@ KIN = SessionFamily(
 
 
 @pytest.mark.parametrize("width", [10, 20, 40, 60, 80, 240])
-def test_u17_breadcrumbs_are_one_line_at_any_width(width: int) -> None:
+def test_breadcrumbs_are_one_line_at_any_width(width: int) -> None:
     line = breadcrumbs_text(KIN, width)
     assert isinstance(line, Content)
     assert line.cell_length <= width
@@ -114,7 +114,7 @@ def test_u17_breadcrumbs_are_one_line_at_any_width(width: int) -> None:
         assert "2 of 3" in line.plain
 
 
-def test_u12_siblings_go_round() -> None:
+def test_siblings_wrap_around() -> None:
     assert KIN.sibling(1) == KIN.siblings[2]
     assert KIN.sibling(-1) == KIN.siblings[0]
     assert replace(KIN, session=KIN.siblings[2]).sibling(1) == KIN.siblings[0]
@@ -122,7 +122,8 @@ def test_u12_siblings_go_round() -> None:
 
 
 class Script:
-    """The parent starts three, which answer by a word of their prompt; *hold* keeps one."""
+    """The parent starts three sub-agents, which answer by a word of their prompt; *hold* keeps one
+    waiting."""
 
     def __init__(self, hold: Hold) -> None:
         self._hold = hold
@@ -144,7 +145,7 @@ class Script:
         )
 
 
-async def test_u12_down_sideways_up_and_back_to_where_it_was(
+async def test_navigation_between_sub_agents_and_back_to_the_scroll_position(
     scripted: ModelServer, start: Starter
 ) -> None:
     hold = Hold()

@@ -1,4 +1,4 @@
-"""When a message that waits is sent, in words (U10)."""
+"""The texts that say when a queued message is sent."""
 
 import pytest
 
@@ -18,5 +18,7 @@ from app.session.queue_text import queued_label
         (Idle(), "follow_up", "not sent, goes with your next message, up to edit"),
     ],
 )
-def test_it_says_what_will_happen(status: SessionStatus, delivery: Delivery, said: str) -> None:
+def test_the_label_says_when_the_message_is_sent(
+    status: SessionStatus, delivery: Delivery, said: str
+) -> None:
     assert queued_label(status, delivery) == said

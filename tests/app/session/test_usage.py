@@ -1,4 +1,4 @@
-"""The context in use, as the status line shows it (U5)."""
+"""The context in use, as the status line shows it."""
 
 from agent.records.messages import ErrorInfo, MessageWithParts
 from agent.records.usage import Usage
@@ -20,7 +20,7 @@ def used(*messages: MessageWithParts) -> int | None:
     return context_used(SessionView(snapshot(*messages)))
 
 
-def test_nothing_is_used_until_something_was_answered() -> None:
+def test_no_context_is_used_before_the_first_response() -> None:
     assert context_used(None) == 0
     assert used(ASKED) == 0
     assert used(ASKED, open_assistant("msg_2")) == 0
@@ -28,13 +28,13 @@ def test_nothing_is_used_until_something_was_answered() -> None:
     assert used(ASKED, STOPPED) == 0
 
 
-def test_what_was_last_told_stays_until_more_is() -> None:
+def test_the_last_reported_usage_stays_until_the_next() -> None:
     assert used(ASKED, TOLD) == 1_000
     assert used(ASKED, TOLD, user("msg_3", "and?"), open_assistant("msg_4")) == 1_000
     assert used(ASKED, NOT_TOLD) is None
 
 
-async def test_the_bar_stays_from_the_first_prompt_to_its_answer(
+async def test_the_context_stays_visible_from_the_first_prompt_to_its_response(
     start: Starter, scripted: ModelServer
 ) -> None:
     hold = Hold()

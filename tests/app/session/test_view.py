@@ -1,4 +1,4 @@
-"""L16, A3: a view built late equals one that saw every event."""
+"""A view built late equals one that saw every event."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ from tests.support.records import (
 
 
 class Source:
-    """A session that changes as the store does, and says so by events."""
+    """A session that changes as the store does, and publishes the events."""
 
     def __init__(self) -> None:
         self.messages: dict[str, Message] = {}
@@ -154,7 +154,7 @@ def _open(part: Part) -> bool:
     late=st.integers(0, 80),
 )
 def test_late_view_equals_one_that_saw_everything(steps: list[tuple[int, int]], late: int) -> None:
-    """L16, also when deltas that the snapshot already holds come again."""
+    """Also when deltas that the snapshot already contains arrive again."""
     source = Source()
     early = SessionView(source.snapshot())
     later: SessionView | None = None
@@ -215,7 +215,7 @@ def test_delta_below_the_held_length_is_dropped(offset: int, text: str, held: st
     ],
 )
 def test_gap_or_unknown_part_makes_the_view_stale(event: Event) -> None:
-    """L16: what was missed is asked for, never guessed."""
+    """Missed events are read again, never guessed."""
     view = _streaming()
     assert view.apply(event).stale
     assert view.stale
@@ -249,7 +249,7 @@ def test_events_of_other_sessions_change_nothing() -> None:
     assert view.snapshot() == before
 
 
-def test_older_page_goes_before_what_is_held() -> None:
+def test_an_older_page_is_inserted_before_the_loaded_one() -> None:
     view = SessionView(snapshot(assistant("msg_5"), older=2))
     view.prepend((assistant("msg_1"), assistant("msg_2")), older=0)
     assert view.message_ids == ["msg_1", "msg_2", "msg_5"]
@@ -257,8 +257,8 @@ def test_older_page_goes_before_what_is_held() -> None:
     assert view.index("msg_3") is None
 
 
-def test_a_session_that_goes_on_all_day_holds_its_newest_messages() -> None:
-    """Q1: flat memory. What was let go of is read again as a page, and events about it change
+def test_a_long_session_keeps_only_its_newest_messages() -> None:
+    """Memory stays flat. Dropped messages are read again as a page, and events about them change
     nothing until then."""
     whole = tuple(user(f"msg_{n:04}", f"prompt {n}") for n in range(MAX_MESSAGES + 1))
     view = SessionView(snapshot(*whole[:MAX_MESSAGES], older=7))
@@ -274,8 +274,8 @@ def test_a_session_that_goes_on_all_day_holds_its_newest_messages() -> None:
     assert len(view.message_ids) == KEPT_MESSAGES + 100
 
 
-def test_nothing_is_let_go_of_while_something_is_taken_back() -> None:
-    """Its place is told by a message that must stay."""
+def test_nothing_is_dropped_while_messages_are_undone() -> None:
+    """The position is given by a message that must stay."""
     whole = tuple(user(f"msg_{n:04}", f"prompt {n}") for n in range(MAX_MESSAGES + 1))
     view = SessionView(snapshot(*whole))
     view.apply(SessionUpdated(replace(session(), undone_at="msg_0003")))
@@ -283,8 +283,8 @@ def test_nothing_is_let_go_of_while_something_is_taken_back() -> None:
     assert view.entry("msg_0002") is not None
 
 
-def test_permission_of_the_tree_is_held_until_it_is_answered() -> None:
-    """A4: a sub-agent's question reaches the root session."""
+def test_a_permission_request_of_the_tree_is_pending_until_its_reply() -> None:
+    """A sub-agent's request reaches the root session."""
     view = _streaming()
     request = PermissionRequest(
         id="per_1",
@@ -317,8 +317,7 @@ def test_reasoning_grows_by_deltas() -> None:
     assert entry.parts[0] == reasoning("prt_1", "msg_1", "ab", ended=None)
 
 
-def test_a_question_of_the_tree_is_held_until_it_is_answered() -> None:
-    """A4."""
+def test_a_question_of_the_tree_is_pending_until_its_reply() -> None:
     view = _streaming()
     question = Question("que_1", "ses_child", view.session_id, "", "x?", ())
     assert not view.apply(QuestionAsked(replace(question, root_id="ses_other")))

@@ -1,5 +1,4 @@
-"""V14: titles, names and paths in wide characters are cut at a cell and keep their neighbours
-where they belong."""
+"""Titles, names and paths in wide characters are cut at a cell and keep their neighbors aligned."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ PLAIN = "a title in plain letters " * 5
 
 
 @pytest.mark.parametrize("size", [(80, 24), (61, 24), (30, 12)])
-async def test_v14_a_list_of_sessions_keeps_its_columns(
+async def test_a_list_of_sessions_keeps_its_columns(
     start: Starter, scripted: ModelServer, size: tuple[int, int]
 ) -> None:
     scripted.always(answer(Text("ok")))
@@ -39,7 +38,7 @@ async def test_v14_a_list_of_sessions_keeps_its_columns(
 
 
 @pytest.mark.parametrize("width", range(12, 81))
-def test_v14_the_row_above_a_sub_agents_session_is_as_wide_as_the_screen(width: int) -> None:
+def test_the_breadcrumbs_are_as_wide_as_the_screen(width: int) -> None:
     def named(number: int) -> Session:
         return replace(records.session(f"ses_{number}"), title=f"{WIDE} {number}")
 
@@ -49,7 +48,7 @@ def test_v14_the_row_above_a_sub_agents_session_is_as_wide_as_the_screen(width: 
     assert "…" in shown.plain
 
 
-async def test_v14_a_question_about_a_file_with_a_wide_name_keeps_its_frame(
+async def test_a_question_about_a_file_with_a_wide_name_keeps_its_frame(
     start: Starter, scripted: ModelServer, tmp_path: Path
 ) -> None:
     work = tmp_path / "漢字の作業場" / ("長い名前の場所" * 6)

@@ -1,5 +1,5 @@
-"""U15, CLIPBOARD (V20): text is marked and copied by key, through the terminal and by the tools
-that are there; what is said is what happened."""
+"""Text is marked and copied by key, through the terminal and the available tools, and the notice
+says what really happened."""
 
 import base64
 import re
@@ -26,12 +26,12 @@ def decoded(sequence: str) -> list[str]:
     ]
 
 
-def test_v20_what_is_sent_decodes_to_the_text() -> None:
+def test_the_osc_52_sequence_decodes_to_the_text() -> None:
     assert osc52(CJK, tmux=False).startswith("\x1b]52;c;")
     assert decoded(osc52(CJK, tmux=False)) == [CJK]
 
 
-def test_v20_inside_tmux_it_is_sent_to_tmux_and_through_it() -> None:
+def test_inside_tmux_the_sequence_is_sent_to_tmux_and_through_it() -> None:
     sequence = osc52(CJK, tmux=True)
     assert "\x1bPtmux;\x1b\x1b]52;c;" in sequence
     assert sequence.endswith("\x1b\\")
@@ -49,7 +49,9 @@ def test_v20_inside_tmux_it_is_sent_to_tmux_and_through_it() -> None:
         ({"TMUX": "/tmp/tmux-0/default,1,0"}, "linux", ["tmux", "load-buffer", "-w", "-"]),
     ],
 )
-def test_which_tools_are_asked(env: Mapping[str, str], platform: str, first: list[str]) -> None:
+def test_the_clipboard_tools_depend_on_the_environment(
+    env: Mapping[str, str], platform: str, first: list[str]
+) -> None:
     assert next(iter(clipboard_commands(env, platform)), []) == first
 
 
@@ -62,7 +64,7 @@ async def reading(running: Running) -> CopyTranscript:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_u22_copy_mode(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_picture_of_copy_mode(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
     async with opened(start, tmp_path, size) as running:
         await reading(running)
         await running.pilot.press("left_curly_bracket", "v", "down", "down")
@@ -78,7 +80,7 @@ def tool(folder: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-async def test_u15_a_block_and_rows_are_copied_by_the_desktops_tool(
+async def test_a_block_and_rows_are_copied_by_the_desktops_tool(
     start: Starter, tmp_path: Path
 ) -> None:
     tool(tmp_path, "wl-copy", f'cat > "{tmp_path}/taken"')
@@ -101,7 +103,7 @@ async def test_u15_a_block_and_rows_are_copied_by_the_desktops_tool(
         await running.until(lambda: taken.read_text().startswith("Why does the import"))
 
 
-async def test_u15_esc_first_marks_nothing_then_leaves(start: Starter) -> None:
+async def test_esc_first_marks_nothing_then_leaves(start: Starter) -> None:
     async with start() as running:
         transcript = await reading(running)
         await running.pilot.press("v", "up")
@@ -112,7 +114,7 @@ async def test_u15_esc_first_marks_nothing_then_leaves(start: Starter) -> None:
         await running.until(running.app.controller.on_main_screen)
 
 
-async def test_u15_copy_mode_opens_where_is_read_and_goes_through_all_of_it(
+async def test_copy_mode_opens_at_the_scroll_position_and_covers_the_whole_session(
     start: Starter,
 ) -> None:
     async with start(size=(60, 12)) as running:
@@ -133,7 +135,7 @@ async def test_u15_copy_mode_opens_where_is_read_and_goes_through_all_of_it(
         assert transcript.row == 0
 
 
-async def test_u15_there_is_nothing_to_copy_before_anything_was_said(start: Starter) -> None:
+async def test_copy_mode_without_messages_is_refused_in_a_sentence(start: Starter) -> None:
     async with start() as running:
         await running.type("/select", "enter")
         await running.until_shown("There is nothing to copy yet.")
@@ -157,14 +159,14 @@ async def answer_of(running: Running, text: str) -> None:
         (200_000, "Not copied"),
     ],
 )
-async def test_v20_it_is_told_how_it_went(start: Starter, size: int, said: str) -> None:
+async def test_the_notice_says_how_the_copy_went(start: Starter, size: int, said: str) -> None:
     async with start(env={"PATH": "/nowhere"}) as running:
         await answer_of(running, "x" * size)
         await running.type("/copy", "enter")
         await running.until_shown(said)
 
 
-async def test_v20_a_tool_that_fails_or_is_not_there_is_no_copy(
+async def test_a_tool_that_fails_or_is_missing_copies_nothing(
     start: Starter, tmp_path: Path
 ) -> None:
     tool(tmp_path, "wl-copy", "exit 1")

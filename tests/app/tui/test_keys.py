@@ -1,4 +1,4 @@
-"""Keys from bytes, and from the registry to the key map (U15; KEY-ENCODING, TUI-PASTE)."""
+"""Keys from bytes, and from the registry to the keymap."""
 
 import pytest
 from hypothesis import given
@@ -15,13 +15,13 @@ from app.widgets.input.prompt import NEWLINE_KEYS
 
 @pytest.fixture(autouse=True)
 def alt_enter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the driver adds to Textual's table when it is made."""
+    """Add what the driver adds to Textual's table when it is created."""
     for sequence, keys in ALT_ENTER.items():
         monkeypatch.setitem(ANSI_SEQUENCES_KEYS, sequence, keys)
 
 
 def read(parser: KeyParser, *chunks: str) -> list[str]:
-    """The keys (or ``paste:…``) that the chunks give, each chunk one read."""
+    """Return the keys (or ``paste:…``) that the chunks give, each chunk one read."""
     found: list[str] = []
     for chunk in chunks:
         for message in parser.feed(chunk):
@@ -77,7 +77,7 @@ def test_text_with_line_breaks_in_one_read_is_a_paste_without_markers() -> None:
 @pytest.mark.parametrize(
     "typed", ["hello\r", "\r", "\n", "\r\r", "a\n", "\x03", "x\x03\n", "", "ab"]
 )
-def test_what_is_typed_is_not_taken_for_a_paste(typed: str) -> None:
+def test_typed_text_is_not_taken_for_a_paste(typed: str) -> None:
     assert split_unmarked_paste(typed) is None
 
 
@@ -86,14 +86,14 @@ def test_a_carriage_return_after_pasted_line_feeds_is_the_enter_key() -> None:
     assert split_unmarked_paste("a\rb\rc\r") == ("a\rb\rc\r", "")
 
 
-def test_what_is_typed_after_enter_may_come_with_it() -> None:
+def test_keys_after_enter_can_arrive_with_it() -> None:
     assert split_unmarked_paste("\r/exit") is None
     assert read(KeyParser(), "\rok") == ["enter", "o", "k"]
     assert split_unmarked_paste("\ra\rb") == ("\ra\rb", "")
 
 
-def test_bytes_that_are_no_text_are_dropped() -> None:
-    """INPUT-BYTES: an old mouse report and line noise, as the driver decodes them."""
+def test_bytes_that_are_not_text_are_dropped() -> None:
+    """An old mouse report and line noise, as the driver decodes them."""
     noise = b"\x1b[M \x80!".decode("utf-8", "surrogateescape")
     assert read(KeyParser(), noise, "\udcff", "ok") == ["o", "k"]
 
@@ -111,13 +111,13 @@ def test_the_default_keys_have_no_conflicts() -> None:
     assert keymap.build(actions()).conflicts == ()
 
 
-def test_config_moves_a_key_and_none_takes_it_away() -> None:
+def test_config_moves_a_key_and_none_removes_it() -> None:
     moved = keymap.build(actions(), {"session_new": "f5", "model.list": "none"})
     assert moved.keys_of("session.new") == ("f5",)
     assert moved.keys_of("model.list") == ()
 
 
-def test_a_key_wanted_twice_stays_with_config_and_is_told() -> None:
+def test_a_key_with_two_actions_goes_to_the_config_and_is_reported() -> None:
     built = keymap.build(actions(), {"session.fork": "<leader>n"})
     assert built.after_leader["n"] == "session.fork"
     assert any("New session" in sentence for sentence in built.conflicts)
@@ -149,7 +149,7 @@ def test_the_leader_waits_as_long_as_the_settings_say() -> None:
     assert leader.consume()
 
 
-def test_names_of_the_reference_lead_to_actions_and_unknown_ones_are_told_at_once() -> None:
+def test_names_of_opencode_are_known_and_unknown_ones_are_reported_together() -> None:
     there = {known.id for known in actions()}
     assert set(keymap.ALIASES.values()) <= there
     built = keymap.build(actions(), {f"input_word_{n}": "f9" for n in range(9)})

@@ -1,4 +1,4 @@
-"""A terminal that is gone (V04): what is still written to it holds nobody up."""
+"""A terminal that is gone: writing to it blocks nobody."""
 
 import os
 import pty
@@ -12,7 +12,7 @@ GUARD = 20.0
 """Seconds after which a write is taken to hang: no figure."""
 
 
-def test_v04_writes_to_a_terminal_that_is_gone_are_dropped() -> None:
+def test_writes_to_a_terminal_that_is_gone_are_dropped() -> None:
     master, slave = pty.openpty()
     file = os.fdopen(slave, "w", closefd=False)
     writer = WriterThread(TerminalOutput(file, lambda: None))

@@ -1,5 +1,5 @@
-"""U1, TUI-PERF: the short way of a row to the screen shows what Textual's long way shows, and the
-bar beside the page is painted where its thumb is seen to move."""
+"""The fast path of a row to the screen shows what Textual's own path shows, and the scrollbar is
+painted where its thumb moves."""
 
 import pytest
 from textual.geometry import Region
@@ -16,7 +16,7 @@ PART = Region(3, 2, SIZE[0] - 9, SIZE[1] - 5)
 
 
 def cells(strips: list[Strip]) -> list[list[tuple[str, object, object, object]]]:
-    """Each row, character by character, with its colours and whether it is bold."""
+    """Return each row, character by character, with its colors and whether it is bold."""
     found: list[list[tuple[str, object, object, object]]] = []
     for strip in strips:
         row = [
@@ -30,7 +30,7 @@ def cells(strips: list[Strip]) -> list[list[tuple[str, object, object, object]]]
 
 
 def thumb(app: TranscriptApp) -> list[bool]:
-    """For each cell of the bar whether the thumb fills it."""
+    """Return for each cell of the scrollbar whether the thumb fills it."""
     bar = app.transcript.vertical_scrollbar
     rows = bar.render_lines(bar.size.region)
     return [any(style.reverse for _, style, _ in row if style) for row in rows]
@@ -38,7 +38,7 @@ def thumb(app: TranscriptApp) -> list[bool]:
 
 @pytest.mark.parametrize("theme", [themes.DARK, themes.LIGHT])
 @pytest.mark.parametrize("crop", [WHOLE, PART])
-async def test_rows_are_those_of_the_long_way(theme: str, crop: Region) -> None:
+async def test_fast_rows_equal_textuals_rows(theme: str, crop: Region) -> None:
     app = TranscriptApp(SessionView(snapshot(*history(12))), theme=theme)
     async with app.run_test(size=SIZE) as pilot:
         for keys in ((), ("pageup",), ("tab", "k")):
@@ -50,7 +50,7 @@ async def test_rows_are_those_of_the_long_way(theme: str, crop: Region) -> None:
 
 
 async def test_rows_that_only_moved_are_the_same_strips() -> None:
-    """What a strip remembers of how it is written stays good."""
+    """So the cached rendering of a strip stays valid."""
     app = TranscriptApp(SessionView(snapshot(*history(12))))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("pageup")

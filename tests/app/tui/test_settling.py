@@ -1,11 +1,11 @@
-"""The wait of a pilot ends when the loop is at rest, not before and not long after."""
+"""A pilot waits until the event loop is at rest, not less and not much longer."""
 
 import asyncio
 
 from tests.support.settling import SOON, wait_until_at_rest
 
 
-async def test_what_is_ready_goes_as_far_as_it_can() -> None:
+async def test_ready_callbacks_run_until_none_is_left() -> None:
     steps: list[int] = []
 
     async def chain() -> None:
@@ -19,7 +19,7 @@ async def test_what_is_ready_goes_as_far_as_it_can() -> None:
     await task
 
 
-async def test_a_timer_that_is_due_soon_is_waited_for_with_what_it_starts() -> None:
+async def test_a_timer_due_soon_is_awaited_with_what_it_starts() -> None:
     told: list[str] = []
 
     async def later() -> None:
@@ -35,7 +35,7 @@ async def test_a_timer_that_is_due_soon_is_waited_for_with_what_it_starts() -> N
     await task
 
 
-async def test_a_timer_that_is_due_later_is_not() -> None:
+async def test_a_timer_due_later_is_not_awaited() -> None:
     loop = asyncio.get_running_loop()
     late = loop.call_later(3_600, lambda: None)
     began = loop.time()
@@ -44,7 +44,7 @@ async def test_a_timer_that_is_due_later_is_not() -> None:
     late.cancel()
 
 
-async def test_what_never_rests_is_given_up() -> None:
+async def test_a_loop_that_never_rests_times_out() -> None:
     loop = asyncio.get_running_loop()
     running = True
 

@@ -1,4 +1,4 @@
-"""The command line (spec 11, F1 and F5; spec 8, U6 and U20)."""
+"""Starting the program: wrong usage, what is loaded when, and the terminal at the end."""
 
 import json
 import os
@@ -21,7 +21,7 @@ GUARD = 60.0
 
 
 def python(code: str, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-    """The output of a fresh interpreter that runs *code*."""
+    """Return the output of a fresh interpreter that runs *code*."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *arguments],
         capture_output=True,
@@ -36,7 +36,7 @@ def python(code: str, *arguments: str, env: Mapping[str, str] | None = None) -> 
 
 
 @pytest.mark.parametrize("word", ["serve", "attach", "share", "upgrade", "github", "plugin"])
-def test_known_words_of_other_programs_are_answered_in_a_sentence(
+def test_unsupported_commands_are_answered_in_a_sentence(
     word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -61,7 +61,7 @@ def test_known_words_of_other_programs_are_answered_in_a_sentence(
         (["fix the build"], 'To send a prompt: opencode-py --prompt "…"'),
     ],
 )
-def test_wrong_usage_is_told_and_exits_with_2(
+def test_wrong_usage_is_reported_and_exits_with_2(
     argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(argv) == 2
@@ -83,7 +83,7 @@ def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_help_and_version_load_nothing_heavy() -> None:
-    """F1: they stay cheap because of what they leave alone."""
+    """They stay cheap because of what they do not import."""
     loaded = python(
         """
         import sys
@@ -93,16 +93,16 @@ def test_help_and_version_load_nothing_heavy() -> None:
             main(words)
         heavy = {"textual", "pydantic", "asyncio", "rich", "sqlite3", "httpx2"}
         expected = {"agent.records", "agent.records.errors"}
-        harness = {name for name in sys.modules if name.startswith("agent.")} - expected
-        print("loaded:", sorted(heavy & sys.modules.keys() | harness))
+        loaded = {name for name in sys.modules if name.startswith("agent.")} - expected
+        print("loaded:", sorted(heavy & sys.modules.keys() | loaded))
         """
     )
     assert "opencode-py [-h]" in loaded
     assert loaded.endswith("loaded: []\n")
 
 
-def test_the_first_frame_comes_before_the_harness() -> None:
-    """A1: what is loaded when the prompt is painted, and that a fault then is one sentence."""
+def test_the_first_frame_is_painted_before_the_agent_is_loaded() -> None:
+    """A failure to open the runtime then is one sentence."""
     loaded = python(
         """
         import asyncio, sys
@@ -128,8 +128,9 @@ def test_the_first_frame_comes_before_the_harness() -> None:
     assert "code 1 The database is newer than this program." in loaded
 
 
-def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
-    """What is loaded, parsed, styled and laid out until it stands: counted, since time is not."""
+def test_the_first_frame_is_complete_and_loads_little() -> None:
+    """Imports, parsed rules, styled and laid out widgets are counted, since time is not
+    reproducible."""
     said = python(
         """
         import asyncio, collections, json, sys
@@ -190,7 +191,7 @@ def test_q1_the_first_frame_is_whole_and_takes_little() -> None:
     assert counts.get("reparsed", 0) == 0, counts
 
 
-def test_f2_without_the_full_screen_none_of_it_is_loaded(tmp_path: Path) -> None:
+def test_without_the_full_screen_textual_is_not_loaded(tmp_path: Path) -> None:
     loaded = python(
         """
         import sys
@@ -204,8 +205,8 @@ def test_f2_without_the_full_screen_none_of_it_is_loaded(tmp_path: Path) -> None
     assert loaded.endswith("code 0 []\n")
 
 
-def test_plain_answers_asks_and_says_how_to_go_on(tmp_path: Path) -> None:
-    """U20: the whole conversation over pipes, without an escape sequence."""
+def test_a_whole_conversation_in_plain_mode(tmp_path: Path) -> None:
+    """Over pipes, without an escape sequence."""
     (tmp_path / "README.md").write_text("# A shop\n")
     typed = "read README.md\nrun touch made.txt\nperhaps\ny\nrun touch not.txt\nn\n/exit\n"
     done = subprocess.run(
@@ -252,7 +253,7 @@ OFF = ("?1000l", "?1003l", "?1006l", "?1004l", "?2004l", "?1049l", "?25h")
 
 @pytest.mark.parametrize("how", ["crash", "SIGTERM", "SIGHUP", "quit"])
 def test_the_terminal_is_restored_on_every_way_out(how: str, tmp_path: Path) -> None:
-    """TTY-RESTORE: modes off, attributes as before, no traceback, the right exit code."""
+    """Modes off, attributes as before, no traceback, the right exit code."""
     environment = {
         **os.environ,
         "OPENCODE_PY_DATA": str(tmp_path / "data"),
@@ -302,7 +303,7 @@ def test_the_terminal_is_restored_on_every_way_out(how: str, tmp_path: Path) -> 
 
 
 def read_until(terminal: int, mark: bytes) -> bytes:
-    """What comes up to *mark*; fails if it does not come."""
+    """Return the output up to *mark*; fail if it does not come."""
     got = b""
     while mark not in got:
         ready, _, _ = select.select([terminal], [], [], GUARD)
@@ -312,7 +313,7 @@ def read_until(terminal: int, mark: bytes) -> bytes:
 
 
 def wait(process: "subprocess.Popen[bytes]", terminal: int) -> tuple[int, bytes]:
-    """The exit code, reading on meanwhile so that nothing blocks."""
+    """Return the exit code, reading meanwhile so that nothing blocks."""
     got = b""
     while process.poll() is None:
         if select.select([terminal], [], [], 0.05)[0]:

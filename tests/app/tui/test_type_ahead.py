@@ -1,4 +1,4 @@
-"""What is typed as a dialog opens by itself answers nothing, and lands in the prompt (M6, M9)."""
+"""Keys typed as a dialog opens by itself answer nothing, and end up in the prompt."""
 
 import time
 from collections.abc import Callable
@@ -19,10 +19,11 @@ from tests.app.screens.permission.test_screen import request
 from tests.app.screens.permission.test_trust import EXAMPLE
 
 QUIET = 3600.0
-"""So long that no test ends it by waiting."""
+"""So long that no test reaches it by waiting."""
 
 MOMENT = time.monotonic() + 1800.0
-"""When keys are pressed: every dialog of a test has been painted by then, and it is not quiet."""
+"""When keys are pressed: every dialog of a test has been painted by then, but the keyboard was not
+quiet."""
 
 BEFORE, AFTER = 0.0, MOMENT + 2 * QUIET
 
@@ -37,16 +38,16 @@ DIALOGS: dict[str, Callable[[], TrustScreen | PermissionScreen | QuestionScreen 
 ANSWERS = {"trust": "n", "permission": "o", "question": "enter", "error": "enter"}
 
 
-def test_keys_are_heard_once_it_was_quiet() -> None:
+def test_a_dialog_takes_keys_once_the_keyboard_was_quiet() -> None:
     grace = GracePeriod(0.4)
     assert grace.ignores(99.0)  # before the dialog was on the screen
     grace.start(100.0)
-    assert grace.ignores(99.9)  # pressed before, read behind it
+    assert grace.ignores(99.9)  # pressed before, read after it opened
     assert [grace.ignores(100 + at) for at in (0.1, 0.3, 0.6)] == [True] * 3
     assert [grace.ignores(100 + at) for at in (1.1, 1.2)] == [False] * 2
 
 
-def test_who_goes_on_typing_has_not_read_it() -> None:
+def test_continued_typing_keeps_a_dialog_from_taking_keys() -> None:
     """However long the sentence is: the y of its last word must not trust a folder."""
     grace = GracePeriod(0.4)
     grace.start(0.0)
@@ -54,13 +55,13 @@ def test_who_goes_on_typing_has_not_read_it() -> None:
     assert all(grace.ignores(at / 10, key) for at, key in enumerate(sentence))
 
 
-def test_who_insists_on_one_key_is_heard_after_two_seconds() -> None:
+def test_a_repeated_key_is_taken_after_two_seconds() -> None:
     grace = GracePeriod(0.4)
     grace.start(0.0)
     assert [grace.ignores(tenth / 10, "o") for tenth in range(1, 21)] == [True] * 19 + [False]
 
 
-def test_no_grace_hears_everything() -> None:
+def test_without_a_grace_period_every_key_is_taken() -> None:
     assert not GracePeriod(0.0).ignores(0.0)
 
 
@@ -72,16 +73,14 @@ async def open_over(running: Running, name: str) -> Screen[Any]:
 
 
 def press(key: str, at: float = MOMENT) -> events.Key:
-    """A press of *key* at a moment of the monotonic clock."""
+    """Return a press of *key* at a moment of the monotonic clock."""
     event = events.Key(key, key if len(key) == 1 else None)
     event.time = at
     return event
 
 
 @pytest.mark.parametrize("name", DIALOGS)
-async def test_m6_what_was_being_typed_is_in_the_prompt_afterwards(
-    start: Starter, name: str
-) -> None:
+async def test_text_being_typed_ends_up_in_the_prompt(start: Starter, name: str) -> None:
     async with start(grace=QUIET) as running:
         running.app.post_message(press("b"))
         screen = await open_over(running, name)
@@ -97,7 +96,7 @@ async def test_m6_what_was_being_typed_is_in_the_prompt_afterwards(
         assert running.prompt == "buy\nqr no"
 
 
-async def test_m6_what_came_before_the_dialog_was_seen_is_for_the_prompt(start: Starter) -> None:
+async def test_keys_before_the_dialog_was_visible_go_to_the_prompt(start: Starter) -> None:
     async with start(grace=QUIET) as running:
         screen = await open_over(running, "trust")
         running.app.post_message(press("y", BEFORE))
@@ -105,8 +104,8 @@ async def test_m6_what_came_before_the_dialog_was_seen_is_for_the_prompt(start: 
         assert running.app.screen is screen
 
 
-async def test_m6_a_hasty_answer_is_no_text(start: Starter) -> None:
-    """Who has sent a prompt and sees the question may press a key for it a moment too soon."""
+async def test_a_hasty_answer_is_dropped(start: Starter) -> None:
+    """A user who has sent a prompt and sees the dialog can press a key for it a moment too soon."""
     async with start(grace=QUIET) as running:
         for key in ("a", "enter"):
             running.app.post_message(press(key))
@@ -122,7 +121,7 @@ async def test_m6_a_hasty_answer_is_no_text(start: Starter) -> None:
         assert running.prompt == ""
 
 
-async def test_m6_ctrl_c_is_heard_at_once(start: Starter) -> None:
+async def test_ctrl_c_works_at_once(start: Starter) -> None:
     async with start(grace=QUIET) as running:
         screen = await open_over(running, "trust")
         await running.pilot.press("ctrl+c")

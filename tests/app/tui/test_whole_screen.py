@@ -1,5 +1,5 @@
-"""The whole screen where terminals are hard on it: wide characters (V14), narrow ones (V16),
-light ones (V18), and every width with CJK, emoji and RTL text (U17)."""
+"""The whole screen in difficult terminals: wide characters, narrow and light terminals, and every
+width with CJK, emoji and right-to-left text."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ FOREIGN = (
 )
 
 
-async def test_v14_a_click_and_keys_land_on_the_right_cell(start: Starter) -> None:
+async def test_a_click_and_keys_land_on_the_right_cell(start: Starter) -> None:
     async with start(size=(80, 24)) as running:
         prompt = running.app.controller.main.prompt
         prompt.set_text(MIXED)
@@ -44,7 +44,7 @@ async def test_v14_a_click_and_keys_land_on_the_right_cell(start: Starter) -> No
 
 
 async def shown(running: Running, *texts: str) -> Session:
-    """Open a session whose title and texts are foreign."""
+    """Open a session with a title and texts in foreign scripts."""
     parts = [records.text_part(f"prt_{n}", "msg_b", text) for n, text in enumerate(texts)]
     session = replace(
         records.session(),
@@ -60,9 +60,7 @@ async def shown(running: Running, *texts: str) -> Session:
 
 
 @pytest.mark.parametrize("width", [20, 40, 59, 80, 155, 156, 240])
-async def test_u17_no_row_is_longer_than_the_screen_whatever_the_script(
-    start: Starter, width: int
-) -> None:
+async def test_no_row_is_longer_than_the_screen_in_any_script(start: Starter, width: int) -> None:
     async with start(size=(width, 30)) as running:
         await shown(running, *FOREIGN)
         await running.pilot.pause()
@@ -72,7 +70,7 @@ async def test_u17_no_row_is_longer_than_the_screen_whatever_the_script(
             assert sum(cell_len(segment.text) for segment in strip) == width
 
 
-async def test_v14_titles_in_wide_characters_keep_the_columns_of_a_list(start: Starter) -> None:
+async def test_titles_in_wide_characters_keep_the_columns_of_a_list(start: Starter) -> None:
     async with start(size=(60, 24)) as running:
         await shown(running, "one")
         await running.type("/sessions", "enter")
@@ -83,7 +81,7 @@ async def test_v14_titles_in_wide_characters_keep_the_columns_of_a_list(start: S
         assert len(edges) <= 2
 
 
-async def test_v16_the_terminal_shrinks_to_20_by_8_while_an_answer_streams(
+async def test_the_terminal_shrinks_to_20_by_8_while_a_response_streams(
     scripted: ModelServer, start: Starter
 ) -> None:
     hold = Hold()
@@ -105,7 +103,7 @@ async def test_v16_the_terminal_shrinks_to_20_by_8_while_an_answer_streams(
 
 @pytest.mark.parametrize("size", [(20, 8), (26, 10), (40, 12)])
 @pytest.mark.parametrize("make", [command_dialog, edit_dialog])
-async def test_v16_the_choices_of_a_dialog_are_there_at_any_size(
+async def test_the_choices_of_a_dialog_are_visible_at_any_size(
     start: Starter, size: tuple[int, int], make
 ) -> None:
     async with start(size=(80, 24)) as running:
@@ -119,7 +117,7 @@ async def test_v16_the_choices_of_a_dialog_are_there_at_any_size(
 
 
 def faint_texts(running: Running, least: float) -> list[tuple[str, float]]:
-    """The texts on the screen that have less contrast than *least* with what is behind."""
+    """Return the texts on the screen whose contrast with the background is less than *least*."""
     found: list[tuple[str, float]] = []
     for strip in running.app.screen._compositor.render_strips():
         for segment in strip:
@@ -142,7 +140,7 @@ def faint_texts(running: Running, least: float) -> list[tuple[str, float]]:
     ("theme", "least"),
     [(DARK, 4.5), (LIGHT, 4.5), ("nord", 3.0), ("solarized-light", 3.0), ("gruvbox", 3.0)],
 )
-async def test_v18_everything_on_the_screen_can_be_read(
+async def test_everything_on_the_screen_can_be_read(
     start: Starter, tmp_path: Path, theme: str, least: float
 ) -> None:
     async with opened(start, tmp_path, (160, 45), theme=theme) as running:

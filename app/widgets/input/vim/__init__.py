@@ -1,1 +1,1 @@
-"""Vim's keys for the prompt, without any widget (spec 8, U7)."""
+"""Vim's keys for the prompt, independent of any widget."""

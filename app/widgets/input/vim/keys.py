@@ -1,4 +1,4 @@
-"""The two modes of Vim: keys in, changes of the text out."""
+"""Vim's two modes: keys in, changes of the text out."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -34,34 +34,37 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Put *insert* in the place of the text from *start* to *end*, and the cursor at *cursor*.
-    *command* is for the editor itself."""
+    """Replace the text from *start* to *end* with *insert* and move the cursor to *cursor*."""
 
     cursor: int
     start: int = 0
     end: int = 0
     insert: str = ""
     command: Literal["", "undo", "redo"] = ""
+    """A command for the editor itself."""
 
 
 @dataclass(slots=True)
 class Vim:
-    """Which mode it is in and what was typed of a command. The text itself is the editor's."""
+    """The current mode and the command typed so far. The editor holds the text."""
 
     mode: Mode = "insert"
     _pending: str = ""
     _count: str = ""
-    _before: str = ""
+    _operator_count: str = ""
     _register: str = field(default="")
 
     @property
     def waiting(self) -> bool:
-        """Whether a command is typed half."""
+        """Return whether a command is incomplete."""
         return bool(self._pending or self._count)
 
     def press(self, key: str, char: str | None, text: str, at: int) -> Change | None:
-        """What a key does to *text* with the cursor *at*; None where it is the editor's own (all
-        but Esc while typing; arrows, Enter and the like always)."""
+        """Return the change for a key with the cursor *at* in *text*.
+
+        None means that the key is the editor's own: in insert mode all but Esc, always arrows,
+        Enter and the like.
+        """
         if self.mode == "insert":
             if key != "escape":
                 return None
@@ -70,18 +73,18 @@ class Vim:
         if key == "escape":
             if not self.waiting:
                 return None
-            self._forget()
+            self._reset()
             return Change(at)
         if key == "ctrl+r":
-            self._forget()
+            self._reset()
             return Change(at, command="redo")
         if char is None or not char.isprintable():
-            self._forget()
+            self._reset()
             return None
         return self._normal(char, text, at) or Change(at)
 
-    def _forget(self) -> None:
-        self._pending = self._count = self._before = ""
+    def _reset(self) -> None:
+        self._pending = self._count = self._operator_count = ""
 
     def _normal(self, char: str, text: str, at: int) -> Change | None:
         if char.isdigit() and (char != "0" or self._count) and self._pending[-1:] not in FINDS:
@@ -94,35 +97,35 @@ class Vim:
         else:
             done = self._operate(typed, text, at)
         if done is not None or not self._is_half(typed):
-            self._forget()
+            self._reset()
         return done
 
     def _is_half(self, typed: str) -> bool:
         if typed[0] in OPERATORS:
-            if len(typed) == 1 and not self._before:
-                self._before, self._count = self._count or "1", ""
+            if len(typed) == 1 and not self._operator_count:
+                self._operator_count, self._count = self._count or "1", ""
             rest = typed[1:]
             return rest in {"", "g", "i", "a", *FINDS}
         return typed in {"g", "r", *FINDS}
 
     def _times(self) -> tuple[int, int | None]:
-        """How often, and the count as it was typed (None if it was not)."""
-        times = min(9999, int(self._count or "1") * int(self._before or "1"))
-        return times, times if self._count or self._before not in {"", "1"} else None
+        """Return how often to repeat, and the count as typed (None if it was not)."""
+        times = min(9999, int(self._count or "1") * int(self._operator_count or "1"))
+        return times, times if self._count or self._operator_count not in {"", "1"} else None
 
     def _simple(self, typed: str, text: str, at: int) -> Change | None:
         count, given = self._times()
         if typed in ALIASES:
             whole = ALIASES[typed]
             return self._operate(whole, text, at)
-        if (moved := _moved(typed, text, at, count, given)) is not None:
-            return Change(min(moved.to, last_column(text, moved.to)))
+        if (target := _target_of(typed, text, at, count, given)) is not None:
+            return Change(min(target.to, last_column(text, target.to)))
         match typed:
             case "i" | "a" | "I" | "A" | "o" | "O":
                 self.mode = "insert"
-                return _begin(typed, text, at)
+                return _start_insert(typed, text, at)
             case "p" | "P":
-                return self._put(text, at, count, after=typed == "p")
+                return self._paste(text, at, count, after=typed == "p")
             case "u":
                 return Change(at, command="undo")
             case "J":
@@ -142,39 +145,43 @@ class Vim:
             return None
         if rest == operator:
             last = vertical(text, at, count - 1) if count > 1 else at
-            return None if last is None else self._take(operator, text, at, Motion(last, "lines"))
+            return (
+                None
+                if last is None
+                else self._apply_operator(operator, text, at, Motion(last, "lines"))
+            )
         if rest in {"iw", "aw"}:
-            start, end = _word_around(text, at, blanks=rest == "aw")
-            return self._cut(operator, text, start, end, at)
+            start, end = _word_around(text, at, with_spaces=rest == "aw")
+            return self._apply_to_range(operator, text, start, end, at)
         if rest in {"w", "W"} and operator == "c" and at < len(text) and not text[at].isspace():
             # Vim's own exception: cw changes to the word's end, not to the next word.
             to = at - 1
             for _ in range(count):
                 to = word_end(text, to, whole=rest == "W")
-            return self._take(operator, text, at, Motion(to, "inclusive"))
-        moved = _moved(rest, text, at, count, given)
-        if moved is None:
+            return self._apply_operator(operator, text, at, Motion(to, "inclusive"))
+        target = _target_of(rest, text, at, count, given)
+        if target is None:
             return None
-        if rest in {"w", "W"} and "\n" in text[at : moved.to]:
+        if rest in {"w", "W"} and "\n" in text[at : target.to]:
             # dw on the last word of a line leaves the line's break.
-            end = moved.to
+            end = target.to
             while text[end - 1].isspace() and end - 1 > at and "\n" in text[at:end]:
                 end -= 1
-            moved = Motion(line_end(text, end - 1) if "\n" not in text[at:end] else end)
-        return self._take(operator, text, at, moved)
+            target = Motion(line_end(text, end - 1) if "\n" not in text[at:end] else end)
+        return self._apply_operator(operator, text, at, target)
 
-    def _take(self, operator: str, text: str, at: int, moved: Motion) -> Change | None:
-        start, end = min(at, moved.to), max(at, moved.to)
-        if moved.kind == "inclusive":
+    def _apply_operator(self, operator: str, text: str, at: int, target: Motion) -> Change | None:
+        start, end = min(at, target.to), max(at, target.to)
+        if target.kind == "inclusive":
             end = min(end + 1, max(end, line_end(text, end)))
-        elif moved.kind == "exclusive" and end > start and end == line_start(text, end):
+        elif target.kind == "exclusive" and end > start and end == line_start(text, end):
             end -= 1  # a way that ends before a line's first character does not take the break
-        if moved.kind != "lines":
-            return self._cut(operator, text, start, end, at)
+        if target.kind != "lines":
+            return self._apply_to_range(operator, text, start, end, at)
         start, end = line_start(text, start), line_end(text, end)
         self._register = text[start:end] + "\n"
         if operator == "y":
-            return Change(min(at, moved.to))
+            return Change(min(at, target.to))
         if operator == "c":
             self.mode = "insert"
             return Change(start, start, end)
@@ -185,7 +192,9 @@ class Vim:
         left = text[:start] + text[end:]
         return Change(first_char(left, min(start, len(left))), start, end)
 
-    def _cut(self, operator: str, text: str, start: int, end: int, at: int) -> Change | None:
+    def _apply_to_range(
+        self, operator: str, text: str, start: int, end: int, at: int
+    ) -> Change | None:
         if end <= start:
             if operator == "c":
                 self.mode = "insert"
@@ -200,7 +209,7 @@ class Vim:
         left = text[:start] + text[end:]
         return Change(min(start, last_column(left, min(start, len(left)))), start, end)
 
-    def _put(self, text: str, at: int, count: int, *, after: bool) -> Change | None:
+    def _paste(self, text: str, at: int, count: int, *, after: bool) -> Change | None:
         if not self._register:
             return None
         put = self._register * count
@@ -214,7 +223,7 @@ class Vim:
         return Change(end + 1 + first_char(put, 0), end, end, "\n" + put[:-1])
 
 
-def _moved(typed: str, text: str, at: int, count: int, given: int | None) -> Motion | None:
+def _target_of(typed: str, text: str, at: int, count: int, given: int | None) -> Motion | None:
     if typed[0] in FINDS:
         return find(text, at, typed[0], typed[1], count) if len(typed) == 2 else None
     if typed == "gg":
@@ -223,7 +232,7 @@ def _moved(typed: str, text: str, at: int, count: int, given: int | None) -> Mot
 
 
 def _join(text: str, at: int) -> Change | None:
-    """``J``: the next line behind this one, with one blank between where it needs one."""
+    """Return the change for ``J``: join the next line, with one space between where needed."""
     end = line_end(text, at)
     if end == len(text):
         return None
@@ -236,8 +245,8 @@ def _join(text: str, at: int) -> Change | None:
     return Change(place, end, following, between)
 
 
-def _begin(key: str, text: str, at: int) -> Change:
-    """Where typing begins."""
+def _start_insert(key: str, text: str, at: int) -> Change:
+    """Return the change that starts insert mode."""
     match key:
         case "a":
             return Change(min(at + 1, line_end(text, at)))
@@ -255,8 +264,9 @@ def _begin(key: str, text: str, at: int) -> Change:
             return Change(at)
 
 
-def _word_around(text: str, at: int, *, blanks: bool) -> tuple[int, int]:
-    """The word at a place, with the blanks behind it (or before it, at a line's end)."""
+def _word_around(text: str, at: int, *, with_spaces: bool) -> tuple[int, int]:
+    """Return the word at an offset, with the spaces after it (or before it at the end of a
+    line)."""
     if at >= line_end(text, at):
         return at, at
     start = at
@@ -266,7 +276,7 @@ def _word_around(text: str, at: int, *, blanks: bool) -> tuple[int, int]:
     end = at
     while end < line_end(text, at) and _same(text[end], kind):
         end += 1
-    if blanks:
+    if with_spaces:
         wide = end
         while wide < line_end(text, at) and text[wide] in " \t":
             wide += 1

@@ -1,16 +1,16 @@
-"""Where Vim's motions lead in a text. Places are offsets in characters."""
+"""Vim's motions. Positions are offsets in characters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["exclusive", "inclusive", "lines"]
-"""What an operator takes of the way there: up to its end, with it, or whole lines."""
+"""The text that an operator takes: up to the target, including it, or whole lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """Where a motion leads, and how an operator takes it."""
+    """The target of a motion and the text that an operator takes."""
 
     to: int
     kind: Kind = "exclusive"
@@ -21,25 +21,26 @@ def line_start(text: str, at: int) -> int:
 
 
 def line_end(text: str, at: int) -> int:
-    """The place of the line's break, or the text's end."""
+    """Return the offset of the line break, or the end of the text."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 
 
 def last_column(text: str, at: int) -> int:
-    """The last place on a line that the cursor may stand on outside of typing."""
+    """Return the last offset on a line where the cursor can be in normal mode."""
     return max(line_start(text, at), line_end(text, at) - 1)
 
 
 def _kind_of(char: str, whole: bool) -> int:
-    """0 blank, 1 word, 2 other; with *whole* words go from blank to blank."""
+    """Return 0 for a space, 1 for a word, 2 for anything else; with *whole*, words extend from
+    space to space."""
     if char.isspace():
         return 0
     return 1 if whole or char.isalnum() or char == "_" else 2
 
 
 def word_start(text: str, at: int, *, whole: bool = False) -> int:
-    """``w``: the next word's beginning. An empty line is a word."""
+    """Return the target of ``w``: the beginning of the next word. An empty line is a word."""
     if at >= len(text):
         return at
     kind = _kind_of(text[at], whole)
@@ -53,7 +54,7 @@ def word_start(text: str, at: int, *, whole: bool = False) -> int:
 
 
 def word_end(text: str, at: int, *, whole: bool = False) -> int:
-    """``e``: the end of this word, or of the next."""
+    """Return the target of ``e``: the end of this word or the next."""
     at += 1
     while at < len(text) and text[at].isspace():
         at += 1
@@ -66,7 +67,7 @@ def word_end(text: str, at: int, *, whole: bool = False) -> int:
 
 
 def word_back(text: str, at: int, *, whole: bool = False) -> int:
-    """``b``: the beginning of this word, or of the one before."""
+    """Return the target of ``b``: the beginning of this word or the previous one."""
     at -= 1
     while at > 0 and text[at].isspace():
         if text[at] == "\n" and text[at - 1] == "\n":
@@ -81,7 +82,7 @@ def word_back(text: str, at: int, *, whole: bool = False) -> int:
 
 
 def first_char(text: str, at: int) -> int:
-    """``^``: the line's first character that is no blank."""
+    """Return the target of ``^``: the line's first character that is not a space."""
     start, end = line_start(text, at), line_end(text, at)
     while start < end and text[start] in " \t":
         start += 1
@@ -89,8 +90,8 @@ def first_char(text: str, at: int) -> int:
 
 
 def vertical(text: str, at: int, lines: int) -> int | None:
-    """So many *lines* down (or up) or as far as there are, in the same column; None where
-    there is not one."""
+    """Return the offset *lines* down (or up), or as far as there are lines, in the same column;
+    None if there is no such line."""
     column, first = at - line_start(text, at), at
     for _ in range(abs(lines)):
         if lines > 0:
@@ -109,7 +110,7 @@ def vertical(text: str, at: int, lines: int) -> int | None:
 
 
 def find(text: str, at: int, key: str, char: str, count: int) -> Motion | None:
-    """``f``, ``t``, ``F`` and ``T`` within the line."""
+    """Return the target of ``f``, ``t``, ``F`` and ``T`` within the line."""
     back = key in "FT"
     place: int | None = at
     for _ in range(count):
@@ -141,8 +142,10 @@ KEYS = frozenset("0^$webWEBhljkGg")
 
 
 def motion(text: str, at: int, key: str, count: int, given: int | None) -> Motion | None:
-    """Where *key* leads, *count* times; *given* is the count as typed, None if none was. ``g``
-    stands for ``gg``. None where it leads nowhere."""
+    """Return the target of *key*, repeated *count* times, or None if there is none.
+
+    *given* is the count as typed, None if none was. ``g`` stands for ``gg``.
+    """
     if key in _SIMPLE:
         return _SIMPLE[key](text, at)
     if key.lower() in _WORDS:

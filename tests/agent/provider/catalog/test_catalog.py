@@ -1,4 +1,4 @@
-"""Models and providers: names, limits, keys, defaults (R1, R2, R3, R10, K5)."""
+"""Models and providers of the catalog: names, limits, keys, defaults."""
 
 import json
 import subprocess
@@ -19,14 +19,14 @@ def catalog(*settings: ProviderSettings, default: str | None = None, **env: str)
     return Catalog({s.id: s for s in settings}, default, env)
 
 
-def test_r3_demo_is_the_default_when_nothing_is_configured() -> None:
+def test_demo_is_the_default_when_nothing_is_configured() -> None:
     empty = catalog()
     assert empty.default_model() == "demo/offline"
     assert empty.model("demo/offline").api == "demo"
     assert [model.full_name for model in empty.models()] == ["demo/offline"]
 
 
-def test_default_is_the_configured_model_then_what_is_there() -> None:
+def test_the_default_is_the_configured_model_then_a_usable_one() -> None:
     own = ProviderSettings(id="acme", base_url="http://x/v1", models={"a/b": ModelSettings()})
     assert catalog(own, default="groq/x").default_model() == "groq/x"
     assert catalog(own, OPENAI_API_KEY="k").default_model() == "acme/a/b"
@@ -40,7 +40,7 @@ def test_only_the_first_slash_splits() -> None:
     assert model.full_name == "openrouter/vendor/some-model:free"
 
 
-def test_any_model_of_a_known_provider_is_taken_with_limits_unknown() -> None:
+def test_any_model_of_a_known_provider_is_accepted_with_unknown_limits() -> None:
     model = catalog().model("openai/not-yet-invented")
     assert (model.context_limit, model.output_limit, model.price) == (None, None, None)
     assert model.tools
@@ -74,7 +74,7 @@ def test_limits_and_prices_come_from_the_installed_list() -> None:
     assert model.price == Price(1.25, 10, 0.125, None, 200_000, Price(2.5, 15, 0.25, None))
 
 
-def test_r11_every_flagship_and_small_model_is_in_the_list() -> None:
+def test_every_flagship_and_small_model_is_in_the_list() -> None:
     prices = PriceList()
     named = [
         (spec, name)
@@ -105,7 +105,9 @@ def test_the_list_is_read_without_importing_litellm() -> None:
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "[1]", '{"x": 1, "y": {"mode": "chat"}}'])
-def test_missing_or_broken_list_means_nothing_is_known(tmp_path: Path, content: str | None) -> None:
+def test_a_missing_or_broken_price_list_means_unknown_facts(
+    tmp_path: Path, content: str | None
+) -> None:
     path = tmp_path / "prices.json"
     if content is not None:
         path.write_text(content)
@@ -113,7 +115,7 @@ def test_missing_or_broken_list_means_nothing_is_known(tmp_path: Path, content: 
     assert known.model("openai/gpt-4o").context_limit is None
 
 
-def test_price_zero_means_unknown_and_other_modes_are_left_out(tmp_path: Path) -> None:
+def test_a_price_of_zero_means_unknown_and_other_modes_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     entry = {"litellm_provider": "openai", "mode": "chat", "max_input_tokens": 5}
     free = {**entry, "input_cost_per_token": 0, "output_cost_per_token": 0}
@@ -124,7 +126,7 @@ def test_price_zero_means_unknown_and_other_modes_are_left_out(tmp_path: Path) -
     assert models["a"].context_limit == 5
 
 
-def test_r8_tiers_of_every_form_are_read(tmp_path: Path) -> None:
+def test_tiers_of_every_form_are_read(tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     entry = {"litellm_provider": "openai", "mode": "chat"}
 
@@ -168,11 +170,11 @@ def test_r8_tiers_of_every_form_are_read(tmp_path: Path) -> None:
         ("bedrock/us.anthropic.claude-opus-4-6-v1", "none low medium high max"),
     ],
 )  # fmt: skip
-def test_r5_each_model_has_its_levels(name: str, efforts: str) -> None:
+def test_each_model_has_its_levels(name: str, efforts: str) -> None:
     assert " ".join(catalog().model(name).efforts) == efforts
 
 
-def test_a_provider_of_ones_own_is_known_by_its_address() -> None:
+def test_a_renamed_provider_is_recognized_by_its_address() -> None:
     own = ProviderSettings(id="mine", base_url="https://api.moonshot.ai/v1")
     model = catalog(own).model("mine/kimi-k3")
     assert (model.efforts, model.price is None) == (("low", "high", "max"), False)
@@ -211,7 +213,7 @@ def test_models_of_usable_providers_are_listed_with_the_demo_last() -> None:
     assert not [name for name in names if name.startswith("openai/")]
 
 
-def test_r10_missing_key_names_the_variable() -> None:
+def test_a_missing_key_names_the_variable() -> None:
     known = catalog()
     with pytest.raises(MissingKey) as caught:
         ClientPool(known).client_for(known.model("google/gemini-pro-latest"))
@@ -221,26 +223,26 @@ def test_r10_missing_key_names_the_variable() -> None:
     assert "aistudio.google.com/apikey" in said
 
 
-def test_own_variable_of_the_config_is_named_and_read() -> None:
+def test_a_configured_key_variable_is_named_and_read() -> None:
     own = ProviderSettings(id="acme", base_url="http://x", key_variables=("ACME_KEY",))
     with pytest.raises(MissingKey, match="ACME_KEY"):
         ClientPool(catalog(own)).client_for(catalog(own).model("acme/m"))
     assert catalog(own, ACME_KEY="k").access.key_of("acme").key == "k"
 
 
-def test_key_of_the_config_wins_and_own_base_url_needs_none() -> None:
+def test_a_configured_key_wins_and_a_configured_base_url_needs_none() -> None:
     own = ProviderSettings(id="openai", api_key="mine")
     assert catalog(own, OPENAI_API_KEY="k").access.key_of("openai").key == "mine"
     local = ProviderSettings(id="openai", base_url="http://127.0.0.1:1/v1")
     assert not catalog(local).access.needs_key("openai")
 
 
-def test_k5_key_of_the_environment_stays_away_from_a_projects_base_url() -> None:
+def test_a_key_of_the_environment_is_not_sent_to_a_projects_base_url() -> None:
     own = ProviderSettings(id="openai", base_url="http://evil.example", user_keys=False)
     assert not catalog(own, OPENAI_API_KEY="k").access.key_of("openai")
 
 
-def test_key_with_odd_characters_is_refused_without_showing_it() -> None:
+def test_an_invalid_key_is_refused_without_showing_it() -> None:
     own = ProviderSettings(id="openai", api_key="sk-\u201csecret\u201d")
     with pytest.raises(MissingKey) as caught:
         ClientPool(catalog(own)).client_for(catalog(own).model("openai/m"))
@@ -256,14 +258,14 @@ REQUIRED = (
 )  # fmt: skip
 
 
-def test_r2_the_table_names_every_provider_that_must_be_there() -> None:
+def test_the_table_has_every_required_provider() -> None:
     assert set(REQUIRED) <= KNOWN_PROVIDERS.keys()
     for spec in KNOWN_PROVIDERS.values():
         assert spec.local or spec.key_variables or spec.login_variables, spec.id
         assert spec.local or spec.key_page, spec.id
 
 
-def test_r2_models_under_several_names_of_the_list_are_one_providers() -> None:
+def test_several_price_list_names_are_one_provider() -> None:
     names = catalog(GOOGLE_VERTEX_API_KEY="k").models()
     vertex = {model.id for model in names if model.provider == "vertex"}
     assert {"gemini-2.5-pro", "claude-haiku-4-5"} <= vertex
@@ -277,11 +279,11 @@ def test_r2_models_under_several_names_of_the_list_are_one_providers() -> None:
         ({"AWS_PROFILE": "work", "AWS_BEARER_TOKEN_BEDROCK": "k"}, "bedrock"),
     ],
 )
-def test_r1_another_login_than_a_key_goes_through_litellm(env: dict[str, str], api: str) -> None:
+def test_another_login_than_a_key_goes_through_litellm(env: dict[str, str], api: str) -> None:
     assert catalog(**env).model("bedrock/amazon.nova-lite-v1:0").api == api
 
 
-def test_r1_any_provider_goes_through_litellm_at_the_users_wish() -> None:
+def test_any_provider_can_be_configured_to_use_litellm() -> None:
     known = catalog(ProviderSettings(id="openai", transport="litellm", api_key="k"))
     assert known.model("openai/gpt-4o").api == "litellm"
     assert known.model("openai/gpt-4o").context_limit
@@ -290,14 +292,14 @@ def test_r1_any_provider_goes_through_litellm_at_the_users_wish() -> None:
     assert any(model.provider == "ai21" for model in own.models())
 
 
-def test_a_login_for_other_things_chooses_no_model() -> None:
+def test_an_unrelated_login_chooses_no_default_model() -> None:
     env = {"AWS_PROFILE": "work", "GOOGLE_APPLICATION_CREDENTIALS": "/x.json"}
     assert "vertex" in catalog(**env).providers()
     assert catalog(**env).default_model() == "demo/offline"
     assert catalog(**env, GROQ_API_KEY="k").default_model().startswith("groq/")
 
 
-def test_r11_the_small_model_is_the_providers_unless_the_config_names_one() -> None:
+def test_the_small_model_is_the_providers_unless_the_config_names_one() -> None:
     assert catalog().small_model("anthropic") == "anthropic/claude-haiku-5-5"
     own = ProviderSettings(id="anthropic", small_model="tiny")
     assert catalog(own).small_model("anthropic") == "anthropic/tiny"
@@ -320,7 +322,7 @@ def test_provider_without_address_says_so() -> None:
         ClientPool(own).client_for(own.model("acme/m"))
 
 
-async def test_clients_are_made_once_a_provider() -> None:
+async def test_one_client_is_created_per_provider() -> None:
     own = catalog(ProviderSettings(id="acme", base_url="http://x"))
     clients = ClientPool(own)
     assert clients.client_for(own.model("acme/a")) is clients.client_for(own.model("acme/b"))

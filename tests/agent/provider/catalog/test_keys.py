@@ -1,4 +1,4 @@
-"""Where keys are kept, which of them counts, and where none is sent (R10, K5)."""
+"""Storage of API keys, their precedence, and providers that get none."""
 
 import json
 import stat
@@ -22,7 +22,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_r10_a_kept_key_is_for_its_owner_only(tmp_path: Path) -> None:
+def test_a_stored_key_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     data = tmp_path / "data"
     AuthFile(data).put("groq", KEY)
     assert mode(data) == 0o700
@@ -32,7 +32,7 @@ def test_r10_a_kept_key_is_for_its_owner_only(tmp_path: Path) -> None:
     assert sorted(path.name for path in data.iterdir()) == ["auth.json", "auth.lock"]
 
 
-def test_keys_are_replaced_and_forgotten(tmp_path: Path) -> None:
+def test_keys_are_replaced_and_removed(tmp_path: Path) -> None:
     store = AuthFile(tmp_path)
     assert not store.remove("groq")
     store.put("groq", KEY)
@@ -46,7 +46,7 @@ def test_keys_are_replaced_and_forgotten(tmp_path: Path) -> None:
     assert list(store.stored()) == ["xai"]
 
 
-def test_what_another_instance_keeps_counts_at_once(tmp_path: Path) -> None:
+def test_a_key_stored_by_another_instance_counts_at_once(tmp_path: Path) -> None:
     mine, other = AuthFile(tmp_path), AuthFile(tmp_path)
     known = Catalog({}, None, {}, keys=mine)
     assert not known.access.is_usable("groq")
@@ -57,7 +57,7 @@ def test_what_another_instance_keeps_counts_at_once(tmp_path: Path) -> None:
     assert not known.access.is_usable("groq")
 
 
-def test_a_file_that_others_can_read_is_not_used_nor_written(tmp_path: Path) -> None:
+def test_a_file_that_others_can_read_is_neither_used_nor_written(tmp_path: Path) -> None:
     AuthFile(tmp_path).put("groq", KEY)
     (tmp_path / "auth.json").chmod(0o640)
     store = AuthFile(tmp_path)
@@ -70,7 +70,7 @@ def test_a_file_that_others_can_read_is_not_used_nor_written(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"keys": 1}'])
-def test_a_broken_file_is_told_and_never_overwritten(tmp_path: Path, content: str) -> None:
+def test_a_broken_file_is_reported_and_never_overwritten(tmp_path: Path, content: str) -> None:
     path = tmp_path / "auth.json"
     path.touch(mode=0o600)
     path.write_text(content)
@@ -82,14 +82,14 @@ def test_a_broken_file_is_told_and_never_overwritten(tmp_path: Path, content: st
     assert path.read_text() == content
 
 
-def test_entries_that_make_no_sense_are_passed_over(tmp_path: Path) -> None:
+def test_invalid_entries_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "auth.json"
     path.touch(mode=0o600)
     path.write_text(json.dumps({"keys": {"a": {"key": "k"}, "b": 1, "c": {"key": ""}}}))
     assert list(AuthFile(tmp_path).stored()) == ["a"]
 
 
-def test_r10_the_environment_goes_before_a_stored_key_and_the_config_before_both(
+def test_the_environment_goes_before_a_stored_key_and_the_config_before_both(
     tmp_path: Path,
 ) -> None:
     AuthFile(tmp_path).put("groq", KEY)
@@ -100,7 +100,7 @@ def test_r10_the_environment_goes_before_a_stored_key_and_the_config_before_both
     assert catalog(tmp_path, own, GROQ_API_KEY="e").access.key_of("groq").source == "config"
 
 
-def test_k5_a_stored_key_never_goes_where_a_project_points(tmp_path: Path) -> None:
+def test_a_stored_key_is_never_sent_to_a_projects_base_url(tmp_path: Path) -> None:
     AuthFile(tmp_path).put("lab", KEY)
     theirs = ProviderSettings(id="lab", base_url="http://evil.example/v1", user_keys=False)
     known = catalog(tmp_path, theirs)
@@ -129,6 +129,6 @@ def test_only_the_end_of_a_long_key_is_shown() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "with space", "sk-“quoted”", "line\nbreak"])
-def test_what_can_be_no_key_is_refused(key: str) -> None:
+def test_an_impossible_key_is_refused(key: str) -> None:
     assert key_error(key)
     assert not key_error(KEY)

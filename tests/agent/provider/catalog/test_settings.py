@@ -1,4 +1,4 @@
-"""Models of the config, as the catalogue takes them (R5, R8, K5)."""
+"""Conversion of the config's models to settings of the catalog."""
 
 from agent.config.model import CostConfig, ModelConfig, ProviderConfig, TierConfig
 from agent.provider.catalog.from_config import provider_settings
@@ -12,7 +12,7 @@ def price(cost: CostConfig | None) -> Price | None:
     return made.price
 
 
-def test_r8_prices_of_the_config_have_a_tier_for_long_prompts() -> None:
+def test_prices_of_the_config_have_a_tier_for_long_prompts() -> None:
     assert price(None) is None
     assert price(CostConfig(input=1)) is None
     assert price(CostConfig(input=1, output=2, cache_read=0.1)) == Price(1, 2, 0.1)

@@ -1,19 +1,19 @@
-"""The demo model's guided tour: stages, refusals, going on (spec 5, R3)."""
+"""The demo model's guided tour: stages, refusals, continuation."""
 
 import json
 
 import pytest
 
 from agent.provider.demo.tour_stages import SCRATCH_FILE
-from tests.agent.provider.demo.demo_talk import (
+from tests.agent.provider.demo.demo_session import (
     REJECTED,
     TOOLS,
+    DemoSession,
     Outcome,
     Step,
-    Talk,
     Tool,
     calls,
-    told,
+    rejected_with,
 )
 
 LISTING = "shop/\n  src/\n    a.py\n  README.md\n"
@@ -37,7 +37,7 @@ def stages(steps: list[Step]) -> list[str]:
 
 @pytest.mark.parametrize("text", ["tour", "hello", "make me a web shop"])
 async def test_the_whole_tour(text):
-    steps = await Talk(tour_answers()).say(text)
+    steps = await DemoSession(tour_answers()).say(text)
     assert stages(steps) == STAGES
     said = [step.text for step in steps]
     assert steps[0].reasoning
@@ -61,7 +61,7 @@ async def test_the_whole_tour(text):
 
 
 async def test_todo_list_follows_the_tour():
-    steps = await Talk(tour_answers()).say("tour")
+    steps = await DemoSession(tour_answers()).say("tour")
     lists = [
         [item["status"] for item in arguments["todos"]]
         for name, arguments in calls(steps)
@@ -73,8 +73,8 @@ async def test_todo_list_follows_the_tour():
     ]  # fmt: skip
 
 
-async def test_a_refused_change_is_taken_politely_and_the_rest_is_left_out():
-    steps = await Talk(tour_answers(write=told("no files please"))).say("tour")
+async def test_after_a_refused_change_its_later_stages_are_skipped():
+    steps = await DemoSession(tour_answers(write=rejected_with("no files please"))).say("tour")
     assert stages(steps) == ["list", "read", "grep", "todowrite", "write", "bash", "todowrite"]
     after = steps[5]
     assert "“no files please”" in after.text
@@ -84,41 +84,41 @@ async def test_a_refused_change_is_taken_politely_and_the_rest_is_left_out():
     ]  # fmt: skip
 
 
-async def test_a_tour_that_was_stopped_goes_on():
-    talk = Talk(tour_answers(edit=REJECTED))
-    first = await talk.say("tour")
+async def test_a_stopped_tour_continues():
+    session = DemoSession(tour_answers(edit=REJECTED))
+    first = await session.say("tour")
     assert stages(first)[-1] == "edit"
-    second = await talk.say("continue")
+    second = await session.say("continue")
     assert stages(second) == ["bash", "bash", "todowrite"]
     assert "refused" in second[0].text
     assert f"rm {SCRATCH_FILE}" in json.dumps(second[1].calls)
 
 
 async def test_a_request_in_between_points_back_to_the_tour():
-    talk = Talk(tour_answers(write=REJECTED))
-    await talk.say("tour")
-    between = await talk.say("run date")
+    session = DemoSession(tour_answers(write=REJECTED))
+    await session.say("tour")
+    between = await session.say("run date")
     assert "`continue`" in between[-1].text
-    rest = await talk.say("continue")
+    rest = await session.say("continue")
     assert stages(rest) == ["bash", "todowrite"]
-    assert "`continue`" not in (await talk.say("list"))[-1].text
+    assert "`continue`" not in (await session.say("list"))[-1].text
 
 
-async def test_unknown_words_after_a_whole_tour_get_the_list_of_requests():
-    talk = Talk(tour_answers())
-    await talk.say("hello")
-    (step,) = await talk.say("make me a web shop")
+async def test_an_unknown_request_after_a_whole_tour_gets_the_list_of_requests():
+    session = DemoSession(tour_answers())
+    await session.say("hello")
+    (step,) = await session.say("make me a web shop")
     assert "`read README.md`" in step.text
-    assert stages(await talk.say("tour")) == STAGES
+    assert stages(await session.say("tour")) == STAGES
 
 
-async def test_nothing_to_go_on_with():
-    (step,) = await Talk().say("continue")
+async def test_continue_without_a_tour():
+    (step,) = await DemoSession().say("continue")
     assert "nothing to go on with" in step.text
 
 
-async def test_a_left_over_file_is_read_before_it_is_written():
-    steps = await Talk(tour_answers(list=LISTING + f"  {SCRATCH_FILE}\n")).say("tour")
+async def test_an_existing_scratch_file_is_read_before_it_is_written():
+    steps = await DemoSession(tour_answers(list=LISTING + f"  {SCRATCH_FILE}\n")).say("tour")
     assert ("read", {"file_path": SCRATCH_FILE}) in steps[3].calls
     assert stages(steps)[4] == "write"
 
@@ -132,8 +132,8 @@ async def test_a_left_over_file_is_read_before_it_is_written():
         ((), []),
     ],
 )
-async def test_the_tour_leaves_out_what_is_not_offered(tools, expected):
-    steps = await Talk(tour_answers(), tools=tools).say("tour")
+async def test_the_tour_skips_stages_whose_tools_are_not_offered(tools, expected):
+    steps = await DemoSession(tour_answers(), tools=tools).say("tour")
     assert stages(steps) == expected
     assert {name for name, _ in calls(steps)} <= set(tools)
     assert "not a language model" in "".join(step.text for step in steps)
@@ -142,13 +142,13 @@ async def test_the_tour_leaves_out_what_is_not_offered(tools, expected):
 
 @pytest.mark.parametrize("tool", TOOLS)
 async def test_the_tour_survives_any_failing_tool(tool):
-    steps = await Talk(tour_answers(**{tool: ("It broke.", True)})).say("tour")
+    steps = await DemoSession(tour_answers(**{tool: ("It broke.", True)})).say("tour")
     assert "--continue" in steps[-1].text
     assert any("It broke" in step.text for step in steps)
 
 
 async def test_an_empty_folder():
-    steps = await Talk(tour_answers(list="x/ has nothing to show.", read="")).say("tour")
+    steps = await DemoSession(tour_answers(list="x/ has nothing to show.", read="")).say("tour")
     assert "no entries" in steps[1].text
     assert steps[1].calls == [("read", {"file_path": "."})]
     assert stages(steps) == STAGES

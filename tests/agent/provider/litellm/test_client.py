@@ -1,4 +1,4 @@
-"""R1, R1a: the long tail through the real litellm, in its child process."""
+"""Requests through the real litellm in its child process."""
 
 import json
 from collections.abc import AsyncIterator
@@ -9,15 +9,16 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
-from agent.provider.client import ModelRequest
+from agent.provider.client import Api, ModelRequest
 from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Completed
-from tests.agent.provider.collecting import TOOL, Answer, drain, request
-from tests.agent.provider.conftest import Reply, Server
-from tests.agent.provider.test_model_switch import ORDER, SERVED, providers
+from tests.agent.provider.switched_models import ORDER, SERVED, providers
 from tests.support.harness import environment, open_harness
+from tests.support.provider_events import Response, drain
+from tests.support.provider_requests import TOOL, request
+from tests.support.provider_server import Reply, Server
 from tests.support.script import Call, Reason, Text, answer
 
 pytestmark = pytest.mark.litellm
@@ -30,10 +31,10 @@ async def process(tmp_path: Path) -> AsyncIterator[LitellmProcess]:
     await made.aclose()
 
 
-def through(url: str, provider: str, api: str, **more: Any) -> tuple[Catalog, ModelRequest]:
+def through(url: str, provider: str, api: Api, **more: Any) -> tuple[Catalog, ModelRequest]:
     settings = ProviderSettings(
         id=provider,
-        api=api,  # type: ignore[arg-type]
+        api=api,
         base_url=url,
         api_key="sk-test-0001",
         transport="litellm",
@@ -44,7 +45,7 @@ def through(url: str, provider: str, api: str, **more: Any) -> tuple[Catalog, Mo
     return known, request(known.model(f"{provider}/model-1"), tools=(TOOL,))
 
 
-async def ask(process: LitellmProcess, url: str, provider: str, api: str, **more: Any) -> Answer:
+async def ask(process: LitellmProcess, url: str, provider: str, api: Api, **more: Any) -> Response:
     known, asked = through(url, provider, api, **more)
     clients = ClientPool(known, litellm=process)
     try:
@@ -63,17 +64,17 @@ def delta(reason: str | None = None, **fields: object) -> dict[str, object]:
             "choices": [choice]}  # fmt: skip
 
 
-async def test_r1_a_session_changes_its_model_from_dialect_to_dialect(tmp_path: Path) -> None:
-    """As through our own lane: thoughts go back to their maker alone, signed, and the strict
-    server takes each request that litellm makes of ours."""
+async def test_a_session_changes_its_model_between_protocols(tmp_path: Path) -> None:
+    """Reasoning is replayed only to the same model, signed, and the strict server accepts each
+    request that litellm makes."""
 
-    def lane(url: str) -> dict[str, Any]:
+    def litellm_providers(url: str) -> dict[str, Any]:
         found: dict[str, Any] = providers(url)
         for settings in found.values():
             settings["transport"] = "litellm"
         return found
 
-    async with open_harness(tmp_path, provider=lane) as harness:
+    async with open_harness(tmp_path, provider=litellm_providers) as harness:
         (harness.folder / "a.txt").write_text("one\n", "utf-8")
         read = Call("read", {"file_path": str(harness.folder / "a.txt")})
         harness.server.always(answer(Text("A title")))
@@ -96,10 +97,10 @@ async def test_r1_a_session_changes_its_model_from_dialect_to_dialect(tmp_path: 
         assert all(isinstance(tool.state, Completed) for tool in tools)
 
 
-async def test_r1a_what_litellm_drops_or_makes_up_is_seen_through(
+async def test_data_that_litellm_drops_or_invents_is_corrected(
     process: LitellmProcess, server: Server
 ) -> None:
-    # A refusal, which its wrapper drops; and no usage, for which it makes some up.
+    # A refusal, which the wrapper drops; and no usage, for which it invents some.
     server.replies = [Reply((sse(delta(refusal="I can't."), delta("stop")) + b"data: [DONE]\n\n",))]
     answered = await ask(process, server.url, "acme", "openai-chat")
     assert (answered.refusal, answered.finish, answered.usage) == ("I can't.", "stop", None)
@@ -121,9 +122,9 @@ async def test_r1a_what_litellm_drops_or_makes_up_is_seen_through(
     answered = await ask(process, server.url, "acme", "openai-chat")
     assert answered.reasoning == "Hm."
     assert [call.call_id for call in answered.calls] == ["call_0", "call_1"]
-    assert answered.inputs_parsed == [{"city": "Rome"}] * 2
+    assert answered.parsed_inputs == [{"city": "Rome"}] * 2
 
-    # Gemini's signature, which it glues into the id of the call.
+    # Gemini's signature, which litellm appends to the id of the call.
     part = {"functionCall": {"name": "get_weather", "args": {"city": "Rome"}, "id": "own1"},
             "thoughtSignature": "c2lnbmVk"}  # fmt: skip
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
@@ -133,7 +134,7 @@ async def test_r1a_what_litellm_drops_or_makes_up_is_seen_through(
     assert (call.call_id, call.opaque) == ("own1", {"thoughtSignature": "c2lnbmVk"})
 
 
-async def test_r1a_errors_are_classified_by_the_servers_own_words(
+async def test_errors_are_classified_by_the_servers_own_message(
     process: LitellmProcess, server: Server
 ) -> None:
     overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
@@ -165,7 +166,7 @@ async def test_r1a_errors_are_classified_by_the_servers_own_words(
         assert (answered.text, answered.error.kind) == ("So", kind)
 
 
-async def test_r1a_a_cancelled_call_leaves_its_server_at_once(
+async def test_a_cancelled_call_closes_its_connection_at_once(
     process: LitellmProcess, server: Server
 ) -> None:
     server.replies = [Reply((sse(delta(content="So")),), hold=True)]
@@ -175,13 +176,13 @@ async def test_r1a_a_cancelled_call_leaves_its_server_at_once(
     await anext(stream)
     await stream.aclose()
     await server.gone.wait()
-    # The process lives on and answers the next.
+    # The process continues to run and serves the next call.
     server.replies = [Reply((sse(delta(content="Hi"), delta("stop")),))]
     answered = await ask(process, server.url, "acme", "openai-chat")
     assert answered.text == "Hi"
 
 
-async def test_k5_a_projects_provider_gets_nothing_of_the_environment(
+async def test_a_provider_of_the_project_gets_no_key_of_the_environment(
     tmp_path: Path, server: Server
 ) -> None:
     settings = ProviderSettings(

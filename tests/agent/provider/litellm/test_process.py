@@ -1,9 +1,10 @@
-"""R1a: the child process that holds litellm, on a stand-in that speaks the same lines."""
+"""The litellm child process, with a stand-in that uses the same JSON lines."""
 
 import asyncio
 import contextlib
 import os
 import sys
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ async def pid(process: LitellmProcess) -> int:
 
 
 async def watched(idle: float) -> tuple[LitellmProcess, asyncio.Event, asyncio.Server]:
-    """A process that holds a connection, and what is set when it is dead."""
+    """Return a process with an open connection, and the event for its end."""
     dead = asyncio.Event()
 
     async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,7 +76,7 @@ async def test_one_process_answers_all_calls() -> None:
     await process.aclose()
 
 
-async def test_a_crash_is_told_and_the_next_call_starts_anew() -> None:
+async def test_a_crash_is_reported_and_the_next_call_starts_a_new_process() -> None:
     process = stand_in()
     first = await pid(process)
     with pytest.raises(ProviderError, match=r"its process ended .*Fatal: out of memory") as caught:
@@ -85,7 +86,7 @@ async def test_a_crash_is_told_and_the_next_call_starts_anew() -> None:
     await process.aclose()
 
 
-async def test_without_litellm_that_is_said() -> None:
+async def test_a_missing_litellm_is_reported() -> None:
     process = stand_in("import no_such_litellm")
     with pytest.raises(ProviderError, match=r"cannot be loaded: .*no_such_litellm") as caught:
         await process.ensure_loaded()
@@ -113,7 +114,7 @@ async def test_it_ends_with_the_program() -> None:
     server.close()
 
 
-async def test_a_call_that_cannot_be_cancelled_takes_its_process_along() -> None:
+async def test_a_call_that_cannot_be_cancelled_ends_its_process() -> None:
     process, dead, server = await watched(idle=60)
     stuck = process.call({"do": "stick"})
     first = (await anext(stuck))["pid"]
@@ -138,10 +139,10 @@ async def test_a_call_that_cannot_be_cancelled_takes_its_process_along() -> None
         ("replicate", {"api_key": "k"}, ("replicate", "", "k")),
     ],
 )
-def test_r1_litellms_names_and_addresses(
-    provider: str, settings: dict[str, str], route: tuple[str, str, str]
+def test_litellms_names_and_addresses(
+    provider: str, settings: dict[str, Any], route: tuple[str, str, str]
 ) -> None:
-    own = ProviderSettings(id=provider, transport="litellm", **settings)  # type: ignore[arg-type]
+    own = ProviderSettings(id=provider, transport="litellm", **settings)
     found = litellm_route(Catalog({provider: own}, None, {}), provider)
     assert (found.prefix, found.base_url, found.key) == route
 
@@ -157,7 +158,7 @@ def test_a_login_of_the_environment_is_left_to_litellm() -> None:
     assert not {"HOME", "GOOGLE_APPLICATION_CREDENTIALS", "OPENAI_API_KEY"} & safe.keys()
 
 
-def test_a_proxy_of_the_config_is_not_passed_over() -> None:
+def test_a_configured_proxy_is_not_ignored() -> None:
     own = ProviderSettings(id="acme", transport="litellm", base_url="http://x", proxy="http://p")
     with pytest.raises(ConfigError, match="HTTPS_PROXY"):
         litellm_route(Catalog({"acme": own}, None, {}), "acme")

@@ -1,4 +1,4 @@
-"""Anthropic's protocol over real HTTP: address, key, repairs (R1, R4, R10)."""
+"""Anthropic's protocol over HTTP: address, key, repairs."""
 
 import json
 from typing import Any
@@ -16,8 +16,9 @@ from agent.provider.client import (
 )
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.errors import error_from_response
-from tests.agent.provider.collecting import TOOL, Answer, catalog, drain, request
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_events import Response, drain
+from tests.support.provider_requests import TOOL, catalog, request
+from tests.support.provider_server import Reply, Server
 
 JSON = (("content-type", "application/json"),)
 USER = UserTurn((TextContent("hi"),))
@@ -49,11 +50,11 @@ class Asked:
     def request(self, *turns: Any, **more: Any) -> ModelRequest:
         return request(self.model, *turns, **{"tools": (TOOL,), **more})
 
-    async def answer(self, asked: ModelRequest) -> Answer:
+    async def answer(self, asked: ModelRequest) -> Response:
         return await drain(self.clients.client_for(self.model).stream(asked))
 
 
-def test_anthropic_is_asked_natively_unless_the_config_says_otherwise() -> None:
+def test_anthropic_uses_its_own_protocol_unless_the_config_says_otherwise() -> None:
     model = Catalog({}, None, {"ANTHROPIC_API_KEY": "k"}).model("anthropic/claude-sonnet-4-5")
     assert model.api == "anthropic-messages"
     assert model.base_url == "https://api.anthropic.com/v1"
@@ -77,7 +78,7 @@ async def test_address_version_and_key(server: Server) -> None:
     assert "interleaved-thinking" in second.headers["anthropic-beta"]
 
 
-async def test_signature_that_is_refused_is_dropped_for_that_session_only(server: Server) -> None:
+async def test_a_refused_signature_is_dropped_for_that_session_only(server: Server) -> None:
     words = "messages.1.content.0: Invalid `signature` in `thinking` block"
     server.replies = [refusal(words), good(), good(), good()]
     asked = Asked(server)
@@ -93,7 +94,7 @@ async def test_signature_that_is_refused_is_dropped_for_that_session_only(server
     assert ["thinking" in seen.json for seen in server.requests] == sent
 
 
-async def test_effort_that_is_refused_is_left_out_and_remembered(server: Server) -> None:
+async def test_a_refused_effort_is_omitted_and_remembered(server: Server) -> None:
     words = "This model does not support effort level 'max'. Supported levels: high, low."
     server.replies = [refusal(words), good(), good()]
     asked = Asked(server, "claude-opus-4-6")

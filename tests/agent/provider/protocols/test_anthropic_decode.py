@@ -1,17 +1,17 @@
-"""Anthropic's events beyond the recorded ones: odd shapes, held calls, ends (L6, L7, L12, R8)."""
+"""Anthropic's events beyond the recorded ones: odd shapes, held calls, ends."""
 
 import json
 from typing import Any
 
 import pytest
 
-from agent.provider.client import StreamEvent, ToolCall, ToolSchema
+from agent.provider.client import ToolCall, ToolSchema
 from agent.provider.protocols.anthropic_decode import AnthropicDecoder
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
-from tests.agent.provider.collecting import Answer, collect
+from tests.support.provider_events import Response, decode_all, feed_all
 
 
 def event(kind: str, **more: Any) -> SseEvent:
@@ -38,66 +38,58 @@ END = event("message_stop")
 CALL = start(0, "tool_use", id="t1", name="read", input={})
 
 
-def fed(decoder: AnthropicDecoder, *events: SseEvent) -> list[StreamEvent]:
-    out: list[StreamEvent] = []
-    for one in events:
-        if not decoder.done:
-            out += decoder.feed(one)
-    return out
-
-
-def decoded(*events: SseEvent, names: ToolNames | None = None) -> Answer:
+def decoded(*events: SseEvent, names: ToolNames | None = None) -> Response:
     decoder = AnthropicDecoder("anthropic", names)
-    return collect([*fed(decoder, *events), *decoder.close()])
+    return decode_all(decoder, *events)
 
 
-def test_l7_call_comes_as_soon_as_its_arguments_are_whole() -> None:
+def test_call_comes_as_soon_as_its_arguments_are_whole() -> None:
     decoder = AnthropicDecoder("anthropic")
     piece = delta(0, "input_json_delta", partial_json='{"a": 1}')
-    events = fed(decoder, CALL, piece, stop(0))
+    events = feed_all(decoder, CALL, piece, stop(0))
     assert [e.arguments for e in events if isinstance(e, ToolCall)] == ['{"a": 1}']
 
 
 def test_call_without_arguments_waits_for_what_follows() -> None:
     decoder = AnthropicDecoder("anthropic")
-    assert not any(isinstance(e, ToolCall) for e in fed(decoder, CALL, stop(0)))
+    assert not any(isinstance(e, ToolCall) for e in feed_all(decoder, CALL, stop(0)))
     next_call = start(1, "tool_use", id="t2", name="read", input={})
-    assert any(isinstance(e, ToolCall) for e in fed(decoder, next_call))
+    assert any(isinstance(e, ToolCall) for e in feed_all(decoder, next_call))
 
 
-def test_l2a_call_whose_arguments_never_came_before_the_limit_is_cut_off() -> None:
+def test_a_call_without_arguments_at_the_limit_is_truncated() -> None:
     answer = decoded(CALL, stop(0), ended("max_tokens"), END)
     assert [call.truncated for call in answer.calls] == [True]
     assert answer.finish == "length"
 
 
-def test_l13_arguments_that_are_no_json_are_told_as_they_came() -> None:
+def test_invalid_json_arguments_are_reported_as_they_came() -> None:
     answer = decoded(
         CALL, delta(0, "input_json_delta", partial_json='{"a'), stop(0), ended("tool_use"), END
     )
     assert [(call.arguments, call.truncated) for call in answer.calls] == [('{"a', False)]
 
 
-def test_input_that_the_start_holds_counts_where_no_delta_comes() -> None:
+def test_the_input_of_the_start_event_counts_without_deltas() -> None:
     whole = start(0, "tool_use", id="t1", name="read", input={"a": 1})
-    assert decoded(whole, stop(0), ended("tool_use"), END).inputs_parsed == [{"a": 1}]
+    assert decoded(whole, stop(0), ended("tool_use"), END).parsed_inputs == [{"a": 1}]
 
 
-def test_l12_no_call_comes_after_the_break() -> None:
+def test_no_call_is_emitted_after_the_stream_broke() -> None:
     for events in ((CALL,), (CALL, stop(0)), (CALL, event("error", error={"message": "x"}))):
         answer = decoded(*events)
         assert answer.calls == []
         assert answer.error is not None
 
 
-def test_end_of_the_body_after_a_stop_reason_is_the_end() -> None:
+def test_the_end_of_the_body_after_a_stop_reason_is_a_complete_end() -> None:
     text = (start(0, "text", text=""), delta(0, "text_delta", text="a"))
     answer = decoded(*text, ended("end_turn"))
     assert (answer.text, answer.finish, answer.error) == ("a", "stop", None)
     assert decoded(*text).error.kind is ProviderErrorKind.NETWORK
 
 
-def test_signature_alone_and_redacted_thinking_are_kept() -> None:
+def test_a_lone_signature_and_redacted_thinking_are_kept() -> None:
     answer = decoded(
         start(0, "thinking", thinking=""),
         delta(0, "signature_delta", signature="s"),
@@ -113,7 +105,7 @@ def test_signature_alone_and_redacted_thinking_are_kept() -> None:
     assert answer.reasoning == ""
 
 
-def test_blocks_that_the_provider_ran_are_passed_over() -> None:
+def test_blocks_that_the_provider_ran_are_skipped() -> None:
     answer = decoded(
         start(0, "server_tool_use", id="s1", name="web_search", input={}),
         delta(0, "input_json_delta", partial_json="{}"),
@@ -128,14 +120,14 @@ def test_blocks_that_the_provider_ran_are_passed_over() -> None:
     assert (answer.text, answer.calls) == ("yes", [])
 
 
-def test_names_come_back_as_ours() -> None:
+def test_tool_names_are_converted_back() -> None:
     names = ToolNames((ToolSchema("files.read", "", {}),))
     call = start(0, "tool_use", id="t1", name="files_read", input={})
     answer = decoded(call, stop(0), ended("tool_use"), END, names=names)
     assert answer.calls[0].name == "files.read"
 
 
-def test_r8_later_counts_replace_earlier_ones_and_zeros_say_nothing() -> None:
+def test_later_counts_replace_earlier_ones_unless_they_are_zero() -> None:
     first = {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 1}
     begun = event("message_start", message={"usage": first})
     zeros = ended("end_turn", input_tokens=0, cache_read_input_tokens=0, output_tokens=7)
@@ -149,12 +141,12 @@ def test_r8_later_counts_replace_earlier_ones_and_zeros_say_nothing() -> None:
     [("refusal", "content-filter"), ("pause_turn", "paused"), ("stop_sequence", "stop"),
      ("model_context_window_exceeded", "length"), (None, None)],
 )  # fmt: skip
-def test_words_for_the_end(word: str | None, finish: str | None) -> None:
+def test_finish_reasons(word: str | None, finish: str | None) -> None:
     answer = decoded(ended(word), END)
     assert (answer.finish, answer.raw) == (finish, word)
 
 
-def test_answer_that_was_not_streamed() -> None:
+def test_a_response_that_was_not_streamed() -> None:
     message = {
         "type": "message",
         "content": [
@@ -167,7 +159,7 @@ def test_answer_that_was_not_streamed() -> None:
     }
     answer = decoded(SseEvent(json.dumps(message), BODY))
     assert (answer.reasoning, answer.text, answer.finish) == ("Hm", "a", "tool-calls")
-    assert answer.inputs_parsed == [{"a": 1}]
+    assert answer.parsed_inputs == [{"a": 1}]
     assert answer.usage == Usage(3, 2)
 
 
@@ -181,12 +173,12 @@ def test_answer_that_was_not_streamed() -> None:
         (event("error", error={"type": "rate_limit_error"}), ProviderErrorKind.RATE_LIMIT),
     ],
 )
-def test_r6_what_is_no_answer(given: SseEvent, kind: ProviderErrorKind) -> None:
+def test_invalid_data_and_error_events(given: SseEvent, kind: ProviderErrorKind) -> None:
     assert decoded(given).error.kind is kind
 
 
 @pytest.mark.parametrize("odd", [None, 1, "x", [], {"type": 3}, {"index": "x"}])
-def test_nothing_in_the_shape_of_an_event_is_relied_on(odd: Any) -> None:
+def test_odd_event_shapes_do_no_harm(odd: Any) -> None:
     answer = decoded(
         *(event(kind, message=odd, content_block=odd, delta=odd, usage=odd, index=odd)
           for kind in ("message_start", "content_block_start", "content_block_delta",

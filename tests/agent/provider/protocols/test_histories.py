@@ -1,4 +1,4 @@
-"""R4, L10: whatever a session holds, its history is valid in each of the four dialects."""
+"""Histories of any content are valid requests in every strict protocol."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,8 +22,8 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.context.request_turns import turns_of
-from tests.agent.provider.collecting import sent
 from tests.support import strict_anthropic, strict_chat, strict_gemini, strict_responses
+from tests.support.provider_requests import request, sent_body
 from tests.support.wire import seal
 
 MODELS = ("acme/one", "acme/two")
@@ -108,15 +108,14 @@ INFO = ModelInfo(provider="acme", id="one", name="One", api="openai-chat")
 TOOL = ToolSchema("bash", "Run a command", {"type": "object", "properties": {}})
 
 
-def request(turns: tuple[Turn, ...], **more: Any) -> ModelRequest:
-    return ModelRequest(
-        **{"model": INFO, "system": ("Be brief.", "Rest."), "turns": turns, "tools": (TOOL,)} | more
-    )
+def history_request(turns: tuple[Turn, ...], **fields: Any) -> ModelRequest:
+    defaults = {"system": ("Be brief.", "Rest."), "tools": (TOOL,)}
+    return request(fields.pop("model", INFO), *turns, **{**defaults, **fields})
 
 
 def body(turns: tuple[Turn, ...], api: Api, **more: Any) -> Any:
-    """What is sent for *turns* over the protocol *api*."""
-    return sent(request(turns, model=replace(INFO, api=api), **more))
+    """Return the body for *turns* in the protocol *api*."""
+    return sent_body(history_request(turns, model=replace(INFO, api=api), **more))
 
 
 @settings(max_examples=300)
@@ -126,7 +125,7 @@ def body(turns: tuple[Turn, ...], api: Api, **more: Any) -> Any:
     st.sampled_from([(TOOL,), ()]),
     st.sampled_from([None, 500, 8_000]),
 )
-def test_r4_every_history_is_valid_in_every_dialect(
+def test_every_history_is_valid_in_every_dialect(
     history: list[MessageWithParts],
     effort: str | None,
     tools: tuple[ToolSchema, ...],
@@ -144,17 +143,19 @@ def test_r4_every_history_is_valid_in_every_dialect(
 
 @settings(max_examples=150)
 @given(HISTORIES, st.sampled_from([None, "none", "low", "max"]), st.sampled_from([(TOOL,), ()]))
-def test_r4_every_history_is_valid_at_bedrock_which_keeps_anthropics_rules(
+def test_every_history_is_valid_at_bedrock_by_anthropics_rules(
     history: list[MessageWithParts], effort: str | None, tools: tuple[ToolSchema, ...]
 ) -> None:
     model = ModelInfo(provider="acme", id="one", name="One", api="bedrock", wire_id=CLAUDE)
-    made = sent(request(turns_of(history), model=model, effort=effort, tools=tools, max_output=500))
+    made = sent_body(
+        history_request(turns_of(history), model=model, effort=effort, tools=tools, max_output=500)
+    )
     assert str(made).count("cachePoint") <= 4
     assert strict_anthropic.violations(as_anthropic(made), {"anthropic-version": "x"}) == []
 
 
 def as_anthropic(made: dict[str, Any]) -> dict[str, Any]:
-    """The body of a Converse request in the words of Anthropic's messages."""
+    """Return the body of a Converse request in the form of Anthropic's Messages API."""
     body = {"model": "m", "max_tokens": made["inferenceConfig"]["maxTokens"]}
     body |= made.get("additionalModelRequestFields", {})
     messages = [
@@ -193,8 +194,8 @@ def block_of(block: dict[str, Any]) -> dict[str, Any]:
 
 @settings(max_examples=150)
 @given(HISTORIES)
-def test_r4_the_transforms_are_pure_and_only_ever_add(history: list[MessageWithParts]) -> None:
-    """What a provider has cached of a conversation stays as it was when it goes on."""
+def test_a_longer_history_only_appends_to_the_request(history: list[MessageWithParts]) -> None:
+    """The cached start of a conversation stays the same when the conversation continues."""
     turns, longer = turns_of(history), turns_of([*history, replace(FIRST)])
     short, long = (body(t, "openai-responses")["input"] for t in (turns, longer))
     assert body(turns, "openai-responses")["input"] == short
@@ -213,7 +214,7 @@ def unmarked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return messages
 
 
-def test_m21_unsigned_thinking_and_that_of_another_model_is_not_sent() -> None:
+def test_unsigned_or_foreign_thinking_is_not_sent() -> None:
     def said(kind: str, model: str) -> str:
         parts = (thought("secret plan", kind), TextPart(id="p", text="yes", ended=1, **IDS))
         message = AssistantMessage(
@@ -228,7 +229,7 @@ def test_m21_unsigned_thinking_and_that_of_another_model_is_not_sent() -> None:
     assert "secret plan" not in said("signed", MODELS[1])
 
 
-def test_m13_ids_that_repeat_from_step_to_step_are_told_apart() -> None:
+def test_ids_that_repeat_in_each_step_become_unique() -> None:
     step = AssistantMessage(
         id="m", session_id="ses", created=0, parent_id="m", turn_id="trn", step=1,
         agent="build", model=MODELS[0],

@@ -1,4 +1,4 @@
-"""The client over real HTTP: live deltas, silence, closing, failures, repairs (L12, L12a, R6)."""
+"""The chat client over HTTP: live deltas, timeouts, closing, failures, repairs."""
 
 import asyncio
 from contextlib import aclosing
@@ -21,14 +21,15 @@ from agent.provider.client import (
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.http import StreamLimits, is_loopback
 from agent.records.errors import ProviderErrorKind
-from tests.agent.provider.collecting import Answer, call, catalog, drain, finish, request, sse
-from tests.agent.provider.conftest import Piece, Reply, Server
+from tests.support.provider_events import Response, call, drain, finish, sse
+from tests.support.provider_requests import catalog, request
+from tests.support.provider_server import Piece, Reply, Server
 
 JSON = (("content-type", "application/json"),)
 
 
 class Asked:
-    """A client for ``acme/m`` at a server, and a plain request for it."""
+    """A client for ``acme/m`` at a server, and a plain request."""
 
     def __init__(self, url: str, limits: StreamLimits | None = None, **settings: Any) -> None:
         known = catalog(url, **settings)
@@ -40,7 +41,7 @@ class Asked:
     def client(self) -> ModelClient:
         return self.clients.client_for(self.model)
 
-    async def answer(self, asked: ModelRequest | None = None) -> Answer:
+    async def answer(self, asked: ModelRequest | None = None) -> Response:
         return await drain(self.client.stream(asked or self.request))
 
 
@@ -49,31 +50,31 @@ def good(*pieces: Piece, **more: Any) -> Reply:
 
 
 async def test_deltas_arrive_while_the_stream_is_open(server: Server) -> None:
-    go_on = asyncio.Event()
+    resume = asyncio.Event()
     first, rest = sse({"content": "a"}, done=False), sse({"content": "b"}, finish("stop"))
-    server.replies = [good(first, go_on, rest)]
+    server.replies = [good(first, resume, rest)]
     asked = Asked(server.url)
     seen: list[StreamEvent] = []
     async with aclosing(asked.client.stream(asked.request)) as events:
         async for event in events:
             seen.append(event)
             if event == TextDelta("a"):
-                go_on.set()
+                resume.set()
     await asked.clients.aclose()
     assert TextDelta("b") in seen
 
 
-async def test_l7_calls_arrive_before_the_stream_ends(server: Server) -> None:
-    go_on = asyncio.Event()
+async def test_calls_arrive_before_the_stream_ends(server: Server) -> None:
+    resume = asyncio.Event()
     calls = sse(call(0, id="a", name="x", arguments="{}"), call(1, id="b", name="y"), done=False)
-    server.replies = [good(calls, go_on, sse(finish("tool_calls")))]
+    server.replies = [good(calls, resume, sse(finish("tool_calls")))]
     asked = Asked(server.url)
     async with aclosing(asked.client.stream(asked.request)) as events:
         async for event in events:
             if isinstance(event, ToolCall):
-                go_on.set()
+                resume.set()
     await asked.clients.aclose()
-    assert go_on.is_set()
+    assert resume.is_set()
 
 
 async def test_closing_the_generator_closes_the_connection(server: Server) -> None:
@@ -107,7 +108,7 @@ async def test_nothing_is_read_after_the_end_mark(server: Server) -> None:
     await asked.clients.aclose()
 
 
-async def test_l12a_silence_between_events_breaks_the_stream(server: Server) -> None:
+async def test_silence_between_events_breaks_the_stream(server: Server) -> None:
     reply = good(sse({"content": "a"}, done=False), forever=b": keep-alive\n\n")
     server.replies = [reply]
     asked = Asked(server.url, StreamLimits(idle=0.05))
@@ -118,7 +119,7 @@ async def test_l12a_silence_between_events_breaks_the_stream(server: Server) -> 
     assert "0.05 seconds" in str(answer.error)
 
 
-async def test_l12a_first_event_of_a_loopback_server_has_no_limit(server: Server) -> None:
+async def test_first_event_of_a_loopback_server_has_no_limit(server: Server) -> None:
     ready = asyncio.Event()
     server.replies = [good(b": reading\n\n", ready, sse({"content": "a"}, finish("stop")))]
     asked = Asked(server.url, StreamLimits(first_event=0.001, idle=None))
@@ -129,8 +130,8 @@ async def test_l12a_first_event_of_a_loopback_server_has_no_limit(server: Server
     await asked.clients.aclose()
 
 
-async def test_l12a_first_event_of_a_remote_server_has_one(server: Server) -> None:
-    """Reached through a proxy of the provider's own, so that the server seems remote."""
+async def test_first_event_of_a_remote_server_has_one(server: Server) -> None:
+    """The server seems remote, because it is reached through a proxy."""
     server.replies = [good(b"", forever=b": reading\n\n")]
     asked = Asked("http://model.example/v1", StreamLimits(first_event=0.05), proxy=server.url)
     answer = await asked.answer()
@@ -155,7 +156,7 @@ async def test_finished_answer_does_not_wait_for_an_end_that_never_comes(server:
     assert (answer.text, answer.finish, answer.error) == ("a", "stop", None)
 
 
-async def test_l12_cut_connection_is_a_network_error(server: Server) -> None:
+async def test_cut_connection_is_a_network_error(server: Server) -> None:
     server.replies = [good(b": ping\n\n" + sse({"content": "part one"}, done=False), cut=True)]
     asked = Asked(server.url)
     answer = await asked.answer()
@@ -164,7 +165,7 @@ async def test_l12_cut_connection_is_a_network_error(server: Server) -> None:
     assert answer.error.kind is ProviderErrorKind.NETWORK
 
 
-async def test_nobody_listening_is_a_network_error_that_asks_if_it_runs(server: Server) -> None:
+async def test_a_missing_server_is_a_network_error_with_a_hint(server: Server) -> None:
     asked = Asked("http://127.0.0.1:9")
     answer = await asked.answer()
     await asked.clients.aclose()
@@ -174,7 +175,7 @@ async def test_nobody_listening_is_a_network_error_that_asks_if_it_runs(server: 
 
 
 @pytest.mark.parametrize("url", ["ftp://x/v1", "http://[bad/v1", "nonsense"])
-async def test_base_url_that_is_none_is_an_invalid_request(url: str, server: Server) -> None:
+async def test_an_invalid_base_url_is_an_invalid_request(url: str, server: Server) -> None:
     asked = Asked(url)
     answer = await asked.answer()
     await asked.clients.aclose()
@@ -219,7 +220,7 @@ async def test_error_body_that_breaks_off_still_classifies_by_status(server: Ser
      ("Unsupported value: 'temperature' does not support 0.2 with this model.", "temperature"),
      ("Unrecognized request argument supplied: reasoning_effort", "reasoning_effort")],
 )  # fmt: skip
-async def test_refused_parameter_is_left_out_and_remembered(
+async def test_a_refused_parameter_is_omitted_and_remembered(
     server: Server, message: str, gone: str
 ) -> None:
     refusal = Reply((b'{"error": {"message": "%s"}}' % message.encode(),), 400, JSON)
@@ -243,7 +244,7 @@ async def test_max_tokens_is_renamed_when_refused(server: Server) -> None:
     assert "max_tokens" not in server.requests[1].json
 
 
-async def test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Server) -> None:
+async def test_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Server) -> None:
     text = b'{"error": {"message": "Unknown field reasoning_content in messages[2]"}}'
     server.replies = [Reply((text,), 400, JSON), good()]
     asked = Asked(server.url)
@@ -256,7 +257,7 @@ async def test_m19_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Ser
     assert replayed == ["Hm", None]
 
 
-async def test_r07_refused_picture_is_dropped_for_that_request(server: Server) -> None:
+async def test_a_refused_image_is_dropped_for_that_request(server: Server) -> None:
     text = b'{"error": {"message": "Invalid image data"}}'
     server.replies = [Reply((text,), 400, JSON), good()]
     asked = Asked(server.url)
@@ -269,7 +270,7 @@ async def test_r07_refused_picture_is_dropped_for_that_request(server: Server) -
     assert "x.png" in second
 
 
-async def test_refusal_that_nothing_cures_is_reported_once(server: Server) -> None:
+async def test_an_unknown_refusal_is_reported_without_a_retry(server: Server) -> None:
     server.replies = [Reply((b'{"error": {"message": "unsupported model"}}',), 400, JSON)]
     asked = Asked(server.url)
     answer = await asked.answer()

@@ -1,4 +1,4 @@
-"""The chat-completions decoder on small streams of each kind (L12, L13, R9)."""
+"""The chat-completions decoder on small streams of each kind."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.transport.sse import BodyDecoder
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
-from tests.agent.provider.collecting import Answer, call, collect, finish, sse
+from tests.support.provider_events import Response, call, collect, finish, sse
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 
@@ -22,11 +22,11 @@ def events(body: bytes) -> list[StreamEvent]:
     return found + chat.close()
 
 
-def decode(*chunks: Any, done: bool = True) -> Answer:
+def decode(*chunks: Any, done: bool = True) -> Response:
     return collect(events(sse(*chunks, done=done)))
 
 
-def names_and_arguments(answer: Answer) -> list[tuple[str, str]]:
+def names_and_arguments(answer: Response) -> list[tuple[str, str]]:
     return [(call.name, call.arguments) for call in answer.calls]
 
 
@@ -81,7 +81,7 @@ def test_call_whose_name_comes_after_its_arguments() -> None:
     assert names_and_arguments(answer) == [("read", '{"p":1}')]
 
 
-def test_l13_call_without_any_name_comes_out_for_the_executor_to_refuse() -> None:
+def test_a_call_without_a_name_is_emitted_for_the_executor_to_refuse() -> None:
     assert names_and_arguments(decode(call(0, id="a", arguments="{}"), finish("stop"))) == [
         ("", "{}")
     ]
@@ -111,7 +111,7 @@ def test_legacy_function_call() -> None:
     assert answer.finish == "tool-calls"
 
 
-def test_l7_call_is_given_as_soon_as_the_next_one_starts() -> None:
+def test_call_is_given_as_soon_as_the_next_one_starts() -> None:
     chat, decoder = ChatDecoder("acme"), BodyDecoder()
     body = sse(
         call(0, id="a", name="read", arguments="{}"), call(1, id="b", name="read"), done=False
@@ -121,14 +121,14 @@ def test_l7_call_is_given_as_soon_as_the_next_one_starts() -> None:
 
 
 @pytest.mark.parametrize("reason", ["stop", "end_turn", None])
-def test_m08_calls_come_whatever_the_finish_reason(reason: str | None) -> None:
+def test_calls_are_emitted_with_any_finish_reason(reason: str | None) -> None:
     answer = decode(call(0, id="a", name="read", arguments='{"p":1}'), finish(reason))
     assert len(answer.calls) == 1
     assert answer.finish == (None if reason is None else "stop")
 
 
 @pytest.mark.parametrize("arguments", ["", '{"content": "on and'])
-def test_m09_only_the_call_that_the_limit_cut_is_marked(arguments: str) -> None:
+def test_only_the_call_that_the_limit_truncated_is_marked(arguments: str) -> None:
     answer = decode(
         call(0, id="a", name="read", arguments='{"p":1}'),
         call(1, id="b", name="write", arguments=arguments),
@@ -138,7 +138,7 @@ def test_m09_only_the_call_that_the_limit_cut_is_marked(arguments: str) -> None:
     assert answer.finish == "length"
 
 
-def test_l12_after_a_break_no_call_comes_out_and_all_parts_are_closed() -> None:
+def test_after_a_break_no_call_is_emitted_and_all_parts_are_closed() -> None:
     answer = decode(
         {"content": "so"},
         call(0, id="a", name="read", arguments='{"p":1}'),
@@ -149,12 +149,12 @@ def test_l12_after_a_break_no_call_comes_out_and_all_parts_are_closed() -> None:
     assert answer.error.kind is ProviderErrorKind.NETWORK
 
 
-def test_l12_end_mark_without_finish_reason_is_an_end() -> None:
+def test_an_end_mark_without_finish_reason_is_a_complete_end() -> None:
     answer = decode({"content": "hi"})
     assert (answer.text, answer.finish, answer.error) == ("hi", None, None)
 
 
-def test_finish_reason_without_end_mark_is_an_end() -> None:
+def test_a_finish_reason_without_end_mark_is_a_complete_end() -> None:
     answer = decode({"content": "hi"}, finish("stop"), done=False)
     assert (answer.finish, answer.error) == ("stop", None)
 
@@ -233,11 +233,11 @@ def test_refusal_is_text_marked_as_refusal() -> None:
          {"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0}}],
     ],
 )  # fmt: skip
-def test_m15_usage_wherever_it_comes(chunks: list[dict[str, Any]]) -> None:
+def test_usage_is_found_in_every_place(chunks: list[dict[str, Any]]) -> None:
     assert decode({"content": "x"}, *chunks).usage == Usage(input=3, output=2)
 
 
-def test_usage_is_never_made_up() -> None:
+def test_usage_is_never_estimated() -> None:
     assert decode({"content": "x"}, finish("stop")).usage is None
 
 
@@ -257,7 +257,7 @@ def test_finish_reasons(raw: str, expected: str) -> None:
     assert (answer.finish, answer.raw) == (expected, raw)
 
 
-def test_r7_malformed_function_call_is_an_error_that_is_tried_once_more() -> None:
+def test_a_malformed_function_call_is_an_error_with_one_retry() -> None:
     answer = decode(finish("function_call_filter: MALFORMED_FUNCTION_CALL"))
     assert answer.error.kind is ProviderErrorKind.INVALID_REQUEST
     assert answer.error.retry_once
@@ -279,7 +279,7 @@ def test_named_error_event() -> None:
     assert collect(events(body)).error.kind is ProviderErrorKind.OVERLOADED
 
 
-def test_nothing_after_the_end_is_taken() -> None:
+def test_events_after_the_end_are_ignored() -> None:
     body = sse({"content": "a"}, finish("stop")) + sse({"content": "b"})
     assert collect(events(body)).text == "a"
 
@@ -289,7 +289,7 @@ def test_events_without_blank_lines_between_them() -> None:
     assert collect(events(body)).text == "ab"
 
 
-def test_other_choices_and_odd_shapes_are_passed_over() -> None:
+def test_other_choices_and_odd_shapes_are_ignored() -> None:
     answer = decode(
         {"choices": [{"index": 1, "delta": {"content": "no"}}, {"delta": {"content": "yes"}}]},
         {"choices": [None]},
@@ -317,7 +317,7 @@ def test_message_after_deltas_is_not_taken_twice() -> None:
     assert decode({"content": "a"}, {"content": "b"}, whole).text == "ab"
 
 
-def test_r6_minimax_tells_errors_in_a_status_of_its_own() -> None:
+def test_minimax_reports_errors_in_its_own_field() -> None:
     fine = {"choices": [], "base_resp": {"status_code": 0, "status_msg": ""}}
     failed = {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}
     assert decode({"content": "a"}, finish("stop"), fine).error is None

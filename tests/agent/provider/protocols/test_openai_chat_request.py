@@ -1,4 +1,4 @@
-"""What is said: messages every server takes, parameters only where wanted (R4, R5)."""
+"""Chat-completions requests: messages for every server, parameters only on request."""
 
 import json
 from dataclasses import replace
@@ -19,21 +19,21 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.openai_chat import refused
+from agent.provider.protocols.openai_chat import ChatClient
 from agent.provider.quirks.refused_parts import IMAGES
-from tests.agent.provider.collecting import request, sent
+from tests.support.provider_requests import USER, body
+from tests.support.provider_requests import model as model_named
 
-MODEL = ModelInfo(provider="acme", id="m", name="m", api="openai-chat")
-SEEING = ModelInfo(provider="acme", id="m", name="m", api="openai-chat", vision=True)
-USER = UserTurn((TextContent("hi"),))
+MODEL = model_named("acme/m")
+SEEING = model_named("acme/m", vision=True)
 
 
-def body(*turns: Turn, model: ModelInfo = MODEL, **more: Any) -> Any:
-    return sent(request(model, *turns, **more))
+def sent(*turns: Turn, model: ModelInfo = MODEL, **fields: Any) -> Any:
+    return body(model, *turns, **fields)
 
 
 def messages(*turns: Turn, **more: Any) -> Any:
-    return body(*turns, **more)["messages"][1:]
+    return sent(*turns, **more)["messages"][1:]
 
 
 def calls(*ids: str, model: str = "acme/m") -> AssistantTurn:
@@ -44,8 +44,8 @@ def results(*ids: str) -> ToolTurn:
     return ToolTurn(tuple(ToolResultContent(i, "read", f"of {i}") for i in ids))
 
 
-def test_system_comes_first_in_one_message() -> None:
-    said = body(system=("Head.", " ", "Rest."))
+def test_the_system_prompt_is_the_first_message() -> None:
+    said = sent(system=("Head.", " ", "Rest."))
     assert said["messages"][0] == {"role": "system", "content": "Head.\n\nRest."}
     assert said["stream"] is True
     assert said["stream_options"] == {"include_usage": True}
@@ -69,12 +69,12 @@ def test_assistant_text_calls_and_results() -> None:
     ]
 
 
-def test_m03_call_without_arguments_carries_an_empty_object() -> None:
+def test_call_without_arguments_carries_an_empty_object() -> None:
     turn = AssistantTurn((ToolCallContent("c1", "read", {}),))
     assert messages(USER, turn)[1]["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
-def test_lost_results_are_filled_in_before_the_next_turn() -> None:
+def test_lost_results_are_added_before_the_next_turn() -> None:
     said = messages(USER, calls("a", "b"), results("b"), USER, calls("c"), USER)
     assert [m["role"] for m in said] == [
         "user", "assistant", "tool", "tool", "user", "assistant", "tool", "user",
@@ -89,7 +89,7 @@ def test_results_without_their_call_are_dropped_and_order_follows_the_calls() ->
     assert [m.get("tool_call_id") for m in said] == [None, None, "a", "b"]
 
 
-def test_m13_equal_ids_in_one_message_are_told_apart_and_paired_by_position() -> None:
+def test_equal_ids_in_one_message_become_unique_and_are_paired_by_position() -> None:
     answers = (
         ToolResultContent("call_0", "read", "first"),
         ToolResultContent("call_0", "read", "second"),
@@ -112,32 +112,32 @@ def test_no_empty_assistant_message(content: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "reasoning_text"])
-def test_m19_reasoning_goes_back_under_its_own_name(name: str) -> None:
+def test_reasoning_is_replayed_in_its_own_field(name: str) -> None:
     thought = ReasoningContent("Hm", name, {"reasoning_opaque": "o", "reasoning_details": [1]})
     turn = AssistantTurn((thought, ToolCallContent("c", "read", {})), "acme/m")
     said = messages(USER, turn, results("c"))[1]
     assert (said[name], said["reasoning_opaque"], said["reasoning_details"]) == ("Hm", "o", [1])
 
 
-def test_reasoning_of_another_model_stays_away() -> None:
+def test_reasoning_of_another_model_is_not_sent() -> None:
     thought = ReasoningContent("Hm", "reasoning", {"reasoning_details": [1]})
     said = messages(USER, AssistantTurn((thought, TextContent("a")), "acme/other"))[1]
     assert said == {"role": "assistant", "content": "a"}
 
 
-def test_reasoning_without_a_field_is_kept_as_opaque_only() -> None:
+def test_reasoning_without_a_field_is_replayed_as_opaque_data_only() -> None:
     thought = ReasoningContent("", None, {"reasoning_details": [{"data": "x"}]})
     said = messages(USER, AssistantTurn((TextContent("a"), thought), "acme/m"))[1]
     assert said["reasoning_details"] == [{"data": "x"}]
 
 
-def test_thinking_parts_go_back_as_content_parts() -> None:
+def test_thinking_parts_are_replayed_as_content_parts() -> None:
     thought = ReasoningContent("Hm", "content")
     said = messages(USER, AssistantTurn((thought, TextContent("a")), "acme/m"))[1]
     assert [part["type"] for part in said["content"]] == ["thinking", "text"]
 
 
-def test_opaque_of_a_call_goes_back_with_it() -> None:
+def test_opaque_data_of_a_call_is_replayed_with_it() -> None:
     extra = {"google": {"thought_signature": "x"}}
     item = ToolCallContent("c", "read", {}, {"extra_content": extra, "reasoning_details": [1]})
     said = messages(USER, AssistantTurn((item,), "acme/m"))[1]
@@ -145,7 +145,7 @@ def test_opaque_of_a_call_goes_back_with_it() -> None:
     assert said["reasoning_details"] == [1]
 
 
-def test_pictures_as_data_urls_only_for_models_that_see() -> None:
+def test_images_are_data_urls_for_vision_models_only() -> None:
     turn = UserTurn((TextContent("see"), MediaContent("image/png", "AAAA", "x.png")))
     seen = messages(turn, model=SEEING)[0]["content"]
     assert seen[1]["image_url"]["url"] == "data:image/png;base64,AAAA"
@@ -154,18 +154,18 @@ def test_pictures_as_data_urls_only_for_models_that_see() -> None:
     assert "x.png" in blind
 
 
-def test_documents_as_files_only_for_models_that_read_them() -> None:
+def test_documents_are_files_for_models_that_take_them_only() -> None:
     turn = UserTurn((TextContent("see"), MediaContent("application/pdf", "AAAA", "x.pdf")))
     reading = replace(SEEING, documents=True)
     (_, file) = messages(turn, model=reading)[0]["content"]
     data = {"filename": "x.pdf", "file_data": "data:application/pdf;base64,AAAA"}
     assert file == {"type": "file", "file": data}
     assert "x.pdf" in messages(turn, model=SEEING)[0]["content"]
-    body = {"messages": messages(turn, model=reading)}
-    assert refused(body, "Invalid file data") == IMAGES
+    answered = {"messages": messages(turn, model=reading)}
+    assert ChatClient.refused_part(answered, "Invalid file data") == IMAGES
 
 
-def test_pictures_of_tools_follow_in_a_user_message() -> None:
+def test_images_of_results_follow_in_a_user_message() -> None:
     picture = MediaContent("image/png", "AAAA")
     turn = ToolTurn((ToolResultContent("a", "read", "done", media=(picture,)),))
     said = messages(USER, calls("a"), turn, model=SEEING)
@@ -174,7 +174,7 @@ def test_pictures_of_tools_follow_in_a_user_message() -> None:
     assert "cannot see" in messages(USER, calls("a"), turn)[2]["content"]
 
 
-def test_empty_output_is_named() -> None:
+def test_an_empty_output_gets_a_text() -> None:
     turn = ToolTurn((ToolResultContent("a", "read", ""),))
     assert messages(USER, calls("a"), turn)[2]["content"] == "(no output)"
 
@@ -189,21 +189,21 @@ def test_lone_surrogates_and_numbers_that_json_lacks_are_replaced() -> None:
 
 
 def test_limit_effort_and_temperature_are_sent_only_when_asked_for() -> None:
-    plain = body(USER)
+    plain = sent(USER)
     assert not {"max_tokens", "reasoning_effort", "temperature", "tools"} & set(plain)
-    full = body(USER, max_output=9, effort="low", temperature=0.5)
+    full = sent(USER, max_output=9, effort="low", temperature=0.5)
     assert (full["reasoning_effort"], full["temperature"]) == ("low", 0.5)
     assert full["max_tokens"] == 4009, "with room for the reasoning"
 
 
-def test_temperature_stays_away_from_models_that_refuse_it() -> None:
-    model = ModelInfo(provider="a", id="m", name="m", api="openai-chat", temperature=False)
-    assert "temperature" not in body(USER, model=model, temperature=0.5)
+def test_no_temperature_for_models_that_refuse_it() -> None:
+    model = model_named("a/m", temperature=False)
+    assert "temperature" not in sent(USER, model=model, temperature=0.5)
 
 
 def test_tools_have_an_object_schema_and_the_wire_id_is_sent() -> None:
-    model = ModelInfo(provider="a", id="m", name="m", api="openai-chat", wire_id="org/m-1")
-    said = body(USER, model=model, tools=(ToolSchema("ls", "List", {}),))
+    model = model_named("a/m", wire_id="org/m-1")
+    said = sent(USER, model=model, tools=(ToolSchema("ls", "List", {}),))
     assert said["model"] == "org/m-1"
     assert said["tools"][0]["function"] == {
         "name": "ls",

@@ -1,4 +1,4 @@
-"""R9: every recorded stream of our protocols gives the expected answer, however it is cut."""
+"""Recorded streams of every protocol give the expected response, cut at any byte."""
 
 import json
 import os
@@ -18,18 +18,19 @@ from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.responses_decode import ResponsesDecoder
-from agent.provider.protocols.wire_client import Decoder
+from agent.provider.protocols.stream_decoder import StreamDecoder
 from agent.provider.transport.framing import AwsFrames, Framing, JsonLines
 from agent.provider.transport.retry import is_retryable
 from agent.provider.transport.sse import BodyDecoder
-from tests.agent.provider.collecting import TOOL, Answer, catalog, collect, drain, parsed, request
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_events import Response, collect, drain, parse_arguments
+from tests.support.provider_requests import TOOL, catalog, request
+from tests.support.provider_server import Reply, Server
 
 ROOT = Path(__file__).parents[4]
 OWN = ROOT / "tests" / "data" / "streams"
 SHARED = Path(os.environ.get("OPENCODE_PY_SHARED", ROOT.parent / "shared")) / "provider-streams"
 
-DECODERS: dict[str, tuple[Callable[[str], Decoder], Callable[[], Framing]]] = {
+DECODERS: dict[str, tuple[Callable[[str], StreamDecoder], Callable[[], Framing]]] = {
     "openai-chat": (ChatDecoder, BodyDecoder),
     "openai-responses": (ResponsesDecoder, BodyDecoder),
     "anthropic-messages": (AnthropicDecoder, BodyDecoder),
@@ -68,7 +69,7 @@ def pieces(data: bytes, size: int) -> tuple[bytes, ...]:
     return tuple(data[start : start + size] for start in range(0, len(data), size))
 
 
-def check(case: Case, answer: Answer) -> None:
+def check(case: Case, answer: Response) -> None:
     want = case.facts.get("expect", {})
     error = case.facts.get("expect_error")
     if error is None:
@@ -93,20 +94,20 @@ def check(case: Case, answer: Answer) -> None:
         assert got == want["usage"]
 
 
-def check_calls(answer: Answer, expected: list[dict[str, Any]]) -> None:
+def check_calls(answer: Response, expected: list[dict[str, Any]]) -> None:
     assert [call.name for call in answer.calls] == [call["name"] for call in expected]
     for call, want in zip(answer.calls, expected, strict=True):
         assert want["id"] in (None, call.call_id)
         if want.get("invalid_json") is None:
-            assert parsed(call.arguments) == want["input"]
+            assert parse_arguments(call.arguments) == want["input"]
             assert not call.truncated
         else:
             assert call.arguments == want["invalid_json"]
             assert call.truncated
 
 
-def check_opaque(answer: Answer, expected: list[dict[str, Any]]) -> None:
-    """What has to go back unchanged is kept, in the form that the request builder takes."""
+def check_opaque(answer: Response, expected: list[dict[str, Any]]) -> None:
+    """Check that data for replay is kept, in the form that the request builder takes."""
     forms: list[Any] = []
     for item in expected:
         match item["kind"]:
@@ -130,8 +131,8 @@ def check_opaque(answer: Answer, expected: list[dict[str, Any]]) -> None:
         assert [kept for kept in answer.opaque if "phase" not in kept] == forms
 
 
-def decode(case: Case, cut: tuple[bytes, ...]) -> Answer:
-    """Without HTTP: as the client does, and with the end that the case's connection has."""
+def decode(case: Case, cut: tuple[bytes, ...]) -> Response:
+    """Decode as the client does, but without HTTP, with the end that the case's connection has."""
     decoder, framing = DECODERS[case.facts["api"]]
     sse, chat = framing(), decoder(case.facts["provider"])
     events: list[StreamEvent] = []
@@ -146,7 +147,7 @@ def decode(case: Case, cut: tuple[bytes, ...]) -> Answer:
     return collect(events)
 
 
-async def ask(server: Server, case: Case, size: int) -> Answer:
+async def ask(server: Server, case: Case, size: int) -> Response:
     body = case.body[: case.cut_after]
     headers = tuple(case.facts.get("headers", {"content-type": "text/event-stream"}).items())
     server.replies = [
@@ -163,35 +164,35 @@ async def ask(server: Server, case: Case, size: int) -> Answer:
 
 
 @each_case
-async def test_r9_whole_over_http(case: Case, server: Server) -> None:
+async def test_whole_over_http(case: Case, server: Server) -> None:
     check(case, await ask(server, case, len(case.body)))
 
 
 @each_case
-async def test_r9_seven_byte_pieces_over_http(case: Case, server: Server) -> None:
+async def test_seven_byte_pieces_over_http(case: Case, server: Server) -> None:
     check(case, await ask(server, case, 7))
 
 
 @each_case
-def test_r9_byte_by_byte(case: Case) -> None:
+def test_byte_by_byte(case: Case) -> None:
     check(case, decode(case, pieces(case.body[: case.cut_after], 1)))
 
 
 @each_case
-def test_r9_each_single_cut(case: Case) -> None:
-    """Every cut of a small body, 200 evenly spread ones of a larger one."""
+def test_each_single_cut(case: Case) -> None:
+    """All cuts of a small body, and 200 evenly spread ones of a larger one."""
     body = case.body[: case.cut_after]
     step = 1 if len(body) < 4096 else max(1, len(body) // 200)
     for at in range(1, len(body), step):
         check(case, decode(case, (body[:at], body[at:])))
 
 
-def test_there_are_cases_of_our_own() -> None:
+def test_own_recordings_exist() -> None:
     assert [case for case in CASES if case.facts.get("source") == "written for this project"]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared recordings are not here")
-async def test_r6_recorded_http_errors(server: Server) -> None:
+async def test_recorded_http_errors(server: Server) -> None:
     for path in sorted((SHARED / "errors").glob("*.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         headers = tuple(facts["headers"].items())

@@ -1,12 +1,13 @@
-"""The Responses API over real HTTP: address, key, repairs (R1, R4, R10)."""
+"""The Responses API over HTTP: address, key, repairs."""
 
 import json
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import AssistantTurn, ReasoningContent, TextContent, UserTurn
 from agent.provider.client_pool import ClientPool
-from tests.agent.provider.collecting import catalog, drain, request
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_events import drain
+from tests.support.provider_requests import catalog, request
+from tests.support.provider_server import Reply, Server
 
 JSON = (("content-type", "application/json"),)
 
@@ -23,7 +24,7 @@ def refusal(message: str) -> Reply:
     return Reply((json.dumps({"error": {"message": message}}).encode(),), 400, JSON)
 
 
-def test_openai_is_asked_natively_but_not_behind_a_gateway_of_the_users() -> None:
+def test_openai_uses_the_responses_api_but_not_at_a_user_base_url() -> None:
     env = {"OPENAI_API_KEY": "k"}
     assert Catalog({}, None, env).model("openai/gpt-5.4").api == "openai-responses"
     assert catalog("http://x/v1", "openai").model("openai/gpt-5.4").api == "openai-chat"
@@ -31,7 +32,7 @@ def test_openai_is_asked_natively_but_not_behind_a_gateway_of_the_users() -> Non
     assert chosen.model("openai/gpt-5.4").api == "openai-responses"
 
 
-def test_models_that_speak_nothing_else_are_listed_for_openai() -> None:
+def test_models_of_the_responses_api_only_are_listed_for_openai() -> None:
     models = Catalog({}, None, {"OPENAI_API_KEY": "k"}).models()
     codex = next(model for model in models if model.id == "gpt-5.3-codex")
     assert codex.context_limit
@@ -49,7 +50,7 @@ async def test_address_and_key(server: Server) -> None:
     assert server.requests[0].headers["authorization"] == "Bearer sk-x"
 
 
-async def test_refused_summary_and_stale_reasoning_are_left_out(server: Server) -> None:
+async def test_a_refused_summary_and_stale_reasoning_are_omitted(server: Server) -> None:
     server.replies = [
         refusal("Your organization must be verified to generate reasoning summaries."),
         refusal("The encrypted content for item rs_1 could not be verified."),

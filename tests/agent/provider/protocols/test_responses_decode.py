@@ -1,17 +1,17 @@
-"""Responses events beyond the recorded ones: odd shapes, order, ends (L6, L7, L12)."""
+"""Responses events beyond the recorded ones: odd shapes, order, ends."""
 
 import json
 from typing import Any
 
 import pytest
 
-from agent.provider.client import ReasoningStart, StreamEvent, ToolCall, ToolSchema
+from agent.provider.client import ReasoningStart, ToolCall, ToolSchema
 from agent.provider.protocols.responses_decode import ResponsesDecoder
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
-from tests.agent.provider.collecting import Answer, collect
+from tests.support.provider_events import Response, collect, decode_all, feed_all
 
 
 def event(kind: str, **more: Any) -> SseEvent:
@@ -34,30 +34,22 @@ def ended(status: str = "completed", **more: Any) -> SseEvent:
     return event(status, response={"status": status, **more})
 
 
-def fed(decoder: ResponsesDecoder, *events: SseEvent) -> list[StreamEvent]:
-    out: list[StreamEvent] = []
-    for one in events:
-        if not decoder.done:
-            out += decoder.feed(one)
-    return out
-
-
-def decoded(*events: SseEvent, names: ToolNames | None = None) -> Answer:
+def decoded(*events: SseEvent, names: ToolNames | None = None) -> Response:
     decoder = ResponsesDecoder("openai", names)
-    return collect([*fed(decoder, *events), *decoder.close()])
+    return decode_all(decoder, *events)
 
 
 CALL = added(0, "function_call", call_id="c1", name="read")
 
 
-def test_l7_call_comes_as_soon_as_its_item_is_done() -> None:
+def test_call_comes_as_soon_as_its_item_is_done() -> None:
     decoder = ResponsesDecoder("openai")
     whole = done(0, "function_call", call_id="c1", name="read", arguments='{"a": 1}')
-    events = fed(decoder, CALL, arguments(0, '{"a": 1}'), whole)
+    events = feed_all(decoder, CALL, arguments(0, '{"a": 1}'), whole)
     assert [e.arguments for e in events if isinstance(e, ToolCall)] == ['{"a": 1}']
 
 
-def test_what_has_to_go_back_is_kept() -> None:
+def test_data_for_replay_is_kept() -> None:
     shown = [{"type": "reasoning_text", "text": "Hm"}]
     text = [{"type": "output_text", "text": "Hello"}]
     answer = decoded(
@@ -79,11 +71,11 @@ def test_tools_that_xai_ran_itself_are_no_calls() -> None:
     search = done(0, "custom_tool_call", call_id="x", name="x_keyword_search", input="{}")
     for provider, calls in (("xai", 0), ("openai", 1)):
         decoder = ResponsesDecoder(provider)
-        answer = collect([*fed(decoder, search, ended()), *decoder.close()])
+        answer = decode_all(decoder, search, ended())
         assert (len(answer.calls), answer.finish) == (calls, "tool-calls" if calls else "stop")
 
 
-def test_two_calls_whose_pieces_are_mixed_are_told_apart() -> None:
+def test_interleaved_pieces_of_two_calls_are_separated() -> None:
     answer = decoded(
         CALL,
         added(1, "function_call", call_id="c2", name="grep"),
@@ -100,12 +92,12 @@ def test_two_calls_whose_pieces_are_mixed_are_told_apart() -> None:
     ]
 
 
-def test_call_that_is_only_told_when_done() -> None:
+def test_a_call_that_appears_only_when_done() -> None:
     whole = done(0, "function_call", call_id="c1", name="read", arguments='{"a": 1}')
-    assert decoded(whole, ended()).inputs_parsed == [{"a": 1}]
+    assert decoded(whole, ended()).parsed_inputs == [{"a": 1}]
 
 
-def test_l2a_call_that_the_limit_cut_off() -> None:
+def test_a_call_that_the_limit_truncated() -> None:
     reason = {"reason": "max_output_tokens"}
     cut = done(0, "function_call", name="read", arguments='{"a', status="incomplete")
     end = ended("incomplete", incomplete_details=reason)
@@ -115,7 +107,7 @@ def test_l2a_call_that_the_limit_cut_off() -> None:
         assert (answer.finish, answer.raw) == ("length", "incomplete:max_output_tokens")
 
 
-def test_l12_no_call_comes_after_the_break() -> None:
+def test_no_call_is_emitted_after_the_stream_broke() -> None:
     failed = ended("failed", error={"code": "server_error", "message": "x"})
     for events in ((CALL, arguments(0, "{}")), (CALL, failed)):
         answer = decoded(*events)
@@ -123,21 +115,21 @@ def test_l12_no_call_comes_after_the_break() -> None:
         assert answer.error is not None
 
 
-def test_end_of_the_body_without_the_last_event_is_no_end() -> None:
+def test_the_end_of_the_body_without_the_last_event_is_an_error() -> None:
     text = event("output_text.delta", output_index=0, delta="a")
     answer = decoded(text, SseEvent("[DONE]"))
     assert answer.text == "a"
     assert answer.error.kind is ProviderErrorKind.NETWORK
 
 
-def test_parts_of_a_summary_are_parts_of_ours_and_the_seal_goes_with_the_last() -> None:
+def test_summary_parts_are_reasoning_parts_and_the_last_has_the_opaque_data() -> None:
     def piece(number: int, text: str) -> SseEvent:
         name = "reasoning_summary_text.delta"
         return event(name, output_index=0, summary_index=number, delta=text)
 
     summary = [{"type": "summary_text", "text": text} for text in ("one", "two")]
     decoder = ResponsesDecoder("openai")
-    events = fed(
+    events = feed_all(
         decoder,
         added(0, "reasoning", id="rs_0"),
         piece(0, "one"),
@@ -162,7 +154,7 @@ def test_text_that_comes_only_at_the_end_of_its_item() -> None:
     assert (answer.reasoning, answer.text, answer.refusal) == ("hm", "a", "no")
 
 
-def test_whole_text_after_its_deltas_is_not_told_twice() -> None:
+def test_the_whole_text_after_its_deltas_is_not_repeated() -> None:
     answer = decoded(
         event("output_text.delta", output_index=0, content_index=0, delta="a"),
         event("output_text.done", output_index=0, content_index=0, text="a"),
@@ -173,7 +165,7 @@ def test_whole_text_after_its_deltas_is_not_told_twice() -> None:
     assert answer.text == "ab"
 
 
-def test_items_that_the_provider_ran_are_passed_over() -> None:
+def test_items_that_the_provider_ran_are_skipped() -> None:
     answer = decoded(
         added(0, "web_search_call", id="ws"),
         event("web_search_call.searching", output_index=0),
@@ -183,13 +175,13 @@ def test_items_that_the_provider_ran_are_passed_over() -> None:
     assert (answer.calls, answer.order, answer.finish) == ([], [], "stop")
 
 
-def test_names_come_back_as_ours() -> None:
+def test_tool_names_are_converted_back() -> None:
     names = ToolNames((ToolSchema("files.read", "", {}),))
     whole = done(0, "function_call", call_id="c", name="files_read", arguments="{}")
     assert decoded(whole, ended(), names=names).calls[0].name == "files.read"
 
 
-def test_answer_that_was_not_streamed() -> None:
+def test_a_response_that_was_not_streamed() -> None:
     message = {"type": "message", "content": [{"type": "output_text", "text": "a"}]}
     call = {"type": "function_call", "call_id": "c", "name": "read", "arguments": "{}"}
     whole = {
@@ -217,17 +209,17 @@ def test_answer_that_was_not_streamed() -> None:
          ProviderErrorKind.OVERLOADED),
     ],
 )  # fmt: skip
-def test_r6_what_is_no_answer(given: SseEvent, kind: ProviderErrorKind) -> None:
+def test_invalid_data_and_error_events(given: SseEvent, kind: ProviderErrorKind) -> None:
     assert decoded(given).error.kind is kind
 
 
-def test_content_filter_is_told() -> None:
+def test_a_content_filter_is_reported() -> None:
     end = ended("incomplete", incomplete_details={"reason": "content_filter"})
     assert decoded(end).finish == "content-filter"
 
 
 @pytest.mark.parametrize("odd", [None, 1, "x", [], {"type": 3}])
-def test_nothing_in_the_shape_of_an_event_is_relied_on(odd: Any) -> None:
+def test_odd_event_shapes_do_no_harm(odd: Any) -> None:
     kinds = ("created", "output_item.added", "output_item.done", "output_text.delta",
              "output_text.done", "function_call_arguments.delta", "news")  # fmt: skip
     odds = [

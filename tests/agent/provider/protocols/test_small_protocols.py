@@ -1,5 +1,4 @@
-"""Gemini, Bedrock, Cohere and Ollama: shapes beyond the recorded ones, and their requests
-(R4, R5, R9, L12)."""
+"""Gemini, Bedrock, Cohere and Ollama: events beyond the recorded ones, and requests."""
 
 import json
 from dataclasses import replace
@@ -13,7 +12,6 @@ from agent.provider.client import (
     ModelInfo,
     ModelRequest,
     ReasoningContent,
-    StreamEvent,
     TextContent,
     ToolCallContent,
     ToolResultContent,
@@ -24,28 +22,25 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.bedrock_decode import BedrockDecoder
 from agent.provider.protocols.cohere_decode import CohereDecoder
-from agent.provider.protocols.gemini import GeminiWire
+from agent.provider.protocols.gemini import GeminiClient
 from agent.provider.protocols.gemini_decode import GeminiDecoder
 from agent.provider.protocols.ollama_decode import OllamaDecoder
-from agent.provider.protocols.wire_client import Decoder
+from agent.provider.protocols.stream_decoder import StreamDecoder
 from agent.provider.quirks.gemini_schema import reduce_schema
 from agent.provider.quirks.reasoning_replay import SKIP_SIGNATURE
 from agent.provider.quirks.refused_parts import IMAGES, REASONING_REPLAY, UNSIGNED_CALLS
 from agent.provider.transport.sse import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
-from tests.agent.provider.collecting import Answer, collect, sent
+from tests.support.provider_events import Response, decode_all
+from tests.support.provider_requests import sent_body
 
 ARGUMENTS = {"type": "object", "properties": {"p": {"type": "string"}}}
 TOOL = ToolSchema("read", "Read a file.", ARGUMENTS)
 
 
-def answer(decoder: Decoder, *events: object) -> Answer:
-    out: list[StreamEvent] = []
-    for one in events:
-        if not decoder.done:
-            sent = one if isinstance(one, SseEvent) else SseEvent(json.dumps(one))
-            out += decoder.feed(sent)
-    return collect([*out, *decoder.close()])
+def response(decoder: StreamDecoder, *events: object) -> Response:
+    named = (one if isinstance(one, SseEvent) else SseEvent(json.dumps(one)) for one in events)
+    return decode_all(decoder, *named)
 
 
 def gemini(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
@@ -53,92 +48,92 @@ def gemini(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> di
     return {"candidates": [{**candidate, **({"finishReason": finish} if finish else {})}], **more}
 
 
-def test_l12_gemini_without_a_finish_reason_is_cut() -> None:
-    told = answer(GeminiDecoder("google"), gemini({"text": "half"}))
-    assert told.error is not None
-    assert told.error.kind is ProviderErrorKind.NETWORK
+def test_gemini_without_a_finish_reason_is_incomplete() -> None:
+    found = response(GeminiDecoder("google"), gemini({"text": "half"}))
+    assert found.error is not None
+    assert found.error.kind is ProviderErrorKind.NETWORK
 
 
 def test_gemini_a_blocked_prompt_is_filtered() -> None:
-    told = answer(GeminiDecoder("google"), {"promptFeedback": {"blockReason": "SAFETY"}})
-    assert (told.finish, told.raw) == ("content-filter", "SAFETY")
+    found = response(GeminiDecoder("google"), {"promptFeedback": {"blockReason": "SAFETY"}})
+    assert (found.finish, found.raw) == ("content-filter", "SAFETY")
 
 
 def test_gemini_an_error_in_a_list_is_read() -> None:
     body = [
         {"error": {"code": 429, "message": "Resource exhausted", "status": "RESOURCE_EXHAUSTED"}}
     ]
-    told = answer(GeminiDecoder("google"), SseEvent(json.dumps(body), BODY))
-    assert told.error is not None
-    assert told.error.kind is ProviderErrorKind.RATE_LIMIT
+    found = response(GeminiDecoder("google"), SseEvent(json.dumps(body), BODY))
+    assert found.error is not None
+    assert found.error.kind is ProviderErrorKind.RATE_LIMIT
 
 
 def test_gemini_an_answer_that_was_not_streamed_is_read() -> None:
     body = gemini({"text": "all"}, finish="STOP", usageMetadata={"promptTokenCount": 3})
-    told = answer(GeminiDecoder("google"), SseEvent(json.dumps(body), BODY))
-    assert (told.text, told.finish) == ("all", "stop")
+    found = response(GeminiDecoder("google"), SseEvent(json.dumps(body), BODY))
+    assert (found.text, found.finish) == ("all", "stop")
 
 
 @pytest.mark.parametrize("junk", [7, None, {"parts": 3}, {"parts": [None, {"text": 5}]}])
 def test_gemini_odd_shapes_do_no_harm(junk: Any) -> None:
     odd = {"candidates": [{"content": junk}], "usageMetadata": "x"}
-    told = answer(GeminiDecoder("google"), odd, gemini({"text": "ok"}, finish="STOP"))
-    assert (told.text, told.error) == ("ok", None)
+    found = response(GeminiDecoder("google"), odd, gemini({"text": "ok"}, finish="STOP"))
+    assert (found.text, found.error) == ("ok", None)
 
 
-def test_gemini_parts_of_the_provider_itself_are_passed_over() -> None:
+def test_gemini_parts_that_the_provider_ran_are_skipped() -> None:
     ran = {"executableCode": {"code": "1+1"}}
-    told = answer(GeminiDecoder("google"), gemini(ran, {"text": "2"}, finish="STOP"))
-    assert (told.text, told.calls) == ("2", [])
+    found = response(GeminiDecoder("google"), gemini(ran, {"text": "2"}, finish="STOP"))
+    assert (found.text, found.calls) == ("2", [])
 
 
-def test_l12_cohere_call_that_was_not_ended_is_not_given_out() -> None:
+def test_a_cohere_call_without_end_is_not_emitted() -> None:
     start = {
         "type": "tool-call-start",
         "index": 0,
         "delta": {"message": {"tool_calls": {"id": "a", "function": {"name": "read"}}}},
     }
-    told = answer(CohereDecoder("cohere"), start)
-    assert told.calls == []
-    assert told.error is not None
+    found = response(CohereDecoder("cohere"), start)
+    assert found.calls == []
+    assert found.error is not None
 
 
-def test_l2a_cohere_call_cut_by_the_limit_is_marked() -> None:
+def test_a_cohere_call_truncated_by_the_limit_is_marked() -> None:
     call = {"id": "a", "function": {"name": "read", "arguments": '{"p'}}
     start = {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": call}}}
     end = {"type": "message-end", "delta": {"finish_reason": "MAX_TOKENS"}}
-    told = answer(CohereDecoder("cohere"), start, end)
-    assert [call.truncated for call in told.calls] == [True]
+    found = response(CohereDecoder("cohere"), start, end)
+    assert [call.truncated for call in found.calls] == [True]
 
 
-def test_l12_ollama_without_its_last_line_is_cut() -> None:
-    told = answer(OllamaDecoder("ollama"), {"message": {"content": "half"}, "done": False})
-    assert told.error is not None
+def test_ollama_without_its_last_line_is_incomplete() -> None:
+    found = response(OllamaDecoder("ollama"), {"message": {"content": "half"}, "done": False})
+    assert found.error is not None
 
 
-def test_r6_bedrock_exceptions_are_classified() -> None:
+def test_bedrock_exceptions_are_classified() -> None:
     slow = SseEvent('{"message": "Too many requests"}', "throttlingException")
-    told = answer(BedrockDecoder("bedrock"), slow)
-    assert told.error is not None
-    assert told.error.kind is ProviderErrorKind.RATE_LIMIT
+    found = response(BedrockDecoder("bedrock"), slow)
+    assert found.error is not None
+    assert found.error.kind is ProviderErrorKind.RATE_LIMIT
 
 
-def test_r6_bedrock_error_frames_are_errors() -> None:
+def test_bedrock_error_frames_are_errors() -> None:
     failed = SseEvent('{"type": "InternalFailure", "message": "server error"}', "error")
-    told = answer(BedrockDecoder("bedrock"), failed)
-    assert told.error is not None
-    assert told.error.kind is ProviderErrorKind.OVERLOADED
+    found = response(BedrockDecoder("bedrock"), failed)
+    assert found.error is not None
+    assert found.error.kind is ProviderErrorKind.OVERLOADED
 
 
-def test_l2a_bedrock_call_cut_by_the_limit_is_marked() -> None:
+def test_a_bedrock_call_truncated_by_the_limit_is_marked() -> None:
     started = {"start": {"toolUse": {"name": "read", "toolUseId": "a"}}}
-    told = answer(
+    found = response(
         BedrockDecoder("bedrock"),
         SseEvent(json.dumps(started), "contentBlockStart"),
         SseEvent(json.dumps({"delta": {"toolUse": {"input": '{"p'}}}), "contentBlockDelta"),
         SseEvent(json.dumps({"stopReason": "max_tokens"}), "messageStop"),
     )
-    assert [call.truncated for call in told.calls] == [True]
+    assert [call.truncated for call in found.calls] == [True]
 
 
 def conversation(model: str, opaque: dict[str, Any] | None = None) -> tuple[Turn, ...]:
@@ -167,8 +162,8 @@ def request(name: str, *, opaque: dict[str, Any] | None = None, **more: Any) -> 
     )
 
 
-def test_r4_gemini_results_stand_together_and_none_is_missing() -> None:
-    body = sent(request("gemini-2.5-flash"))
+def test_gemini_results_are_together_and_complete() -> None:
+    body = sent_body(request("gemini-2.5-flash"))
     roles = [content["role"] for content in body["contents"]]
     assert roles == ["user", "model", "user"]
     parts = body["contents"][2]["parts"]
@@ -180,18 +175,18 @@ def test_r4_gemini_results_stand_together_and_none_is_missing() -> None:
     assert body["contents"][0]["parts"][1] == {"inlineData": image}
 
 
-def test_r4_gemini_a_signature_goes_back_to_its_call() -> None:
+def test_gemini_signatures_are_replayed_with_their_call() -> None:
     mine = {"thoughtSignature": "c2ln"}
-    body = sent(request("gemini-3-pro", opaque=mine))
+    body = sent_body(request("gemini-3-pro", opaque=mine))
     calls = [p for p in body["contents"][1]["parts"] if "functionCall" in p]
     assert [call.get("thoughtSignature") for call in calls] == ["c2ln", None]
 
 
-def test_r4_gemini_3_takes_calls_of_other_models() -> None:
+def test_gemini_3_accepts_calls_of_other_models() -> None:
     asked = request("gemini-3-pro")
     turns = conversation("anthropic/claude")
     asked = ModelRequest(model=asked.model, system=(), turns=turns, tools=(TOOL,))
-    parts = sent(asked)["contents"][1]["parts"]
+    parts = sent_body(asked)["contents"][1]["parts"]
     calls = [part for part in parts if "functionCall" in part]
     assert [call.get("thoughtSignature") for call in calls] == [SKIP_SIGNATURE, None]
     assert "sig" not in str([part for part in parts if "text" in part])
@@ -206,10 +201,10 @@ def test_r4_gemini_3_takes_calls_of_other_models() -> None:
         ("gemini-3-pro", "high", {"includeThoughts": True, "thinkingLevel": "high"}),
     ],
 )
-def test_r5_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any]) -> None:
+def test_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any]) -> None:
     asked = request(name, reasoning=True)
     asked = ModelRequest(model=asked.model, system=(), turns=asked.turns, effort=effort)
-    body = sent(asked)
+    body = sent_body(asked)
     assert body["generationConfig"]["thinkingConfig"] == thinking
 
 
@@ -223,16 +218,16 @@ def test_r5_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any
         ("Unknown name \"$ref\" at 'tools[0]': Cannot find field.", None),
     ],
 )
-def test_what_gemini_objects_to(message: str, gone: str | None) -> None:
+def test_the_part_that_gemini_refuses_is_recognized(message: str, gone: str | None) -> None:
     asked = request("gemini-x", opaque={"thoughtSignature": "c2ln"}, reasoning=True)
-    assert GeminiWire("google").refused(sent(asked), message) == gone
+    assert GeminiClient.refused_part(sent_body(asked), message) == gone
     if gone == UNSIGNED_CALLS:
         foreign = replace(asked, turns=conversation("other/m"))
-        assert SKIP_SIGNATURE not in str(sent(foreign))
-        assert str(sent(foreign, UNSIGNED_CALLS)).count(SKIP_SIGNATURE) == 1
+        assert SKIP_SIGNATURE not in str(sent_body(foreign))
+        assert str(sent_body(foreign, UNSIGNED_CALLS)).count(SKIP_SIGNATURE) == 1
 
 
-def test_r4_gemini_schemas_are_reduced() -> None:
+def test_gemini_schemas_are_reduced() -> None:
     schema = {
         "type": "object",
         "$defs": {"Kind": {"type": "string", "enum": ["a", "b"]}},
@@ -263,8 +258,8 @@ def test_r4_gemini_schemas_are_reduced() -> None:
     }
 
 
-def test_r4_bedrock_answers_and_results_alternate() -> None:
-    body = sent(request("claude", api="bedrock"))
+def test_bedrock_roles_alternate() -> None:
+    body = sent_body(request("claude", api="bedrock"))
     assert [m["role"] for m in body["messages"]] == ["user", "assistant", "user"]
     thought, text, first, second = body["messages"][1]["content"]
     assert thought == {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "sig"}}}
@@ -277,15 +272,15 @@ def test_r4_bedrock_answers_and_results_alternate() -> None:
     assert [r["status"] for r in results] == ["success", "error"]
 
 
-def test_r4_cohere_words_beside_calls_are_the_plan() -> None:
-    messages = sent(request("command", api="cohere"))["messages"]
+def test_cohere_text_beside_calls_is_the_plan() -> None:
+    messages = sent_body(request("command", api="cohere"))["messages"]
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "tool", "tool", "user"]
     assert messages[2]["tool_plan"] == "I read."
     assert "content" not in messages[2]
 
 
-def test_r4_ollama_arguments_are_objects_and_images_apart() -> None:
-    messages = sent(request("qwen", api="ollama"))["messages"]
+def test_ollama_arguments_are_objects_and_images_are_separate() -> None:
+    messages = sent_body(request("qwen", api="ollama"))["messages"]
     assert messages[1]["images"] == ["aGk="]
     assert messages[2]["tool_calls"][0]["function"]["arguments"] == {"p": "a"}
     assert [m["tool_name"] for m in messages if m["role"] == "tool"] == ["read", "read"]

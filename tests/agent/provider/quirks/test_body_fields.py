@@ -1,9 +1,9 @@
-"""R4: parameters of chat completions, and what a server refused before."""
+"""Quirks of single fields in the body of a request."""
 
 import pytest
 
 from agent.provider.client import ReasoningContent
-from tests.agent.provider.quirks.asking import CALL, RESULT, USER, body, chat, model, said
+from tests.support.provider_requests import CALL, RESULT, USER, assistant, body, chat, model
 
 OLD, NEW = "max_tokens", "max_completion_tokens"
 
@@ -19,9 +19,9 @@ def test_rename_max_tokens(name: str, cap: str) -> None:
 
 
 def test_swap_refused_output_cap() -> None:
-    assert body("acme/m", max_output=9, without=OLD)[NEW] == 9
+    assert body("acme/m", max_output=9, refused=OLD)[NEW] == 9
     openai = model("openai/gpt-5.4", "openai-chat")
-    made = body(openai, max_output=9, without=NEW)
+    made = body(openai, max_output=9, refused=NEW)
     assert (made[OLD], NEW in made) == (9, False)
 
 
@@ -38,10 +38,10 @@ def test_request_usage() -> None:
 
 
 def test_always_send_reasoning_content() -> None:
-    turns = (USER, said(CALL, by="other/m"), RESULT)
+    turns = (USER, assistant(CALL, by="other/m"), RESULT)
     for name in ("moonshot/kimi-k3", "deepseek/deepseek-v4-pro"):
         assert chat(name, *turns)[1]["reasoning_content"] == ""
-        own = said(ReasoningContent("Hm", "reasoning_content"), CALL, by=name)
+        own = assistant(ReasoningContent("Hm", "reasoning_content"), CALL, by=name)
         assert chat(name, USER, own, RESULT)[1]["reasoning_content"] == "Hm"
     assert "reasoning_content" not in chat("acme/m", *turns)[1]
 
@@ -63,5 +63,5 @@ def test_request_encrypted_reasoning() -> None:
 @pytest.mark.parametrize("part", ["stream_options", "temperature", "reasoning_effort", "tools"])
 def test_drop_refused_parts(part: str) -> None:
     more = {"temperature": 0.5, "effort": "low"}
-    assert part not in body("acme/m", without=part, **more)
+    assert part not in body("acme/m", refused=part, **more)
     assert part == "tools" or part in body("acme/m", **more)

@@ -1,13 +1,13 @@
-"""C10: at most four marks, or a key, so that providers find what they read before."""
+"""Quirks of prompt caches: at most four marks, or a key."""
 
 import json
 
 import pytest
 
 from agent.provider.quirks.refused_parts import CACHE_MARKS
-from tests.agent.provider.quirks.asking import CALL, RESULT, TOOL, USER, body, model, said, text
+from tests.support.provider_requests import CALL, RESULT, TOOL, USER, assistant, body, model, text
 
-TURNS = (USER, said(text("a"), CALL), RESULT, said(text("b")), USER)
+TURNS = (USER, assistant(text("a"), CALL), RESULT, assistant(text("b")), USER)
 SYSTEM = ("Head.", "Rest.")
 MARK = {"type": "ephemeral"}
 
@@ -39,7 +39,7 @@ def test_add_chat_cache_marks(name: str) -> None:
         {"type": "text", "text": "hi", "cache_control": MARK}
     ]
     assert json.dumps(made).count("cache_control") == 4
-    assert "cache_control" not in json.dumps(body(name, *TURNS, without=CACHE_MARKS))
+    assert "cache_control" not in json.dumps(body(name, *TURNS, refused=CACHE_MARKS))
     assert "cache_control" not in json.dumps(body("acme/m", *TURNS))
 
 
@@ -52,7 +52,7 @@ def test_add_bedrock_cache_points() -> None:
     assert ends == [False, False, True, False, True]
     assert json.dumps(made).count("cachePoint") == 4
     for other in (
-        body(claude, *TURNS, without=CACHE_MARKS),
+        body(claude, *TURNS, refused=CACHE_MARKS),
         body(model("bedrock/meta.llama4"), *TURNS),
     ):
         assert "cachePoint" not in json.dumps(other)

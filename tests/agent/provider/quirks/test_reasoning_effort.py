@@ -1,4 +1,4 @@
-"""R5: the reasoning effort, as each protocol and provider calls it."""
+"""The reasoning effort in the fields of each protocol and provider."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from agent.provider.client import ModelInfo
 from agent.provider.quirks.reasoning_effort import SUMMARY
-from tests.agent.provider.quirks.asking import CALL, RESULT, USER, body, model, said
+from tests.support.provider_requests import CALL, RESULT, USER, assistant, body, model
 
 
 def asked(of: ModelInfo | str, effort: str | None, **more: Any) -> Any:
@@ -87,7 +87,7 @@ def test_send_effort_to_responses() -> None:
     assert "temperature" not in made
     assert asked("openai/gpt-5.4", None)["reasoning"] == {"summary": "auto"}
     assert asked("openai/gpt-5.4", "none")["reasoning"] == {"effort": "none"}
-    assert asked("openai/gpt-5.4", "low", without=SUMMARY)["reasoning"] == {"effort": "low"}
+    assert asked("openai/gpt-5.4", "low", refused=SUMMARY)["reasoning"] == {"effort": "low"}
     assert asked("openai/gpt-4.1", None)["temperature"] == 0.5
 
 
@@ -110,9 +110,9 @@ def test_send_effort_to_anthropic(
     assert ("temperature" in made) == (thinking is None and name == "claude-sonnet-4-5")
     if thinking == "enabled":
         assert made["thinking"]["budget_tokens"] == 16_000
-        foreign = body(f"anthropic/{name}", USER, said(CALL), RESULT, effort=effort)
+        foreign = body(f"anthropic/{name}", USER, assistant(CALL), RESULT, effort=effort)
         assert "thinking" not in foreign, "it did not begin with thinking"
-    assert asked(f"anthropic/{name}", effort, without="thinking").get("thinking") is None
+    assert asked(f"anthropic/{name}", effort, refused="thinking").get("thinking") is None
 
 
 @pytest.mark.parametrize(

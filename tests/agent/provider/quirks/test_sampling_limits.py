@@ -1,10 +1,12 @@
-"""R4: temperature only where it is taken, and caps that fit."""
+"""Quirks of the temperature and of the output cap."""
+
+from typing import Any
 
 import pytest
 
 from agent.provider.client import Api
 from agent.provider.quirks.refused_parts import TEMPERATURE
-from tests.agent.provider.quirks.asking import APIS, USER, body, model
+from tests.support.provider_requests import USER, WIRE_APIS, body, model
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 
@@ -17,11 +19,11 @@ def test_drop_unsupported_temperature() -> None:
         assert body(name, temperature=0.5)["temperature"] == 0.5
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", WIRE_APIS)
 def test_drop_refused_temperature(api: Api) -> None:
     of = model("acme/m", api)
     assert "temperature" in str(body(of, temperature=0.5))
-    assert body(of, temperature=0.5, without=TEMPERATURE) == body(of)
+    assert body(of, temperature=0.5, refused=TEMPERATURE) == body(of)
 
 
 def test_clamp_temperature_to_one() -> None:
@@ -47,8 +49,8 @@ def test_raise_output_cap_to_sixteen() -> None:
 
 
 def test_add_reasoning_budget_to_output_cap() -> None:
-    def cap(effort: str | None, name: str = "acme/m", **more: object) -> int:
-        of = model(name, **more)  # pyright: ignore[reportArgumentType]
+    def cap(effort: str | None, name: str = "acme/m", **more: Any) -> int:
+        of = model(name, **more)
         return body(of, effort=effort, max_output=8000)["max_tokens"]
 
     assert cap(None) == cap("none") == 8000

@@ -1,7 +1,8 @@
-"""The table itself: every quirk says what it answers, and has a test that bears its name."""
+"""The table of quirk rules: every quirk has a docstring and a test of the same name."""
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ TESTS = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_r4_each_quirk_tells_its_failure_and_has_its_test(name: str) -> None:
+def test_each_quirk_documents_its_failure_and_has_its_test(name: str) -> None:
     quirk = next(
         line.quirk for line in (*REQUEST_QUIRKS, *BODY_QUIRKS) if line.quirk.__name__ == name
     )
@@ -28,7 +29,7 @@ def test_r4_each_quirk_tells_its_failure_and_has_its_test(name: str) -> None:
     assert f"test_{name}" in TESTS
 
 
-def test_every_site_of_the_table_is_a_known_provider() -> None:
+def test_every_provider_of_the_table_is_known() -> None:
     named = {
         site
         for line in (*REQUEST_QUIRKS, *BODY_QUIRKS)
@@ -50,10 +51,10 @@ def test_every_site_of_the_table_is_a_known_provider() -> None:
         ({"providers": ("groq",), "models": "llama"}, False),
     ],
 )  # fmt: skip
-def test_where_a_line_holds(line: dict[str, object], *, holds: bool) -> None:
+def test_the_conditions_of_a_rule(line: dict[str, Any], *, holds: bool) -> None:
     api: Api = "openai-chat"
     target = Target(api, "groq", "qwen/qwen3-32b", frozenset({"tools"}))
-    found = QuirkRule(REQUEST_QUIRKS[0].quirk, **line)  # pyright: ignore[reportArgumentType]
+    found = QuirkRule(REQUEST_QUIRKS[0].quirk, **line)
     assert found.applies_to(target) is holds
 
 
@@ -65,5 +66,5 @@ def test_where_a_line_holds(line: dict[str, object], *, holds: bool) -> None:
         ("mine", "http://127.0.0.1:8080/v1", "mine"), ("mine", "", "mine"),
     ],
 )  # fmt: skip
-def test_a_provider_is_known_by_its_host(provider: str, url: str, site: str) -> None:
+def test_a_provider_is_recognized_by_its_host(provider: str, url: str, site: str) -> None:
     assert known_provider(provider, url) == site

@@ -1,19 +1,19 @@
-"""R4: ids of calls, names of tools, tools that must be declared."""
+"""Quirks of call ids, tool names, and tools that must be declared."""
 
 from agent.provider.client import ToolCallContent, ToolResultContent, ToolSchema, ToolTurn
-from tests.agent.provider.quirks.asking import CALL, RESULT, TOOL, USER, body, chat, model, said
+from tests.support.provider_requests import CALL, RESULT, TOOL, USER, assistant, body, chat, model
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 KIMI = "functions.read:0"
 
 
 def called(*ids: str) -> tuple[object, ToolTurn]:
-    calls = said(*(ToolCallContent(i, "read", {}) for i in ids))
+    calls = assistant(*(ToolCallContent(i, "read", {}) for i in ids))
     return calls, ToolTurn(tuple(ToolResultContent(i, "read", f"of {i}") for i in ids))
 
 
 def ids_in(messages: list[dict]) -> list[str]:
-    """The ids of all calls, each of which the tool messages behind must name in their order."""
+    """Return the ids of all calls; check that the tool messages name them in the same order."""
     ids = [call["id"] for m in messages for call in m.get("tool_calls", [])]
     assert [m["tool_call_id"] for m in messages if m["role"] == "tool"] == ids
     return ids
@@ -51,7 +51,7 @@ def test_shorten_call_ids() -> None:
 
 def test_sanitize_tool_names() -> None:
     tools = tuple(ToolSchema(name, "", {}) for name in ("a.b", "a_b", "x" * 70))
-    call = said(ToolCallContent("c1", "a_b", {}), ToolCallContent("c2", "made up", {}))
+    call = assistant(ToolCallContent("c1", "a_b", {}), ToolCallContent("c2", "made up", {}))
     made = body("acme/m", USER, call, tools=tools)
     names = [tool["function"]["name"] for tool in made["tools"]]
     assert names == ["a_b", "a_b_2", "x" * 64]
@@ -60,7 +60,7 @@ def test_sanitize_tool_names() -> None:
 
 
 def test_declare_used_tools() -> None:
-    turns = (USER, said(CALL), RESULT)
+    turns = (USER, assistant(CALL), RESULT)
     made = body(CLAUDE, *turns)
     assert [tool["name"] for tool in made["tools"]] == ["read"]
     assert made["tool_choice"] == {"type": "none"}

@@ -1,4 +1,4 @@
-"""R4: schemas of tools, as far as each provider takes them."""
+"""Quirks of tool schemas, by the subset that each provider accepts."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from agent.provider.client import ToolSchema
 from agent.provider.quirks.gemini_schema import reduce_schema
 from agent.records.json import JsonObject
-from tests.agent.provider.quirks.asking import body
+from tests.support.provider_requests import body
 
 
 def parameters(name: str, schema: JsonObject) -> Any:
@@ -90,7 +90,7 @@ def test_reduce_to_gemini_subset() -> None:
     assert parameters("acme/m", schema)["additionalProperties"] is False
 
 
-def test_a_schema_that_holds_itself_has_an_end() -> None:
+def test_a_recursive_schema_is_cut_off() -> None:
     node: JsonObject = {"$ref": "#/$defs/A"}
     names = "abcdefgh"
     inner: JsonObject = {"type": "object", "properties": dict.fromkeys(names, node)}

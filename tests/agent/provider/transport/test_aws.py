@@ -1,4 +1,4 @@
-"""Bedrock with the user's own AWS credentials instead of a key (R2, R9)."""
+"""Bedrock with the user's AWS credentials instead of a key."""
 
 import json
 
@@ -9,9 +9,10 @@ from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.aws import AwsSigner
 from agent.records.errors import MissingKey, ProviderErrorKind
-from tests.agent.provider.collecting import drain, request
-from tests.agent.provider.conftest import Reply, Server
-from tests.agent.provider.transport.test_framing import frame
+from tests.support.aws_frames import frame
+from tests.support.provider_events import drain
+from tests.support.provider_requests import request
+from tests.support.provider_server import Reply, Server
 
 OWN = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret/key"}
 NAME = "bedrock/us.anthropic.claude-opus-4-6-v1:0"
@@ -30,7 +31,7 @@ def catalog(url: str = "", **env: str) -> Catalog:
     return Catalog({"bedrock": own}, None, env)
 
 
-async def test_a_request_is_signed_and_its_answer_read(server: Server) -> None:
+async def test_a_request_is_signed_and_its_response_decoded(server: Server) -> None:
     server.replies = [Reply((ANSWER,), headers=(("content-type", "x"),))]
     known = catalog(server.url, **OWN, AWS_SESSION_TOKEN="session", AWS_REGION="eu-west-1")
     clients = ClientPool(known)
@@ -48,7 +49,7 @@ async def test_a_request_is_signed_and_its_answer_read(server: Server) -> None:
     assert "secret/key" not in json.dumps(seen.headers)
 
 
-def test_it_is_offered_where_there_are_credentials_or_a_key() -> None:
+def test_bedrock_is_offered_with_credentials_or_a_key() -> None:
     assert "bedrock" not in catalog(AWS_REGION="x").providers()
     assert not catalog(**OWN).access.uses_aws_signing("bedrock"), "no region"
     assert "bedrock" in catalog(**OWN, AWS_DEFAULT_REGION="eu-west-1").providers()
@@ -60,19 +61,19 @@ def test_it_is_offered_where_there_are_credentials_or_a_key() -> None:
         ClientPool(plain).client_for(plain.model(NAME))
 
 
-def test_k5_credentials_stay_away_from_a_projects_base_url() -> None:
+def test_credentials_are_not_used_for_a_projects_base_url() -> None:
     own = ProviderSettings(id="bedrock", base_url="http://evil.example", user_keys=False)
     assert not Catalog({"bedrock": own}, None, OWN).access.uses_aws_signing("bedrock")
 
 
-async def test_a_profile_that_is_not_there_is_told() -> None:
+async def test_a_missing_profile_is_reported() -> None:
     signer = AwsSigner({"AWS_PROFILE": "no-such-profile-anywhere"})
     with pytest.raises(Exception, match="no-such-profile-anywhere") as caught:
         await signer.sign("https://bedrock-runtime.eu-west-1.amazonaws.com/model/x", b"{}")
     assert getattr(caught.value, "kind", None) is ProviderErrorKind.AUTH
 
 
-async def test_the_region_is_that_of_the_address() -> None:
+async def test_the_region_comes_from_the_address() -> None:
     signer = AwsSigner({**OWN, "AWS_REGION": "us-west-2"})
     for host, region in (("bedrock-runtime.eu-west-1.amazonaws.com", "eu-west-1"),
                          ("proxy.example", "us-west-2")):  # fmt: skip

@@ -1,4 +1,4 @@
-"""R6: what providers answer when they refuse, in their own forms, and what each means."""
+"""Error responses of providers in their own forms, and their kinds."""
 
 import json
 from typing import Any
@@ -147,19 +147,19 @@ CASES = [
 
 
 @pytest.mark.parametrize(("status", "body", "kind"), CASES)
-def test_r6_the_answer_means(status: int, body: Any, kind: str) -> None:
+def test_an_error_response_is_classified(status: int, body: Any, kind: str) -> None:
     raw = body if isinstance(body, str) else json.dumps(body)
     error = error_from_response("acme", status, {}, raw.encode())
     assert error.kind.value == kind
     assert is_retryable(error) == (kind in ("rate_limit", "overloaded"))
 
 
-def test_r6_overflow_is_known_in_25_wordings_or_more() -> None:
+def test_at_least_25_wordings_of_an_overflow_are_known() -> None:
     assert len(OVERFLOW_PATTERNS) >= 25
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "overloaded"])
-def test_r6_an_exception_is_named_by_aws_in_a_header(kind: str) -> None:
+def test_the_exception_in_an_aws_header_counts(kind: str) -> None:
     name = {"rate_limit": "ThrottlingException", "overloaded": "ModelNotReadyException"}[kind]
     headers = {"x-amzn-errortype": f"{name}:http://internal.amazon.com/coral"}
     assert error_from_response("bedrock", 429, headers, b"{}").kind.value == kind
@@ -174,5 +174,5 @@ def test_r6_an_exception_is_named_by_aws_in_a_header(kind: str) -> None:
         ("try again in 1h2m3s", 3723), ("retry in 1.5 minutes", 90),
     ],
 )  # fmt: skip
-def test_r7_the_wait_is_read_from_the_words(told: str, seconds: float) -> None:
+def test_the_wait_is_parsed_from_the_message(told: str, seconds: float) -> None:
     assert error_from_event("acme", {"message": told, "code": 429}).retry_after == seconds

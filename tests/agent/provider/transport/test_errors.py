@@ -1,4 +1,4 @@
-"""Error answers of every form: their class, their sentence, the wait they ask for (R6, R7)."""
+"""Error responses of every form: their kind, message and retry delay."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -61,7 +61,7 @@ def test_kinds(status: int, body: str, kind: str) -> None:
         (b"\xff\xfe broken", "broken"),
     ],
 )  # fmt: skip
-def test_sentences_hold_the_servers_words(body: str | bytes, words: str) -> None:
+def test_the_error_message_quotes_the_server(body: str | bytes, words: str) -> None:
     sentence = str(error(404, body))
     assert sentence.startswith("acme refused the request: ")
     assert words in sentence
@@ -71,7 +71,7 @@ def test_long_bodies_are_cut() -> None:
     assert len(str(error(404, "x" * 100_000))) < 600
 
 
-def test_t03_overloaded_event_in_mid_stream() -> None:
+def test_overloaded_event_in_mid_stream() -> None:
     event = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     assert error_from_event("acme", event).kind.value == "overloaded"
 
@@ -92,7 +92,7 @@ def test_events_without_a_status(event: Any, kind: str) -> None:
     assert error_from_event("acme", event).kind.value == kind
 
 
-def test_tool_use_failed_may_be_tried_once_more() -> None:
+def test_a_failed_tool_use_gets_one_retry() -> None:
     failed = error_from_event("acme", {"code": "tool_use_failed", "message": "bad call"})
     assert failed.retry_once
     assert "tool call" in str(failed)
@@ -133,7 +133,7 @@ def test_wait_until_a_date() -> None:
         ('{"details": [{"retryDelay": "12s"}]}', 12),
     ],
 )
-def test_wait_from_words(text: str, seconds: float | None) -> None:
+def test_wait_from_the_message(text: str, seconds: float | None) -> None:
     assert error(429, text).retry_after == seconds
 
 

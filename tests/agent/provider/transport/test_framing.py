@@ -1,24 +1,12 @@
-"""JSON lines and AWS' frames, in any pieces (R9, L12)."""
+"""JSON lines and AWS' frames, in any pieces."""
 
-import binascii
 import json
-import struct
 
 import pytest
 
 from agent.provider.transport.framing import AwsFrames, BrokenFrame, Framing, JsonLines
 from agent.provider.transport.sse import BODY, SseEvent
-
-
-def frame(name: str, payload: object, kind: str = ":event-type") -> bytes:
-    headers = b""
-    for key, value in ((kind, name), (":message-type", "event")):
-        headers += bytes([len(key)]) + key.encode() + b"\x07"
-        headers += struct.pack(">H", len(value)) + value.encode()
-    body = json.dumps(payload).encode()
-    prelude = struct.pack(">II", 16 + len(headers) + len(body), len(headers))
-    whole = prelude + struct.pack(">I", binascii.crc32(prelude)) + headers + body
-    return whole + struct.pack(">I", binascii.crc32(whole))
+from tests.support.aws_frames import frame
 
 
 def read(framing: Framing, data: bytes, size: int) -> list[SseEvent]:
@@ -32,47 +20,47 @@ FRAMES = frame("messageStart", {"role": "assistant"}) + frame("x", {"é": "漢"}
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_r9_frames_come_out_whole(size: int) -> None:
+def test_frames_are_decoded(size: int) -> None:
     events = read(AwsFrames(), FRAMES, size)
     assert [event.event for event in events] == ["messageStart", "x"]
     assert json.loads(events[1].data) == {"é": "漢"}
 
 
 @pytest.mark.parametrize("at", [0, 5, 9, 20, len(FRAMES) - 1])
-def test_l12_a_damaged_frame_is_told(at: int) -> None:
+def test_a_damaged_frame_is_an_error(at: int) -> None:
     damaged = bytearray(FRAMES)
     damaged[at] ^= 0xFF
     with pytest.raises(BrokenFrame):
         read(AwsFrames(), bytes(damaged), 1000)
 
 
-def test_l12_half_a_frame_is_no_event() -> None:
+def test_half_a_frame_is_no_event() -> None:
     assert read(AwsFrames(), FRAMES[:-1], 7)[1:] == []
 
 
 @pytest.mark.parametrize("framing", [AwsFrames, JsonLines])
-def test_a_web_page_is_handed_on(framing: type) -> None:
+def test_a_web_page_becomes_an_event(framing: type) -> None:
     (event, *_) = read(framing(), b"<html>no</html>", 4)
     assert "html" in event.data
 
 
-def test_r6_an_error_in_place_of_frames_is_handed_on_whole() -> None:
+def test_an_error_body_instead_of_frames_becomes_one_event() -> None:
     (event,) = read(AwsFrames(), b'{"message": "no"}', 4)
     assert event == SseEvent('{"message": "no"}', BODY)
 
 
-def test_r6_an_error_that_stands_in_the_headers_is_told() -> None:
+def test_an_error_in_the_headers_becomes_an_error_event() -> None:
     failed = frame("InternalFailure", None, ":error-code")
     (event,) = read(AwsFrames(), failed, 1000)
     assert (event.event, json.loads(event.data)["type"]) == ("error", "InternalFailure")
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
-def test_r9_lines_come_out_whole(size: int) -> None:
+def test_json_lines_are_decoded(size: int) -> None:
     data = '\ufeff{"a": "é"}\r\n\n{"b": 2}'.encode()
     assert [json.loads(e.data) for e in read(JsonLines(), data, size)] == [{"a": "é"}, {"b": 2}]
 
 
-def test_r9_server_sent_events_in_place_of_lines_are_read() -> None:
+def test_server_sent_events_instead_of_lines_are_decoded() -> None:
     events = read(JsonLines(), b'event: x\ndata: {"a": 1}\n\n', 3)
     assert events == [SseEvent('{"a": 1}', "x")]

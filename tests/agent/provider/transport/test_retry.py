@@ -1,4 +1,4 @@
-"""Whether and when a failed call is tried again (R7)."""
+"""The retry policy: which errors are retried, and when."""
 
 import random
 
@@ -13,14 +13,14 @@ def error(kind: str, after: float | None = None, *, once: bool = False) -> Provi
 
 
 class Longest(random.Random):
-    """The upper end of every range."""
+    """A random generator that returns the upper end of every range."""
 
     def uniform(self, a: float, b: float) -> float:
         return b
 
 
 @pytest.mark.parametrize("kind", ["network", "overloaded", "rate_limit"])
-def test_delays_double_to_thirty_seconds_and_end_after_five_tries(kind: str) -> None:
+def test_delays_double_to_thirty_seconds_and_end_after_five_attempts(kind: str) -> None:
     policy = RetryPolicy(attempts=8)
     waits = [retry_delay(n, error(kind), Longest(), policy) for n in range(1, 9)]
     assert waits == [2, 4, 8, 16, 30, 30, 30, None]
@@ -51,7 +51,7 @@ def test_failed_tool_use_is_retried_once() -> None:
     assert retry_delay(2, error("network"), Longest(), retried_once=True) == 4
 
 
-def test_server_delay_is_kept_up_to_ten_minutes() -> None:
+def test_a_server_delay_is_kept_up_to_ten_minutes() -> None:
     assert retry_delay(1, error("rate_limit", 599), Longest()) == 599
     assert retry_delay(1, error("rate_limit", 601), Longest()) is None
 

@@ -1,4 +1,4 @@
-"""The event-stream format, in any pieces."""
+"""Decoding of server-sent events in any pieces."""
 
 import itertools
 
@@ -35,11 +35,11 @@ def test_byte_order_mark_is_dropped_once() -> None:
     assert decode(b"\xef\xbb\xbfdata: a\n\n", 1, 2) == [SseEvent("a")]
 
 
-def test_an_event_without_data_is_none_and_its_name_is_forgotten() -> None:
+def test_an_event_without_data_is_ignored_with_its_name() -> None:
     assert decode(b"event: ping\n\ndata: a\n\n") == [SseEvent("a")]
 
 
-def test_last_event_without_blank_line_is_given_at_the_end() -> None:
+def test_the_last_event_without_blank_line_comes_at_the_end() -> None:
     assert decode(b"data: a") == [SseEvent("a")]
 
 
@@ -50,12 +50,12 @@ def test_crlf_cut_between_its_two_bytes_ends_one_line_only() -> None:
     assert decoder.feed(b"\ndata: b\r\n\r\n") == [SseEvent("b")]
 
 
-def test_event_is_given_before_the_line_feed_of_its_last_crlf() -> None:
+def test_an_event_comes_before_the_line_feed_of_its_last_crlf() -> None:
     decoder = SseDecoder()
     assert decoder.feed(b"data: a\r\n\r") == [SseEvent("a")]
 
 
-def test_endless_event_is_refused() -> None:
+def test_an_endless_event_is_refused() -> None:
     decoder = SseDecoder()
     with pytest.raises(EventTooLong):
         decoder.feed(b"data: " + b"x" * MAX_EVENT_BYTES)
@@ -73,7 +73,7 @@ def test_any_cuts_give_the_same_events(texts: list[str], end: str, data: st.Data
 
 
 @pytest.mark.parametrize("body", [b'{"a": 1}', b"\xef\xbb\xbf\n [1]", b"<html>no</html>"])
-def test_body_that_is_no_event_stream_comes_whole(body: bytes) -> None:
+def test_a_body_that_is_no_event_stream_becomes_one_event(body: bytes) -> None:
     decoder = BodyDecoder()
     assert [decoder.feed(body[i : i + 1]) for i in range(len(body))] == [[]] * len(body)
     text = body.removeprefix(b"\xef\xbb\xbf").decode().strip()

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from agent.process import SpillStore
 from agent.records.errors import PermissionRejected
 from agent.records.events import PartUpdated
 from agent.records.messages import Failed, ToolPart
 from agent.runtime.runtime import Runtime
 from agent.session.guards import DoomLoop
 from agent.session.turn.executor import REJECTED, ExecutorDeps, StepExecutor
+from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.pipeline import CallFailed, Pipeline
-from agent.tools.registry import ToolDeps, build_truncator
 from tests.agent.store.samples import make_assistant
 from tests.support.harness import GUARD, open_harness
 
@@ -28,11 +29,11 @@ def executor_of(runtime: Runtime) -> StepExecutor:
 
     doom = DoomLoop(threshold=2)
     doom.observe("before", "list", {})
-    deps = ToolDeps(store=runtime.store, shells=runtime.shells, data_dir=runtime.paths.data)
+    truncator = Truncator(Limits(), SpillStore(runtime.paths.data / "spill"))
     return StepExecutor(
         ExecutorDeps(
             store=runtime.store,
-            pipeline=Pipeline(runtime.registry, runtime.permissions, build_truncator(deps)),
+            pipeline=Pipeline(runtime.registry, runtime.permissions, truncator),
             doom=doom,
             context=lambda *_: pytest.fail("no call is to run"),
             ask_repeat=asked,

@@ -1,4 +1,4 @@
-"""``opencode-py debug``: answers for people and for scripts (B8, E5, R9, K6, M3)."""
+"""``opencode-py debug``: answers for users and for scripts."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def lines(*records: object) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def test_b8_permission_cases_are_judged_by_their_own_rules_alone(place: Path) -> None:
+def test_permission_cases_are_judged_by_their_own_rules_only(place: Path) -> None:
     write_config(place / "home", {"permission": {"bash": "allow"}})
     case = {
         "id": "one",
@@ -58,7 +58,7 @@ def test_b8_permission_cases_are_judged_by_their_own_rules_alone(place: Path) ->
     assert found["edits"] == ["/w/p/out"]
 
 
-def test_m3_a_person_is_told_which_rule_decides_and_what_always_stores(place: Path) -> None:
+def test_the_explanation_names_the_deciding_rule_and_what_always_saves(place: Path) -> None:
     write_config(place / "home", {"permission": {"bash": {"git push *": "deny"}}})
     told = debug(place, "permission", "bash", "git push && npm run build")
     assert "deny  git push" in told
@@ -72,7 +72,7 @@ def test_m3_a_person_is_told_which_rule_decides_and_what_always_stores(place: Pa
     assert "npm run build *" in debug(place, "permission", "bash", "npm run build")
 
 
-def test_e5_edits_are_answered_with_the_text_or_the_reason(place: Path) -> None:
+def test_edits_are_answered_with_the_text_or_the_reason(place: Path) -> None:
     cases = [
         {
             "id": "a",
@@ -91,7 +91,7 @@ def test_e5_edits_are_answered_with_the_text_or_the_reason(place: Path) -> None:
     assert second["error"]
 
 
-def test_k6_each_setting_names_its_source(place: Path) -> None:
+def test_each_setting_names_its_source(place: Path) -> None:
     write_config(place / "home", {"model": "demo/offline", "permission": {"edit": "allow"}})
     told = debug(place, "config")
     assert "model" in told
@@ -100,7 +100,7 @@ def test_k6_each_setting_names_its_source(place: Path) -> None:
     assert str(place / "home" / "data") in debug(place, "paths")
 
 
-async def test_r9_a_stream_is_read_through_the_real_provider_layer(place: Path) -> None:
+async def test_a_stream_is_read_through_the_real_provider_layer(place: Path) -> None:
     import asyncio
 
     async with ModelServer() as server:
@@ -123,7 +123,7 @@ async def test_r9_a_stream_is_read_through_the_real_provider_layer(place: Path) 
     assert broken["error"]["class"] == "network"
 
 
-def test_a_wrong_word_is_told_with_exit_code_2(place: Path) -> None:
+def test_an_unknown_part_exits_with_2(place: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "debug", "nonsense"], capture_output=True, text=True, check=False
     )
@@ -131,7 +131,7 @@ def test_a_wrong_word_is_told_with_exit_code_2(place: Path) -> None:
     assert "nonsense" in done.stderr
 
 
-def test_f4_info_and_lists_are_json_too(place: Path) -> None:
+def test_info_and_lists_are_json_too(place: Path) -> None:
     settings = {"provider": {"openai": {"options": {"apiKey": "sk-very-secret"}}}}
     write_config(place / "home", {**settings, "permission": {"bash": {"ls *": "allow"}}})
     told = json.loads(debug(place, "info", "--json"))

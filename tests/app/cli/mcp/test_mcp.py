@@ -1,4 +1,4 @@
-"""``opencode-py mcp`` (spec 11, F4)."""
+"""``opencode-py mcp``."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[4]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home, and a folder that is the current one."""
+    """Return an empty home folder, and a folder that is the current one."""
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -66,7 +66,7 @@ def test_servers_are_added_and_listed(home: Path, capsys: pytest.CaptureFixture[
     }
 
 
-def test_remarks_in_the_settings_stay(home: Path) -> None:
+def test_comments_in_the_settings_are_kept(home: Path) -> None:
     path = home / "config" / "config.jsonc"
     path.parent.mkdir()
     path.write_text('{\n  // mine\n  "mcp": {\n    "old": {"command": ["old"]},\n  },\n}\n')
@@ -96,7 +96,7 @@ def test_wrong_usage(
     assert not (home / "config").exists()
 
 
-def test_a_server_is_tried(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_debug_connects_to_a_server(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["mcp", "add", "shop", "--", sys.executable, str(SERVERS / "workshop.py")])
     main(["mcp", "add", "bad", "--", sys.executable, str(SERVERS / "raw.py"), "exits"])
     capsys.readouterr()
@@ -121,7 +121,7 @@ def test_a_projects_servers_are_listed_once_it_is_trusted(
     assert "not trusted" in captured.err
 
 
-def test_a_server_of_claude_code_is_taken_over(
+def test_a_server_of_claude_code_is_imported(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     theirs = {"type": "stdio", "command": "npx", "args": ["-y", "git"], "env": {"T": "${TOKEN}"}}
@@ -150,7 +150,7 @@ def test_a_server_of_claude_code_is_taken_over(
 
 
 class Closed(BaseHTTPRequestHandler):
-    """Wants a login, and has none to give."""
+    """A server that needs a login and has none to offer."""
 
     def do_POST(self) -> None:
         wanted = 401 if self.path == "/mcp" else 404
@@ -171,8 +171,8 @@ class Closed(BaseHTTPRequestHandler):
         ("debug", "Log in with: opencode-py mcp auth far"),
     ],
 )
-def test_what_goes_wrong_is_a_sentence(home: Path, part: str, says: str) -> None:
-    """What the SDK logs of it goes to the log."""
+def test_errors_are_sentences(home: Path, part: str, says: str) -> None:
+    """The SDK's own messages go to the log."""
     with HTTPServer(("127.0.0.1", 0), Closed) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         main(["mcp", "add", "far", "--url", f"http://127.0.0.1:{server.server_port}/mcp"])

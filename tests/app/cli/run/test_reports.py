@@ -1,4 +1,4 @@
-"""S2: what sub-agents in the background report, in the forms that have no screen (F2, U20)."""
+"""Reports of background sub-agents in the output forms that have no screen."""
 
 import io
 import json
@@ -13,7 +13,7 @@ TAKEN = PartUpdated(records.report("msg_b", "None has \x1b[31mit."))
 """The same report, which waited while a step began."""
 
 
-def test_u20_plain_prints_a_report_once() -> None:
+def test_plain_prints_a_report_once() -> None:
     out = io.StringIO()
     printer = Printer(out)
     printer.show(WAITING)
@@ -21,7 +21,7 @@ def test_u20_plain_prints_a_report_once() -> None:
     assert out.getvalue() == "Explore reports: find the readers · 3 tool calls\nNone has ␛[31mit.\n"
 
 
-def test_f2_a_report_is_one_line_of_json() -> None:
+def test_a_report_is_one_line_of_json() -> None:
     out = io.StringIO()
     lines = JsonLines(out, clock=lambda: 5.0)
     lines.take(WAITING)

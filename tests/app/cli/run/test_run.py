@@ -1,4 +1,4 @@
-"""``opencode-py run`` as scripts use it: processes, pipes, exit codes (F2, M11)."""
+"""``opencode-py run`` as scripts use it: processes, pipes, exit codes."""
 
 import json
 import os
@@ -44,12 +44,13 @@ def lines(done: subprocess.CompletedProcess[bytes]) -> list[dict]:
 
 
 def sent(scripted: ServerThread) -> str:
-    """The requests for an answer as JSON: those that offer tools, a title's does not."""
+    """Return the requests for a response as JSON: those that offer tools; a title's request does
+    not."""
     asked = [r.body["messages"] for r in scripted.server.requests if r.body.get("tools")]
     return json.dumps(asked)
 
 
-def test_f2_the_answer_alone_is_on_standard_output(place: Place, scripted: ServerThread) -> None:
+def test_only_the_response_is_on_standard_output(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(
         answer(Reason("hm"), Text("I look."), Call("list", {})), answer(Text("Two \x1b[31mfiles."))
     )
@@ -59,7 +60,7 @@ def test_f2_the_answer_alone_is_on_standard_output(place: Place, scripted: Serve
     assert "what is here?" in str(scripted.server.requests[0].body["messages"][-1])
 
 
-def test_f2_what_is_piped_in_is_added(place: Place, scripted: ServerThread) -> None:
+def test_piped_input_is_added(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
     assert run(place, "explain", given="Traceback: é\n").returncode == 0
     assert run(place, given=b"only \xff this\n").returncode == 0
@@ -68,7 +69,7 @@ def test_f2_what_is_piped_in_is_added(place: Place, scripted: ServerThread) -> N
     assert "only \ufffd this" in second
 
 
-def test_f2_files_are_attached_and_count_as_read(place: Place, scripted: ServerThread) -> None:
+def test_files_are_attached_and_count_as_read(place: Place, scripted: ServerThread) -> None:
     edit = Call("edit", {"file_path": "calc.py", "old_string": "a - b", "new_string": "a + b"})
     scripted.server.script(answer(edit), answer(Text("mended")))
     done = run(place, "mend it", "-f", "calc.py", "--auto-approve", "edit:calc.py")
@@ -77,7 +78,7 @@ def test_f2_files_are_attached_and_count_as_read(place: Place, scripted: ServerT
     assert "a + b" in (place.project / "calc.py").read_text()
 
 
-def test_f2_json_tells_each_thing_once(place: Place, scripted: ServerThread) -> None:
+def test_json_reports_each_thing_once(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(
         answer(Reason("hm"), Call("list", {}), Call("nope", {}), Tokens(100, 10)),
         answer(Text("done"), Tokens(200, 20)),
@@ -95,13 +96,13 @@ def test_f2_json_tells_each_thing_once(place: Place, scripted: ServerThread) -> 
     assert (end["usage"]["input"], end["usage"]["output"]) == (300, 30)
 
 
-def test_f2_deltas_are_told_when_they_are_wanted(place: Place, scripted: ServerThread) -> None:
+def test_deltas_are_reported_on_request(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("one "), Text("two")))
     told = lines(run(place, "go", "--format", "json", "--deltas"))
     assert "".join(line["text"] for line in told if line["type"] == "delta") == "one two"
 
 
-def test_f2_sessions_go_on_and_fork(place: Place, scripted: ServerThread) -> None:
+def test_sessions_are_continued_and_forked(place: Place, scripted: ServerThread) -> None:
     scripted.server.always(answer(Text("ok")))
     first = lines(run(place, "the first words", "--format", "json"))[0]["session"]
     again = lines(run(place, "-c", "more", "--format", "json"))[0]["session"]
@@ -111,7 +112,7 @@ def test_f2_sessions_go_on_and_fork(place: Place, scripted: ServerThread) -> Non
 
 
 @pytest.mark.parametrize("words", [(), ("--auto",), ("--auto-approve", "*")])
-def test_m23_nobody_lets_a_loop_go_on(
+def test_a_repeating_tool_call_is_refused(
     place: Place, scripted: ServerThread, words: tuple[str, ...]
 ) -> None:
     scripted.server.always(answer(Call("list", {})))
@@ -136,7 +137,7 @@ def test_m23_nobody_lets_a_loop_go_on(
         (("x", "--agent", "nobody"), 1, "no agent named nobody"),
     ],
 )
-def test_f2_wrong_usage_is_a_sentence_and_a_code(
+def test_wrong_usage_is_a_sentence_and_a_code(
     place: Place, scripted: ServerThread, words: tuple[str, ...], code: int, said: str
 ) -> None:
     done = run(place, *words)
@@ -155,7 +156,7 @@ def test_f2_wrong_usage_is_a_sentence_and_a_code(
         (answer(Reason("only thoughts")), 1, "empty answer"),
     ],
 )
-def test_h01_a_run_that_failed_says_so(
+def test_a_failed_run_reports_its_failure(
     place: Place, scripted: ServerThread, script: object, code: int, said: str
 ) -> None:
     settings = json.loads((place.home / "config" / "config.json").read_text())
@@ -167,14 +168,12 @@ def test_h01_a_run_that_failed_says_so(
     assert said in done.stderr.decode()
 
 
-def test_h01_a_tool_that_failed_and_was_worked_around_is_no_failure(
-    place: Place, scripted: ServerThread
-) -> None:
+def test_a_failed_tool_call_does_not_fail_the_run(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(answer(Call("read", {"file_path": "no.txt"})), answer(Text("fine")))
     assert run(place, "go").returncode == 0
 
 
-def test_m11_what_nobody_can_allow_is_refused_and_told(
+def test_requests_that_nobody_can_approve_are_refused_and_reported(
     place: Place, scripted: ServerThread
 ) -> None:
     scripted.server.script(
@@ -198,7 +197,7 @@ def test_m11_what_nobody_can_allow_is_refused_and_told(
         (("--auto-approve", "edit"), False),
     ],
 )
-def test_m11_approved_beforehand_it_runs(
+def test_an_auto_approved_command_runs(
     place: Place, scripted: ServerThread, approved: tuple[str, ...], *, made: bool
 ) -> None:
     scripted.server.script(answer(Call("bash", {"command": "touch made"})), answer(Text("end")))
@@ -207,7 +206,7 @@ def test_m11_approved_beforehand_it_runs(
     assert done.returncode == (0 if made else 3)
 
 
-def test_m11_no_approval_lifts_a_deny(place: Place, scripted: ServerThread) -> None:
+def test_no_approval_overrides_a_deny(place: Place, scripted: ServerThread) -> None:
     settings = json.loads((place.home / "config" / "config.json").read_text())
     settings["permission"] = {"bash": {"touch *": "deny"}}
     (place.home / "config" / "config.json").write_text(json.dumps(settings))
@@ -216,9 +215,7 @@ def test_m11_no_approval_lifts_a_deny(place: Place, scripted: ServerThread) -> N
     assert not (place.project / "made").exists()
 
 
-def test_p07_a_sub_agents_question_is_answered_by_the_same_policy(
-    place: Place, scripted: ServerThread
-) -> None:
+def test_a_sub_agents_request_follows_the_same_policy(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(
         answer(Call("task", {"description": "d", "prompt": "p"})),
         answer(Call("bash", {"command": "touch made"})),
@@ -236,7 +233,7 @@ def test_p07_a_sub_agents_question_is_answered_by_the_same_policy(
     assert "Nobody is here" in refused["content"], "the child is told why"
 
 
-def test_l2a_a_limit_has_its_own_code(place: Place, scripted: ServerThread) -> None:
+def test_a_limit_has_its_own_exit_code(place: Place, scripted: ServerThread) -> None:
     scripted.server.always(answer(Call("list", {}), Tokens(900, 200)))
     done = run(place, "go", "--max-tokens", "1000")
     assert done.returncode == 4
@@ -246,7 +243,7 @@ def test_l2a_a_limit_has_its_own_code(place: Place, scripted: ServerThread) -> N
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_f2_a_signal_ends_it_clean(
+def test_a_signal_exits_cleanly(
     place: Place, scripted: ServerThread, number: int, code: int
 ) -> None:
     hold = Hold()
@@ -271,7 +268,7 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 @pytest.mark.parametrize("loaded", ["app.cli.main", "argparse", "asyncio", "agent.records.events"])
-def test_f2_a_signal_while_it_loads_ends_it_with_a_word(
+def test_a_signal_while_it_loads_exits_with_a_sentence(
     place: Place, scripted: ServerThread, loaded: str, number: int, code: int
 ) -> None:
     """From the first line of the launcher on: no traceback of the imports, no silent death."""
@@ -289,7 +286,7 @@ def test_f2_a_signal_while_it_loads_ends_it_with_a_word(
 
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
-def test_f2_a_signal_while_servers_are_waited_for_ends_it(
+def test_a_signal_while_servers_connect_exits(
     place: Place, scripted: ServerThread, number: int, code: int
 ) -> None:
     mute = ["sh", "-c", "echo $$ > pids; exec sleep 1000"]
@@ -305,10 +302,8 @@ def test_f2_a_signal_while_servers_are_waited_for_ends_it(
 
 
 @pytest.mark.parametrize("name", ["INT", "HUP"])
-def test_f2_a_signal_that_was_ignored_stays_ignored(
-    place: Place, scripted: ServerThread, name: str
-) -> None:
-    """As ``nohup`` and scripts that put a job into the background have it."""
+def test_an_ignored_signal_stays_ignored(place: Place, scripted: ServerThread, name: str) -> None:
+    """As with ``nohup``, and in background jobs of scripts."""
     hold = Hold()
     scripted.server.script(answer(Text("whole"), hold))
     process = subprocess.Popen(
@@ -330,7 +325,7 @@ def more_settings(place: Place, **more: object) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_k8_a_signal_ends_what_a_command_runs(
+def test_a_signal_ends_the_processes_of_a_command(
     place: Place, scripted: ServerThread, number: int, code: int
 ) -> None:
     folder = place.home / "config/commands"
@@ -348,7 +343,7 @@ def test_k8_a_signal_ends_what_a_command_runs(
     assert not scripted.server.requests
 
 
-def test_f2_a_reader_that_left_ends_it_clean(place: Place, scripted: ServerThread) -> None:
+def test_a_closed_pipe_exits_cleanly(place: Place, scripted: ServerThread) -> None:
     scripted.server.always(answer(*(Text("x" * 5_000) for _ in range(40))))
     reading, writing = os.pipe()
     process = subprocess.Popen(
@@ -363,7 +358,7 @@ def test_f2_a_reader_that_left_ends_it_clean(place: Place, scripted: ServerThrea
     assert err == b""
 
 
-def test_m11_a_question_is_declined_with_a_sentence(place: Place, scripted: ServerThread) -> None:
+def test_a_question_is_declined_with_a_sentence(place: Place, scripted: ServerThread) -> None:
     ask = {"questions": [{"question": "Which way?", "options": [{"label": "left"}]}]}
     scripted.server.script(answer(Call("question", ask)), answer(Text("I took left.")))
     done = run(place, "go")
@@ -375,7 +370,7 @@ def test_m11_a_question_is_declined_with_a_sentence(place: Place, scripted: Serv
 @pytest.mark.parametrize(
     "words", [("/greet Ann",), ("/greet", "Ann"), ("--command", "greet", "Ann")]
 )
-def test_k8_a_command_of_the_users_own_is_sent(
+def test_a_users_slash_command_is_sent(
     place: Place, scripted: ServerThread, words: tuple[str, ...]
 ) -> None:
     folder = place.home / "config/commands"
@@ -388,7 +383,7 @@ def test_k8_a_command_of_the_users_own_is_sent(
     assert "return a - b" in sent(scripted)
 
 
-def test_f2_the_programs_own_commands_are_there_too(place: Place, scripted: ServerThread) -> None:
+def test_built_in_slash_commands_work_too(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
     assert run(place, "/review", "the", "last", "commit").returncode == 0
     assert "What to look at: the last commit" in sent(scripted)
@@ -396,7 +391,7 @@ def test_f2_the_programs_own_commands_are_there_too(place: Place, scripted: Serv
     assert "AGENTS.md" in sent(scripted)
 
 
-def test_f2_a_command_that_is_none_is_said_and_a_path_is_text(
+def test_an_unknown_command_is_reported_and_a_path_is_text(
     place: Place, scripted: ServerThread
 ) -> None:
     done = run(place, "/grete Ann")
@@ -410,7 +405,7 @@ def test_f2_a_command_that_is_none_is_said_and_a_path_is_text(
     assert "/grete Ann" in sent(scripted)
 
 
-def test_u8_what_the_message_names_is_attached(place: Place, scripted: ServerThread) -> None:
+def test_files_that_the_message_mentions_are_attached(place: Place, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("ok")))
     assert run(place, "explain @calc.py", given="and not @README.md").returncode == 0
     assert "return a - b" in sent(scripted)

@@ -1,4 +1,4 @@
-"""J01: a title that does not come holds up no run, whatever is wrong with it."""
+"""A title that does not arrive delays no run, whatever is wrong with it."""
 
 import asyncio
 
@@ -20,8 +20,10 @@ TITLES: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("kind", TITLES)
-def test_j01_a_title_holds_up_no_run(place: Place, scripted: ServerThread, kind: str) -> None:
-    """The answer comes once the title was asked for, and is all that there is to wait for."""
+def test_a_missing_title_does_not_delay_a_run(
+    place: Place, scripted: ServerThread, kind: str
+) -> None:
+    """The response comes once the title was requested, and nothing else is awaited."""
     write_config(place.home, config_for(scripted.server, small_model=MODEL))
     asked = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""The lists that servers give of their models, and the servers of this machine (R3, R10)."""
+"""Model lists of servers, and discovery of servers on this machine."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from agent.provider.client_pool import ClientPool
 from agent.provider.local_servers import find_local_servers
 from agent.provider.model_lists import parse_model_list
 from agent.records.errors import ProviderError
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_server import Reply, Server
 
 JSON = (("content-type", "application/json"),)
 
@@ -34,7 +34,7 @@ OPENROUTER = {
 }
 
 
-def test_r10_openrouters_form_tells_limits_price_and_abilities() -> None:
+def test_openrouters_list_has_limits_price_and_abilities() -> None:
     facts = parse_model_list({"data": [OPENROUTER]})["vendor/some"]
     assert (facts.context_limit, facts.output_limit) == (200_000, 64_000)
     assert facts.price == Price(3, 15, 0.3, None)
@@ -71,7 +71,7 @@ def test_r10_openrouters_form_tells_limits_price_and_abilities() -> None:
         ("text", {}),
     ],
 )
-def test_r10_lists_of_many_forms_are_read(answer: Any, expected: dict[str, int | None]) -> None:
+def test_model_lists_of_many_forms_are_parsed(answer: Any, expected: dict[str, int | None]) -> None:
     assert {name: f.context_limit for name, f in parse_model_list(answer).items()} == expected
 
 
@@ -84,7 +84,7 @@ def test_free_and_odd_prices_are_unknown() -> None:
     assert odd["a"].price is None
 
 
-async def test_r10_a_refreshed_list_is_kept_and_goes_before_the_catalogue(
+async def test_a_fetched_list_is_stored_and_overrides_the_price_list(
     server: Server, tmp_path: Path
 ) -> None:
     server.replies = [reply({"data": [OPENROUTER]})]
@@ -111,7 +111,7 @@ def test_a_broken_list_is_an_empty_one(tmp_path: Path, content: str) -> None:
     assert ModelListCache(path).models("b") == {}
 
 
-def test_a_list_that_cannot_be_written_holds_until_the_end(tmp_path: Path) -> None:
+def test_a_list_that_cannot_be_written_is_kept_in_memory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     lists = ModelListCache(tmp_path / "file" / "models.json")
     lists.store("a", {"m": ModelFacts(context_limit=3)})
@@ -129,7 +129,7 @@ async def test_a_refusal_names_the_provider_and_hides_the_key(server: Server) ->
 
 
 def at(server: Server, provider: str = "ollama") -> Catalog:
-    """A catalogue whose *provider* is looked for at *server*, the other local ones nowhere."""
+    """Return a catalog with the local *provider* at *server*, and no other local server."""
     nowhere = "http://127.0.0.1:1/v1"
     settings = {
         name: ProviderSettings(
@@ -140,7 +140,7 @@ def at(server: Server, provider: str = "ollama") -> Catalog:
     return Catalog(settings, None, {})
 
 
-async def test_r3_a_local_server_is_found_and_its_models_are_offered(server: Server) -> None:
+async def test_a_local_server_is_found_and_its_models_are_offered(server: Server) -> None:
     known = at(server)
     assert not [m for m in known.models() if m.provider == "ollama"]
     server.by_path = lambda _: reply({"data": [{"id": "qwen3:8b"}]})
@@ -159,12 +159,12 @@ async def test_r3_a_local_server_is_found_and_its_models_are_offered(server: Ser
         Reply((b'{"data": [{"id": "x"',), 200, JSON, cut=True),
     ],
 )
-async def test_r3_something_else_on_the_port_is_no_server(server: Server, answer: Reply) -> None:
+async def test_another_program_on_the_port_is_ignored(server: Server, answer: Reply) -> None:
     server.by_path = lambda _: answer
     assert await find_local_servers(at(server)) == {}
 
 
-async def test_r3_no_key_is_sent_to_a_local_port(server: Server, tmp_path: Path) -> None:
+async def test_no_key_is_sent_to_a_local_port(server: Server, tmp_path: Path) -> None:
     AuthFile(tmp_path).put("openai", "sk-other")
     server.by_path = lambda _: reply({"data": [{"id": "x"}]})
     await find_local_servers(at(server))

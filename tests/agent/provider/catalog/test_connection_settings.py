@@ -1,4 +1,4 @@
-"""K5, R2: a provider behind any base URL, with headers, a proxy or certificates of its own."""
+"""Providers at any base URL, with headers, a proxy or certificates of their own."""
 
 import asyncio
 import contextlib
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,16 +15,17 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client_pool import ClientPool
 from agent.records.errors import ProviderErrorKind
-from tests.agent.provider.collecting import Answer, drain, request
-from tests.agent.provider.conftest import Reply, Server
+from tests.support.provider_events import Response, drain
+from tests.support.provider_requests import request
+from tests.support.provider_server import Reply, Server
 
 ANSWER = (
     b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 )
 
 
-async def ask(**settings: object) -> Answer:
-    own = ProviderSettings(id="acme", api_key="k", **settings)  # type: ignore[arg-type]
+async def ask(**settings: Any) -> Response:
+    own = ProviderSettings(id="acme", api_key="k", **settings)
     known = Catalog({"acme": own}, None, {})
     clients = ClientPool(known)
     asked = request(known.model("acme/one"))
@@ -33,7 +35,7 @@ async def ask(**settings: object) -> Answer:
         await clients.aclose()
 
 
-async def test_headers_of_the_config_are_sent_also_in_place_of_the_key(server: Server) -> None:
+async def test_configured_headers_are_sent_and_can_replace_the_key(server: Server) -> None:
     server.replies = [Reply((ANSWER,)), Reply((ANSWER,))]
     await ask(base_url=f"{server.url}/deep/v1/", headers={"X-Team": "shop"})
     await ask(base_url=f"{server.url}?version=3", headers={"Authorization": "Basic abc"})
@@ -44,7 +46,7 @@ async def test_headers_of_the_config_are_sent_also_in_place_of_the_key(server: S
     assert second.headers["authorization"] == "Basic abc"
 
 
-async def test_a_proxy_of_the_config_is_gone_through(server: Server) -> None:
+async def test_a_configured_proxy_is_used(server: Server) -> None:
     server.replies = [Reply((ANSWER,))]
     answered = await ask(base_url="http://model.example/v1", proxy=server.url)
     assert answered.text == "Hi"
@@ -53,7 +55,7 @@ async def test_a_proxy_of_the_config_is_gone_through(server: Server) -> None:
 
 @pytest.fixture
 async def secure(tmp_path: Path) -> AsyncIterator[tuple[str, Path]]:
-    """The address of a server with a certificate that nobody knows, and its file."""
+    """Yield the address of a server with an unknown certificate, and the file of that."""
     pytest.importorskip("cryptography")
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -97,7 +99,7 @@ async def secure(tmp_path: Path) -> AsyncIterator[tuple[str, Path]]:
     listener.close()
 
 
-async def test_certificates_of_the_config_are_trusted(secure: tuple[str, Path]) -> None:
+async def test_configured_certificates_are_trusted(secure: tuple[str, Path]) -> None:
     url, ca = secure
     refused = await ask(base_url=url)
     assert refused.error.kind is ProviderErrorKind.INVALID_REQUEST

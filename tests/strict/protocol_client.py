@@ -1,4 +1,4 @@
-"""A client as small as can be for each protocol: it asks, and says back what it was told."""
+"""A minimal client for each protocol, which replays the responses that it gets."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ PATHS = (CHAT, RESPONSES, ANTHROPIC)
 
 
 @dataclass
-class Told:
-    """An answer: its *status*, its raw *body*, and the *events* of a stream in order."""
+class Response:
+    """A response: its *status*, its raw *body*, and the *events* of a stream in order."""
 
     status: int
     body: bytes
@@ -25,27 +25,27 @@ class Told:
         return [event.get("type", "") for event in self.events]
 
 
-async def ask(server: ModelServer, path: str, body: dict) -> Told:
-    """POST *body* to *path* and read the whole answer, cut off or not."""
+async def post(server: ModelServer, path: str, body: dict) -> Response:
+    """POST *body* to *path* and return the response, complete or not."""
     headers = {"anthropic-version": "2023-06-01"}
     read = bytearray()
     async with (
         httpx2.AsyncClient(trust_env=False) as client,
-        client.stream("POST", server.url + path, json=body, headers=headers) as response,
+        client.stream("POST", server.url + path, json=body, headers=headers) as received,
     ):
         try:
-            async for piece in response.aiter_bytes():
+            async for piece in received.aiter_bytes():
                 read += piece
         except httpx2.RemoteProtocolError:
-            pass  # the connection was cut: what came is the answer
+            pass  # the connection was cut: return what arrived
     lines = bytes(read).decode(errors="replace").split("\n")
     data = [line.removeprefix("data: ") for line in lines if line.startswith("data: {")]
     events = [json.loads(text) for text in data if text.endswith("}")]
-    return Told(response.status_code, bytes(read), events)
+    return Response(received.status_code, bytes(read), events)
 
 
-def first(path: str) -> dict:
-    """A first request, with one tool."""
+def first_request(path: str) -> dict:
+    """Return a first request, with one tool."""
     text = {"role": "user", "content": "read it"}
     if path == ANTHROPIC:
         tool = {"name": "read", "input_schema": schema()}
@@ -59,11 +59,11 @@ def first(path: str) -> dict:
     return {"model": "m", "messages": [text], "tools": [tool]}
 
 
-def following(path: str, told: Told) -> dict:
-    """The request after *told*: all of it said back, and a result for each of its calls."""
-    body = first(path)
+def next_request(path: str, response: Response) -> dict:
+    """Return the request after *response*: with all of it, and a result for each of its calls."""
+    body = first_request(path)
     if path == ANTHROPIC:
-        blocks = anthropic_blocks(told)
+        blocks = anthropic_blocks(response)
         ids = [block["id"] for block in blocks if block["type"] == "tool_use"]
         results = [{"type": "tool_result", "tool_use_id": i, "content": "a line"} for i in ids]
         body["messages"] += [
@@ -71,14 +71,14 @@ def following(path: str, told: Told) -> dict:
             {"role": "user", "content": results or "go on"},
         ]
     elif path == RESPONSES:
-        items = [e["item"] for e in told.events if e["type"] == "response.output_item.done"]
+        items = [e["item"] for e in response.events if e["type"] == "response.output_item.done"]
         ids = [item["call_id"] for item in items if item["type"] == "function_call"]
         body["input"] += items
         body["input"] += [
             {"type": "function_call_output", "call_id": i, "output": "a line"} for i in ids
         ]
     else:
-        made = chat_calls(told)
+        made = chat_calls(response)
         body["messages"].append({"role": "assistant", "content": None, "tool_calls": made})
         body["messages"] += [
             {"role": "tool", "tool_call_id": call["id"], "content": "a line"} for call in made
@@ -86,11 +86,11 @@ def following(path: str, told: Told) -> dict:
     return body
 
 
-def anthropic_blocks(told: Told) -> list[dict]:
-    """The content blocks, put together from their deltas."""
+def anthropic_blocks(response: Response) -> list[dict]:
+    """Return the content blocks, assembled from their deltas."""
     blocks: list[dict] = []
     raw: list[str] = []
-    for event in told.events:
+    for event in response.events:
         delta = event.get("delta") or {}
         match event["type"], delta.get("type"):
             case "content_block_start", _:
@@ -112,10 +112,10 @@ def anthropic_blocks(told: Told) -> list[dict]:
     return blocks
 
 
-def chat_calls(told: Told) -> list[dict]:
-    """The tool calls, put together from their deltas."""
+def chat_calls(response: Response) -> list[dict]:
+    """Return the tool calls, assembled from their deltas."""
     made: dict[int, dict] = {}
-    for event in told.events:
+    for event in response.events:
         for choice in event.get("choices") or []:
             for part in choice["delta"].get("tool_calls") or []:
                 call = made.setdefault(part["index"], {"type": "function", "function": {}})

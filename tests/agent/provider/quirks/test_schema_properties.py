@@ -1,4 +1,4 @@
-"""R4: whatever a tool's schema looks like, each provider gets one that it takes."""
+"""Tool schemas of any form become valid for each provider."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.provider.client import ToolSchema
-from tests.agent.provider.quirks.asking import USER, body
 from tests.support import strict_gemini
+from tests.support.provider_requests import USER, body
 
 KINDS = st.sampled_from(["string", "integer", "number", "boolean", "null", "array", "object"])
 LEAVES: st.SearchStrategy[Any] = st.one_of(

@@ -1,4 +1,4 @@
-"""Plain requests of the demo model (spec 5, R3)."""
+"""Parsing of requests to the demo model, and of tool results."""
 
 import pytest
 from hypothesis import given
@@ -78,7 +78,7 @@ def test_long_text_has_as_many_words_as_asked(words):
     assert len(long_text(words).split()) == words
 
 
-def test_reading_a_tree():
+def test_the_listing_of_a_folder_is_parsed():
     tree = (
         "shop/\n  src/\n    app/\n      main.py\n    a.py\n"
         "  .env\n  key.pem\n  README.md\n  x y.py\n"
@@ -118,5 +118,5 @@ def test_counting_what_a_search_found(output, expected):
         ("", "there was no answer"),
     ],
 )
-def test_setbacks(output, expected):
+def test_failure_sentences(output, expected):
     assert expected in failure_sentence(CompletedCall("x", {}, output, failed=True))

@@ -1,4 +1,4 @@
-"""A loop of its own for the demo model: every call gets a result from a table."""
+"""A loop for the demo model in which every call gets a result from a table."""
 
 import json
 from collections.abc import Callable
@@ -42,11 +42,11 @@ class Step:
 
 
 @dataclass
-class Talk:
-    """Plays the loop: each step's calls get results from *answers*, by tool name.
+class DemoSession:
+    """A conversation in which the calls of each step get results from *answers*, by tool name.
 
-    An answer is a text or a function of the arguments; (text, True) is an error, and the
-    text "stop" ends the turn after the step, as a refusal without words does.
+    An answer is a text or a function of the arguments; (text, True) is an error. A rejection
+    without a comment ends the turn after the step.
     """
 
     answers: dict[str, Outcome | Tool] = field(default_factory=dict)
@@ -112,5 +112,5 @@ def calls(steps: list[Step]) -> list[tuple[str, dict]]:
 REJECTED = ("The user rejected this call.", True)
 
 
-def told(words: str) -> Outcome:
-    return (f"The user rejected this call and said: {words}", True)
+def rejected_with(comment: str) -> Outcome:
+    return (f"The user rejected this call and said: {comment}", True)

@@ -1,4 +1,4 @@
-"""Events collected to one answer, and a check of their order."""
+"""The events of one response collected and checked, and streams of chat completions to decode."""
 
 import json
 from collections.abc import AsyncGenerator, Iterable
@@ -6,17 +6,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.provider.catalog.catalog import Catalog, ProviderSettings
 from agent.provider.client import (
-    ModelInfo,
-    ModelRequest,
     ReasoningDelta,
     ReasoningEnd,
     ReasoningStart,
     StepFinish,
     StreamError,
     StreamEvent,
-    TextContent,
     TextDelta,
     TextEnd,
     TextStart,
@@ -24,18 +20,16 @@ from agent.provider.client import (
     ToolInputDelta,
     ToolInputEnd,
     ToolInputStart,
-    ToolSchema,
-    Turn,
-    UserTurn,
 )
-from agent.provider.client_pool import wire_of
-from agent.provider.protocols.wire_client import body_of
-from agent.provider.transport.wire_json import encode_body
+from agent.provider.protocols.stream_decoder import StreamDecoder
+from agent.provider.transport.sse import SseEvent
 from agent.records.messages import Finish, Usage
 
 
 @dataclass
-class Answer:
+class Response:
+    """What the events of one response add up to."""
+
     text: str = ""
     refusal: str = ""
     reasoning: str = ""
@@ -50,20 +44,21 @@ class Answer:
     error: Any = None
 
     @property
-    def inputs_parsed(self) -> list[Any]:
-        return [parsed(call.arguments) for call in self.calls]
+    def parsed_inputs(self) -> list[Any]:
+        return [parse_arguments(call.arguments) for call in self.calls]
 
 
-def parsed(arguments: str) -> Any:
+def parse_arguments(arguments: str) -> Any:
+    """Return the input of a call, None where its *arguments* are no JSON."""
     try:
         return json.loads(arguments or "{}")
     except ValueError:
         return None
 
 
-def collect(events: Iterable[StreamEvent]) -> Answer:
-    """One answer of *events*; fails where they break the contract of ``agent.provider.client``."""
-    answer = Answer()
+def collect(events: Iterable[StreamEvent]) -> Response:
+    """Return the response; fail where *events* break the contract of ``agent.provider.client``."""
+    response = Response()
     part: str | None = None
     keys: dict[str, str] = {}
     ended = False
@@ -73,93 +68,91 @@ def collect(events: Iterable[StreamEvent]) -> Answer:
             case ReasoningStart(field_name):
                 assert part is None
                 part = "reasoning"
-                answer.field_names.append(field_name)
+                response.field_names.append(field_name)
             case ReasoningDelta(text):
                 assert part == "reasoning"
                 assert text
-                answer.reasoning += text
-                _first(answer, "reasoning")
+                response.reasoning += text
+                _add_to_order(response, "reasoning")
             case ReasoningEnd(opaque):
                 assert part == "reasoning"
                 part = None
                 if opaque:
-                    answer.opaque.append(opaque)
+                    response.opaque.append(opaque)
             case TextStart(refusal):
                 assert part is None
                 part = "refusal" if refusal else "text"
             case TextDelta(text):
                 assert text
                 if part == "text":
-                    answer.text += text
-                    _first(answer, "text")
+                    response.text += text
+                    _add_to_order(response, "text")
                 else:
                     assert part == "refusal"
-                    answer.refusal += text
+                    response.refusal += text
             case TextEnd(opaque):
                 assert part in ("text", "refusal")
                 part = None
                 if opaque:
-                    answer.opaque.append(opaque)
+                    response.opaque.append(opaque)
             case ToolInputStart(key):
                 assert key not in keys
                 keys[key] = "open"
-                answer.inputs[key] = ""
-                answer.order.append("tool")
+                response.inputs[key] = ""
+                response.order.append("tool")
             case ToolInputDelta(key, text):
                 assert keys[key] == "open"
-                answer.inputs[key] += text
+                response.inputs[key] += text
             case ToolInputEnd(key):
                 assert keys[key] == "open"
                 keys[key] = "ended"
             case ToolCall():
                 assert keys[event.key] == "ended"
                 keys[event.key] = "called"
-                assert answer.inputs[event.key] == event.arguments
-                answer.calls.append(event)
+                assert response.inputs[event.key] == event.arguments
+                response.calls.append(event)
             case StepFinish():
                 ended = True
-                answer.finish, answer.raw, answer.usage = event.finish, event.raw, event.usage
+                response.finish, response.raw, response.usage = event.finish, event.raw, event.usage
             case StreamError(error, usage):
                 ended = True
-                answer.error, answer.usage = error, usage
+                response.error, response.usage = error, usage
     assert ended, "no last event"
     assert part is None
     assert "open" not in keys.values()
-    return answer
+    return response
 
 
-def _first(answer: Answer, kind: str) -> None:
-    if not answer.order or answer.order[-1] != kind:
-        answer.order.append(kind)
+def _add_to_order(response: Response, kind: str) -> None:
+    if not response.order or response.order[-1] != kind:
+        response.order.append(kind)
 
 
-async def drain(stream: AsyncGenerator[StreamEvent, None]) -> Answer:
+async def drain(stream: AsyncGenerator[StreamEvent, None]) -> Response:
+    """Return the response of a whole stream."""
     async with aclosing(stream) as events:
         return collect([event async for event in events])
 
 
-def catalog(url: str, provider: str = "acme", **settings: Any) -> Catalog:
-    """A catalogue with one provider of the config at *url*."""
-    own = ProviderSettings(id=provider, base_url=url, **settings)
-    return Catalog({provider: own}, None, {})
+def feed_all(decoder: StreamDecoder, *events: SseEvent) -> list[StreamEvent]:
+    """Feed *events* to *decoder* until it is done."""
+    out: list[StreamEvent] = []
+    for event in events:
+        if not decoder.done:
+            out += decoder.feed(event)
+    return out
 
 
-TOOL = ToolSchema("read", "Read a file", {"type": "object", "properties": {}})
-
-
-def sent(asked: ModelRequest, *without: str) -> Any:
-    """The body that goes out for *asked*, read back as its server reads it."""
-    wire = wire_of(asked.model.provider, asked.model.api)
-    return json.loads(encode_body(body_of(wire, asked, frozenset(without))))
-
-
-def request(model: ModelInfo, *turns: Turn, **more: Any) -> ModelRequest:
-    turns = turns or (UserTurn((TextContent("hello"),)),)
-    return ModelRequest(**{"model": model, "system": ("Be brief.",), "turns": turns, **more})
+def decode_all(decoder: StreamDecoder, *events: SseEvent) -> Response:
+    """Return the response of *events*, after which the body ends."""
+    return collect([*feed_all(decoder, *events), *decoder.close()])
 
 
 def sse(*chunks: Any, done: bool = True) -> bytes:
-    """Chunks as server-sent events; a dict is a delta of the first choice unless it has one."""
+    """Return *chunks* as server-sent events.
+
+    A dict without choices, error or usage is the delta of the first choice.
+    """
     lines: list[str] = []
     for given in chunks:
         delta = isinstance(given, dict) and not {"choices", "error", "usage"} & set(given)
@@ -171,11 +164,12 @@ def sse(*chunks: Any, done: bool = True) -> bytes:
 
 
 def finish(reason: str | None, **delta: Any) -> dict[str, Any]:
+    """Return a chunk with a finish reason, and *delta* beside it."""
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
 
 def call(index: int | None = None, **entry: Any) -> dict[str, Any]:
-    """A delta with one tool call: ``id``, and ``name`` and ``arguments`` of its function."""
+    """Return a delta with one tool call: its ``id``, and its function's name and arguments."""
     function = {key: entry.pop(key) for key in ("name", "arguments") if key in entry}
     if index is not None:
         entry["index"] = index

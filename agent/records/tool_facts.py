@@ -1,0 +1,128 @@
+"""Facts about the built-in tools: one row per tool.
+
+Settings, permission rules, hooks and agents need them before any tool is loaded, and those layers
+lie below the tools. So the facts are here and not in the tool's own module; everything that only
+the tools, the registry and the pipeline need is in ``ToolSpec``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from agent.records.requests import Action
+
+ToolKind = Literal["read", "search", "fetch", "edit", "execute", "think", "other"]
+"""The kinds of tools of the Agent Client Protocol; a client picks an icon by it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFacts:
+    """What other layers know about one built-in tool."""
+
+    name: str
+    permission: str
+    """The permission that covers its calls: an agent that is denied it is not offered the tool."""
+
+    action: Action | None = None
+    """The default rule for the permission of the tool's own name, None where there is no such
+    permission."""
+
+    kind: ToolKind = "other"
+    claude_name: str = ""
+    """Claude Code's name for the tool with the same arguments, "" if it has none."""
+
+    in_claude_settings: bool = False
+    """Claude Code's permission rules and lists of tools can name it."""
+
+    for_subagents: bool = True
+    """False: denied to sub-agents by default. They start no others, keep no list and ask the
+    user nothing."""
+
+
+def _tool(
+    name: str,
+    action: Action | None = None,
+    kind: ToolKind = "other",
+    claude_name: str = "",
+    *,
+    permission: str = "",
+    in_claude_settings: bool = False,
+    for_subagents: bool = True,
+) -> ToolFacts:
+    return ToolFacts(
+        name=name,
+        permission=permission or name,
+        action=action,
+        kind=kind,
+        claude_name=claude_name,
+        in_claude_settings=in_claude_settings,
+        for_subagents=for_subagents,
+    )
+
+
+TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
+    {
+        row.name: row
+        for row in (
+            _tool("read", "allow", "read", "Read", in_claude_settings=True),
+            _tool("list", "allow", "search", "LS", in_claude_settings=True),
+            _tool("glob", "allow", "search", "Glob", in_claude_settings=True),
+            _tool("grep", "allow", "search", "Grep", in_claude_settings=True),
+            _tool(
+                "todowrite",
+                "allow",
+                "think",
+                "TodoWrite",
+                in_claude_settings=True,
+                for_subagents=False,
+            ),
+            _tool("todoread", "allow", "think", "TodoRead", for_subagents=False),
+            _tool("question", "allow", "other", "AskUserQuestion", for_subagents=False),
+            _tool("skill", "allow", "other", "Skill", in_claude_settings=True),
+            _tool("task", "allow", "other", "Task", in_claude_settings=True, for_subagents=False),
+            _tool("task_output", permission="task"),
+            _tool("lsp", "allow"),
+            _tool("plan_exit", "allow", for_subagents=False),
+            _tool("tool_search"),
+            _tool("bash", "ask", "execute", "Bash", in_claude_settings=True),
+            _tool("bash_output", None, "execute", "BashOutput", permission="bash"),
+            _tool("bash_kill", None, "execute", "KillShell", permission="bash"),
+            _tool("edit", "ask", "edit", "Edit", in_claude_settings=True),
+            _tool(
+                "multiedit", None, "edit", "MultiEdit", permission="edit", in_claude_settings=True
+            ),
+            _tool("write", None, "edit", "Write", permission="edit", in_claude_settings=True),
+            _tool("apply_patch", None, "edit", "Edit", permission="edit"),
+            _tool("webfetch", "ask", "fetch", "WebFetch", in_claude_settings=True),
+            _tool("websearch", "ask", "search", "WebSearch", in_claude_settings=True),
+        )
+    }
+)
+
+CLAUDE_PERMISSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        row.claude_name.lower(): row.permission
+        for row in TOOL_FACTS.values()
+        if row.in_claude_settings
+    }
+)
+"""Claude Code's name for a tool, in lower case → the permission that covers it here."""
+
+
+def permission_of(tool: str) -> str:
+    """The permission that covers *tool*: for one that is not built in, its own name."""
+    facts = TOOL_FACTS.get(tool)
+    return tool if facts is None else facts.permission
+
+
+def kind_of(tool: str) -> ToolKind:
+    """The kind of *tool*, "other" for one that is not built in."""
+    facts = TOOL_FACTS.get(tool)
+    return "other" if facts is None else facts.kind
+
+
+def claude_name_of(tool: str) -> str:
+    """Claude Code's name for *tool*, "" if it has none."""
+    facts = TOOL_FACTS.get(tool)
+    return "" if facts is None else facts.claude_name
