@@ -118,12 +118,12 @@ async def test_a_hold_delays_the_response_and_a_disconnect_is_noticed(
 ) -> None:
     hold = Hold()
     server.script(answer(Text("before"), hold, Text("after")))
-    asking = asyncio.create_task(post(server, path, first_request(path)))
+    task = asyncio.create_task(post(server, path, first_request(path)))
     await hold.reached.wait()
-    asking.cancel()
-    await asyncio.wait([asking])
+    task.cancel()
+    await asyncio.wait([task])
     await server.requests[0].closed.wait()
-    assert asking.cancelled()
+    assert task.cancelled()
 
 
 async def test_nothing_is_served_elsewhere(server: ModelServer) -> None:
@@ -204,18 +204,18 @@ async def test_chat_calls(server: ModelServer) -> None:
 
 async def test_pieces_are_asked_for_one_by_one(server: ModelServer) -> None:
     hold = Hold()
-    asked: list[str] = []
+    sent: list[str] = []
 
     def pieces() -> object:
         yield Text("one")
-        asked.append("one was sent")
+        sent.append("one was sent")
         yield hold
-        asked.append("the gate opened")
+        sent.append("the gate opened")
         yield from answer(Text("two"))
 
     server.script(pieces())
-    asking = asyncio.create_task(post(server, CHAT, first_request(CHAT)))
+    task = asyncio.create_task(post(server, CHAT, first_request(CHAT)))
     await hold.reached.wait()
-    assert asked == ["one was sent"]
+    assert sent == ["one was sent"]
     hold.gate.set()
-    assert b"two" in (await asking).body
+    assert b"two" in (await task).body

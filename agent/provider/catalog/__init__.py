@@ -1,1 +1,1 @@
-"""The catalog: providers, models, prices, keys and what each model can do."""
+"""The catalog: providers, models, prices, keys, and the abilities of each model."""

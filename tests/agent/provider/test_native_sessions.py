@@ -77,7 +77,9 @@ async def test_a_paused_response_is_continued_as_one_response(tmp_path: Path) ->
         for earlier, later in pairwise(sent):
             assert later[: len(earlier)] == earlier
         assert str(sent[1]).count("The server paused your answer") == 1
-        assert str(sent[-1]).count("The server paused your answer") == 2, "a call needs no word"
+        assert str(sent[-1]).count("The server paused your answer") == 2, (
+            "a call needs no such text"
+        )
 
 
 async def test_a_response_that_is_paused_forever_reaches_the_limit(tmp_path: Path) -> None:
@@ -88,7 +90,7 @@ async def test_a_response_that_is_paused_forever_reaches_the_limit(tmp_path: Pat
         assert (idle.outcome, idle.finish) == ("limit_reached", "paused")
         assert idle.error is not None
         assert "paused the answer 4 times" in idle.error.message
-        assert len(await harness.messages(session)) == 8, "asked, and taken up again three times"
+        assert len(await harness.messages(session)) == 8, "requested, and continued three times"
         harness.server.replace((answer(Text("whole.")),))
         assert (await harness.turn(session, "go on")).outcome == "completed"
 

@@ -81,24 +81,24 @@ def test_a_step_converts_only_new_assistant_turns() -> None:
         message["mark"] = True
     third = chat_messages(prepare_request(request))
     assert not any("mark" in m for m in third if isinstance(m, dict)), (
-        "a request may add to its own"
+        "a request can add fields to its copies"
     )
 
 
-def written(content: Content) -> JsonObject | None:
+def text_block(content: Content) -> JsonObject | None:
     return {"text": content.text} if isinstance(content, TextContent) else None
 
 
 def test_alternating_messages_convert_an_assistant_turn_once() -> None:
-    told: list[Content] = []
+    converted: list[Content] = []
 
-    def tell(content: Content) -> JsonObject | None:
-        told.append(content)
-        return written(content)
+    def convert(content: Content) -> JsonObject | None:
+        converted.append(content)
+        return text_block(content)
 
     blocks = ContentBlocks(
         lambda said: {"said": said.mime if isinstance(said, MediaContent) else ""},
-        tell,
+        convert,
         lambda result: {"result": result.call_id},
     )
     turns: list[Turn] = [
@@ -109,9 +109,11 @@ def test_alternating_messages_convert_an_assistant_turn_once() -> None:
     turns += [UserTurn((TextContent("on"),)), AssistantTurn((TextContent("two"),), "p/m")]
     second = alternating_messages(turns, blocks)
     assert second[:2] == first
-    assert [getattr(content, "text", "") for content in told] == ["one", "left out", "two"]
+    assert [getattr(content, "text", "") for content in converted] == ["one", "left out", "two"]
     second[1]["content"][0]["mark"] = True
-    assert alternating_messages(turns, blocks)[:2] == first, "a request may add to its own"
+    assert alternating_messages(turns, blocks)[:2] == first, (
+        "a request can add fields to its copies"
+    )
 
 
 CALLS: dict[str, Callable[[ModelRequest], list[Json]]] = {

@@ -67,15 +67,17 @@ def test_reasoning_can_have_its_own_price() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "dollars"),
+    ("reported", "dollars"),
     [
         ({"cost": 0.25}, 0.25), ({"cost": {"total_cost": 0.5}}, 0.5), ({"cost": 0}, None),
         ({"cost": 0, "cost_details": {"upstream_inference_cost": 0.1}}, 0.1),
         ({"cost": True}, None), ({"cost": "1"}, None), ({"cost": -1}, None),
     ],
 )  # fmt: skip
-def test_the_reported_cost_overrides_any_price(told: dict[str, Any], dollars: float | None) -> None:
-    usage = chat_usage({"prompt_tokens": 1_000_000, "completion_tokens": 0, **told})
+def test_the_reported_cost_overrides_any_price(
+    reported: dict[str, Any], dollars: float | None
+) -> None:
+    usage = chat_usage({"prompt_tokens": 1_000_000, "completion_tokens": 0, **reported})
     assert cost(usage, None) == dollars
     assert cost(usage, Price(3, 15)) == (3 if dollars is None else dollars)
     assert usage is not None

@@ -28,9 +28,9 @@ async def ask(**settings: Any) -> Response:
     own = ProviderSettings(id="acme", api_key="k", **settings)
     known = Catalog({"acme": own}, None, {})
     clients = ClientPool(known)
-    asked = request(known.model("acme/one"))
+    model_request = request(known.model("acme/one"))
     try:
-        return await drain(clients.client_for(asked.model).stream(asked))
+        return await drain(clients.client_for(model_request.model).stream(model_request))
     finally:
         await clients.aclose()
 

@@ -46,10 +46,10 @@ def through(url: str, provider: str, api: Api, **more: Any) -> tuple[Catalog, Mo
 
 
 async def ask(process: LitellmProcess, url: str, provider: str, api: Api, **more: Any) -> Response:
-    known, asked = through(url, provider, api, **more)
+    known, model_request = through(url, provider, api, **more)
     clients = ClientPool(known, litellm=process)
     try:
-        return await drain(clients.client_for(asked.model).stream(asked))
+        return await drain(clients.client_for(model_request.model).stream(model_request))
     finally:
         await clients.aclose()
 
@@ -170,9 +170,9 @@ async def test_a_cancelled_call_closes_its_connection_at_once(
     process: LitellmProcess, server: Server
 ) -> None:
     server.replies = [Reply((sse(delta(content="So")),), hold=True)]
-    known, asked = through(server.url, "acme", "openai-chat")
+    known, model_request = through(server.url, "acme", "openai-chat")
     clients = ClientPool(known, litellm=process)
-    stream = clients.client_for(asked.model).stream(asked)
+    stream = clients.client_for(model_request.model).stream(model_request)
     await anext(stream)
     await stream.aclose()
     await server.gone.wait()
@@ -192,8 +192,8 @@ async def test_a_provider_of_the_project_gets_no_key_of_the_environment(
     known = Catalog({"anthropic": settings}, None, env)
     clients = ClientPool(known)
     server.replies = [Reply((), 401)]
-    asked = request(known.model("anthropic/claude-sonnet-4-5"))
-    await drain(clients.client_for(asked.model).stream(asked))
+    model_request = request(known.model("anthropic/claude-sonnet-4-5"))
+    await drain(clients.client_for(model_request.model).stream(model_request))
     await clients.aclose()
     (seen,) = server.requests
     assert seen.path == "/v1/messages"

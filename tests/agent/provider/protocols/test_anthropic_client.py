@@ -41,7 +41,9 @@ def refusal(message: str) -> Reply:
     return Reply((json.dumps(error).encode(),), 400, JSON)
 
 
-class Asked:
+class Connection:
+    """A client for one model at a server."""
+
     def __init__(self, server: Server, name: str = "claude-sonnet-4-5", **more: Any) -> None:
         known = catalog(f"{server.url}/v1", api="anthropic-messages", api_key="sk-x", **more)
         self.clients = ClientPool(known)
@@ -50,8 +52,8 @@ class Asked:
     def request(self, *turns: Any, **more: Any) -> ModelRequest:
         return request(self.model, *turns, **{"tools": (TOOL,), **more})
 
-    async def answer(self, asked: ModelRequest) -> Response:
-        return await drain(self.clients.client_for(self.model).stream(asked))
+    async def respond(self, sent: ModelRequest) -> Response:
+        return await drain(self.clients.client_for(self.model).stream(sent))
 
 
 def test_anthropic_uses_its_own_protocol_unless_the_config_says_otherwise() -> None:
@@ -64,10 +66,10 @@ def test_anthropic_uses_its_own_protocol_unless_the_config_says_otherwise() -> N
 
 async def test_address_version_and_key(server: Server) -> None:
     server.replies = [good(), good()]
-    asked = Asked(server, headers={"X-Team": "a"})
-    assert (await asked.answer(asked.request())).text == "ok"
-    assert (await asked.answer(asked.request(effort="low"))).text == "ok"
-    await asked.clients.aclose()
+    connection = Connection(server, headers={"X-Team": "a"})
+    assert (await connection.respond(connection.request())).text == "ok"
+    assert (await connection.respond(connection.request(effort="low"))).text == "ok"
+    await connection.clients.aclose()
     first, second = server.requests
     assert first.path == "/v1/messages"
     assert first.headers["x-api-key"] == "sk-x"
@@ -81,14 +83,14 @@ async def test_address_version_and_key(server: Server) -> None:
 async def test_a_refused_signature_is_dropped_for_that_session_only(server: Server) -> None:
     words = "messages.1.content.0: Invalid `signature` in `thinking` block"
     server.replies = [refusal(words), good(), good(), good()]
-    asked = Asked(server)
+    connection = Connection(server)
     thought = ReasoningContent("Hm", opaque={"signature": "stale"})
     call = AssistantTurn((thought, ToolCallContent("c", "read", {})), "acme/claude-sonnet-4-5")
     turns = (USER, call, ToolTurn((ToolResultContent("c", "read", "x"),)))
     for session in ("one", "one", "two"):
-        asking = asked.request(*turns, effort="low", session_id=session)
-        assert (await asked.answer(asking)).text == "ok"
-    await asked.clients.aclose()
+        model_request = connection.request(*turns, effort="low", session_id=session)
+        assert (await connection.respond(model_request)).text == "ok"
+    await connection.clients.aclose()
     sent = ["stale" in str(seen.json) for seen in server.requests]
     assert sent == [True, False, False, True]
     assert ["thinking" in seen.json for seen in server.requests] == sent
@@ -97,11 +99,11 @@ async def test_a_refused_signature_is_dropped_for_that_session_only(server: Serv
 async def test_a_refused_effort_is_omitted_and_remembered(server: Server) -> None:
     words = "This model does not support effort level 'max'. Supported levels: high, low."
     server.replies = [refusal(words), good(), good()]
-    asked = Asked(server, "claude-opus-4-6")
+    connection = Connection(server, "claude-opus-4-6")
     for session in ("one", "two"):
-        asking = asked.request(effort="max", session_id=session)
-        assert (await asked.answer(asking)).text == "ok"
-    await asked.clients.aclose()
+        model_request = connection.request(effort="max", session_id=session)
+        assert (await connection.respond(model_request)).text == "ok"
+    await connection.clients.aclose()
     assert ["output_config" in seen.json for seen in server.requests] == [True, False, False]
     assert all("thinking" in seen.json for seen in server.requests)
 

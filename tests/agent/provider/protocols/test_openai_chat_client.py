@@ -28,7 +28,7 @@ from tests.support.provider_server import Piece, Reply, Server
 JSON = (("content-type", "application/json"),)
 
 
-class Asked:
+class Connection:
     """A client for ``acme/m`` at a server, and a plain request."""
 
     def __init__(self, url: str, limits: StreamLimits | None = None, **settings: Any) -> None:
@@ -41,8 +41,8 @@ class Asked:
     def client(self) -> ModelClient:
         return self.clients.client_for(self.model)
 
-    async def answer(self, asked: ModelRequest | None = None) -> Response:
-        return await drain(self.client.stream(asked or self.request))
+    async def respond(self, sent: ModelRequest | None = None) -> Response:
+        return await drain(self.client.stream(sent or self.request))
 
 
 def good(*pieces: Piece, **more: Any) -> Reply:
@@ -53,14 +53,14 @@ async def test_deltas_arrive_while_the_stream_is_open(server: Server) -> None:
     resume = asyncio.Event()
     first, rest = sse({"content": "a"}, done=False), sse({"content": "b"}, finish("stop"))
     server.replies = [good(first, resume, rest)]
-    asked = Asked(server.url)
+    connection = Connection(server.url)
     seen: list[StreamEvent] = []
-    async with aclosing(asked.client.stream(asked.request)) as events:
+    async with aclosing(connection.client.stream(connection.request)) as events:
         async for event in events:
             seen.append(event)
             if event == TextDelta("a"):
                 resume.set()
-    await asked.clients.aclose()
+    await connection.clients.aclose()
     assert TextDelta("b") in seen
 
 
@@ -68,52 +68,52 @@ async def test_calls_arrive_before_the_stream_ends(server: Server) -> None:
     resume = asyncio.Event()
     calls = sse(call(0, id="a", name="x", arguments="{}"), call(1, id="b", name="y"), done=False)
     server.replies = [good(calls, resume, sse(finish("tool_calls")))]
-    asked = Asked(server.url)
-    async with aclosing(asked.client.stream(asked.request)) as events:
+    connection = Connection(server.url)
+    async with aclosing(connection.client.stream(connection.request)) as events:
         async for event in events:
             if isinstance(event, ToolCall):
                 resume.set()
-    await asked.clients.aclose()
+    await connection.clients.aclose()
     assert resume.is_set()
 
 
 async def test_closing_the_generator_closes_the_connection(server: Server) -> None:
     server.replies = [good(sse({"content": "a"}, done=False), hold=True)]
-    asked = Asked(server.url)
-    async with aclosing(asked.client.stream(asked.request)) as events:
+    connection = Connection(server.url)
+    async with aclosing(connection.client.stream(connection.request)) as events:
         async for event in events:
             if event == TextDelta("a"):
                 break
     await server.gone.wait()
-    await asked.clients.aclose()
+    await connection.clients.aclose()
 
 
 async def test_cancelling_while_it_waits_closes_the_connection(server: Server) -> None:
     server.replies = [good(b": hello\n\n", hold=True)]
-    asked = Asked(server.url)
-    task = asyncio.create_task(asked.answer())
+    connection = Connection(server.url)
+    task = asyncio.create_task(connection.respond())
     await server.arrived.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     await server.gone.wait()
-    await asked.clients.aclose()
+    await connection.clients.aclose()
 
 
 async def test_nothing_is_read_after_the_end_mark(server: Server) -> None:
     server.replies = [good(sse({"content": "a"}, finish("stop")), hold=True)]
-    asked = Asked(server.url)
-    assert (await asked.answer()).text == "a"
+    connection = Connection(server.url)
+    assert (await connection.respond()).text == "a"
     await server.gone.wait()
-    await asked.clients.aclose()
+    await connection.clients.aclose()
 
 
 async def test_silence_between_events_breaks_the_stream(server: Server) -> None:
     reply = good(sse({"content": "a"}, done=False), forever=b": keep-alive\n\n")
     server.replies = [reply]
-    asked = Asked(server.url, StreamLimits(idle=0.05))
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(server.url, StreamLimits(idle=0.05))
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert answer.text == "a"
     assert answer.error.kind is ProviderErrorKind.NETWORK
     assert "0.05 seconds" in str(answer.error)
@@ -122,20 +122,22 @@ async def test_silence_between_events_breaks_the_stream(server: Server) -> None:
 async def test_first_event_of_a_loopback_server_has_no_limit(server: Server) -> None:
     ready = asyncio.Event()
     server.replies = [good(b": reading\n\n", ready, sse({"content": "a"}, finish("stop")))]
-    asked = Asked(server.url, StreamLimits(first_event=0.001, idle=None))
-    task = asyncio.create_task(asked.answer())
+    connection = Connection(server.url, StreamLimits(first_event=0.001, idle=None))
+    task = asyncio.create_task(connection.respond())
     await asyncio.sleep(0.05)  # fifty times the limit that must not count
     ready.set()
     assert (await task).text == "a"
-    await asked.clients.aclose()
+    await connection.clients.aclose()
 
 
 async def test_first_event_of_a_remote_server_has_one(server: Server) -> None:
     """The server seems remote, because it is reached through a proxy."""
     server.replies = [good(b"", forever=b": reading\n\n")]
-    asked = Asked("http://model.example/v1", StreamLimits(first_event=0.05), proxy=server.url)
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(
+        "http://model.example/v1", StreamLimits(first_event=0.05), proxy=server.url
+    )
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert server.requests[0].path == "http://model.example/v1/chat/completions"
     assert answer.error.kind is ProviderErrorKind.NETWORK
     assert "0.05 seconds" in str(answer.error)
@@ -143,32 +145,32 @@ async def test_first_event_of_a_remote_server_has_one(server: Server) -> None:
 
 async def test_settings_change_the_limits(server: Server) -> None:
     server.replies = [good(sse({"content": "a"}, done=False), hold=True)]
-    asked = Asked(server.url, idle_timeout=0.05, timeout=float("inf"))
-    assert "0.05 seconds" in str((await asked.answer()).error)
-    await asked.clients.aclose()
+    connection = Connection(server.url, idle_timeout=0.05, timeout=float("inf"))
+    assert "0.05 seconds" in str((await connection.respond()).error)
+    await connection.clients.aclose()
 
 
 async def test_finished_answer_does_not_wait_for_an_end_that_never_comes(server: Server) -> None:
     server.replies = [good(sse({"content": "a"}, finish("stop"), done=False), hold=True)]
-    asked = Asked(server.url, StreamLimits(after_finish=0.01))
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(server.url, StreamLimits(after_finish=0.01))
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert (answer.text, answer.finish, answer.error) == ("a", "stop", None)
 
 
 async def test_cut_connection_is_a_network_error(server: Server) -> None:
     server.replies = [good(b": ping\n\n" + sse({"content": "part one"}, done=False), cut=True)]
-    asked = Asked(server.url)
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(server.url)
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert answer.text == "part one"
     assert answer.error.kind is ProviderErrorKind.NETWORK
 
 
 async def test_a_missing_server_is_a_network_error_with_a_hint(server: Server) -> None:
-    asked = Asked("http://127.0.0.1:9")
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection("http://127.0.0.1:9")
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert answer.error.kind is ProviderErrorKind.NETWORK
     assert "127.0.0.1:9" in str(answer.error)
     assert "running" in str(answer.error)
@@ -176,9 +178,9 @@ async def test_a_missing_server_is_a_network_error_with_a_hint(server: Server) -
 
 @pytest.mark.parametrize("url", ["ftp://x/v1", "http://[bad/v1", "nonsense"])
 async def test_an_invalid_base_url_is_an_invalid_request(url: str, server: Server) -> None:
-    asked = Asked(url)
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(url)
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert answer.error.kind is ProviderErrorKind.INVALID_REQUEST
     assert "base URL" in str(answer.error)
 
@@ -186,18 +188,20 @@ async def test_an_invalid_base_url_is_an_invalid_request(url: str, server: Serve
 async def test_redirect_is_not_followed_with_the_key(server: Server) -> None:
     target = f"{server.url}/other"
     server.replies = [Reply(status=308, headers=(("location", target),))]
-    asked = Asked(server.url, api_key="sk-secret")
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(server.url, api_key="sk-secret")
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert len(server.requests) == 1
     assert target in str(answer.error)
 
 
 async def test_key_and_headers_are_sent_and_the_key_is_never_shown(server: Server) -> None:
     server.replies = [Reply((b'{"error": "bad key sk-secret"}',), 401, JSON)]
-    asked = Asked(f"{server.url}/v1/?v=2", api_key=" sk-secret\n", headers={"X-Team": "a"})
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(
+        f"{server.url}/v1/?v=2", api_key=" sk-secret\n", headers={"X-Team": "a"}
+    )
+    answer = await connection.respond()
+    await connection.clients.aclose()
     seen = server.requests[0]
     assert seen.path == "/v1/chat/completions?v=2"
     assert seen.headers["authorization"] == "Bearer sk-secret"
@@ -208,9 +212,9 @@ async def test_key_and_headers_are_sent_and_the_key_is_never_shown(server: Serve
 
 async def test_error_body_that_breaks_off_still_classifies_by_status(server: Server) -> None:
     server.replies = [Reply((b'{"error": {"mess',), 503, JSON, cut=True)]
-    asked = Asked(server.url)
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(server.url)
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert answer.error.kind is ProviderErrorKind.OVERLOADED
 
 
@@ -225,20 +229,20 @@ async def test_a_refused_parameter_is_omitted_and_remembered(
 ) -> None:
     refusal = Reply((b'{"error": {"message": "%s"}}' % message.encode(),), 400, JSON)
     server.replies = [refusal, good(), good()]
-    asked = Asked(server.url)
-    full = request(asked.model, temperature=0.2, effort="low")
-    assert (await asked.answer(full)).text == "ok"
-    assert (await asked.answer(full)).text == "ok"
-    await asked.clients.aclose()
+    connection = Connection(server.url)
+    full = request(connection.model, temperature=0.2, effort="low")
+    assert (await connection.respond(full)).text == "ok"
+    assert (await connection.respond(full)).text == "ok"
+    await connection.clients.aclose()
     assert [gone in seen.json for seen in server.requests] == [True, False, False]
 
 
 async def test_max_tokens_is_renamed_when_refused(server: Server) -> None:
     text = b'{"error": {"message": "Unsupported parameter: \'max_tokens\' is not supported"}}'
     server.replies = [Reply((text,), 400, JSON), good()]
-    asked = Asked(server.url)
-    assert (await asked.answer(request(asked.model, max_output=100))).text == "ok"
-    await asked.clients.aclose()
+    connection = Connection(server.url)
+    assert (await connection.respond(request(connection.model, max_output=100))).text == "ok"
+    await connection.clients.aclose()
     assert server.requests[0].json["max_tokens"] == 100
     assert server.requests[1].json["max_completion_tokens"] == 100
     assert "max_tokens" not in server.requests[1].json
@@ -247,12 +251,12 @@ async def test_max_tokens_is_renamed_when_refused(server: Server) -> None:
 async def test_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Server) -> None:
     text = b'{"error": {"message": "Unknown field reasoning_content in messages[2]"}}'
     server.replies = [Reply((text,), 400, JSON), good()]
-    asked = Asked(server.url)
+    connection = Connection(server.url)
     thought = ReasoningContent("Hm", "reasoning_content")
     turn = AssistantTurn((thought, TextContent("a")), model="acme/m")
     user = UserTurn((TextContent("b"),))
-    assert (await asked.answer(request(asked.model, user, turn, user))).text == "ok"
-    await asked.clients.aclose()
+    assert (await connection.respond(request(connection.model, user, turn, user))).text == "ok"
+    await connection.clients.aclose()
     replayed = [seen.json["messages"][2].get("reasoning_content") for seen in server.requests]
     assert replayed == ["Hm", None]
 
@@ -260,11 +264,11 @@ async def test_reasoning_is_not_sent_to_a_server_that_refuses_it(server: Server)
 async def test_a_refused_image_is_dropped_for_that_request(server: Server) -> None:
     text = b'{"error": {"message": "Invalid image data"}}'
     server.replies = [Reply((text,), 400, JSON), good()]
-    asked = Asked(server.url)
-    sees = type(asked.model)(provider="acme", id="m", name="m", api="openai-chat", vision=True)
+    connection = Connection(server.url)
+    sees = type(connection.model)(provider="acme", id="m", name="m", api="openai-chat", vision=True)
     picture = UserTurn((TextContent("see"), MediaContent("image/png", "AAAA", "x.png")))
-    assert (await asked.answer(request(sees, picture))).text == "ok"
-    await asked.clients.aclose()
+    assert (await connection.respond(request(sees, picture))).text == "ok"
+    await connection.clients.aclose()
     first, second = (seen.json["messages"][1]["content"] for seen in server.requests)
     assert first[1]["image_url"]["url"] == "data:image/png;base64,AAAA"
     assert "x.png" in second
@@ -272,9 +276,9 @@ async def test_a_refused_image_is_dropped_for_that_request(server: Server) -> No
 
 async def test_an_unknown_refusal_is_reported_without_a_retry(server: Server) -> None:
     server.replies = [Reply((b'{"error": {"message": "unsupported model"}}',), 400, JSON)]
-    asked = Asked(server.url)
-    answer = await asked.answer()
-    await asked.clients.aclose()
+    connection = Connection(server.url)
+    answer = await connection.respond()
+    await connection.clients.aclose()
     assert len(server.requests) == 1
     assert "unsupported model" in str(answer.error)
 

@@ -45,10 +45,10 @@ def results(*ids: str) -> ToolTurn:
 
 
 def test_the_system_prompt_is_the_first_message() -> None:
-    said = sent(system=("Head.", " ", "Rest."))
-    assert said["messages"][0] == {"role": "system", "content": "Head.\n\nRest."}
-    assert said["stream"] is True
-    assert said["stream_options"] == {"include_usage": True}
+    made = sent(system=("Head.", " ", "Rest."))
+    assert made["messages"][0] == {"role": "system", "content": "Head.\n\nRest."}
+    assert made["stream"] is True
+    assert made["stream_options"] == {"include_usage": True}
 
 
 def test_assistant_text_calls_and_results() -> None:
@@ -75,18 +75,18 @@ def test_call_without_arguments_carries_an_empty_object() -> None:
 
 
 def test_lost_results_are_added_before_the_next_turn() -> None:
-    said = messages(USER, calls("a", "b"), results("b"), USER, calls("c"), USER)
-    assert [m["role"] for m in said] == [
+    made = messages(USER, calls("a", "b"), results("b"), USER, calls("c"), USER)
+    assert [m["role"] for m in made] == [
         "user", "assistant", "tool", "tool", "user", "assistant", "tool", "user",
     ]  # fmt: skip
-    assert "lost" in said[2]["content"]
-    assert said[3]["content"] == "of b"
-    assert "lost" in said[6]["content"]
+    assert "lost" in made[2]["content"]
+    assert made[3]["content"] == "of b"
+    assert "lost" in made[6]["content"]
 
 
 def test_results_without_their_call_are_dropped_and_order_follows_the_calls() -> None:
-    said = messages(USER, results("x"), calls("a", "b"), results("b", "a", "x"))
-    assert [m.get("tool_call_id") for m in said] == [None, None, "a", "b"]
+    made = messages(USER, results("x"), calls("a", "b"), results("b", "a", "x"))
+    assert [m.get("tool_call_id") for m in made] == [None, None, "a", "b"]
 
 
 def test_equal_ids_in_one_message_become_unique_and_are_paired_by_position() -> None:
@@ -94,10 +94,10 @@ def test_equal_ids_in_one_message_become_unique_and_are_paired_by_position() -> 
         ToolResultContent("call_0", "read", "first"),
         ToolResultContent("call_0", "read", "second"),
     )
-    said = messages(USER, calls("call_0", "call_0"), ToolTurn(answers))
-    ids = [call["id"] for call in said[1]["tool_calls"]]
+    made = messages(USER, calls("call_0", "call_0"), ToolTurn(answers))
+    ids = [call["id"] for call in made[1]["tool_calls"]]
     assert len(set(ids)) == 2
-    assert [(m["tool_call_id"], m["content"]) for m in said[2:]] == [
+    assert [(m["tool_call_id"], m["content"]) for m in made[2:]] == [
         (ids[0], "first"),
         (ids[1], "second"),
     ]
@@ -115,34 +115,34 @@ def test_no_empty_assistant_message(content: tuple[Any, ...]) -> None:
 def test_reasoning_is_replayed_in_its_own_field(name: str) -> None:
     thought = ReasoningContent("Hm", name, {"reasoning_opaque": "o", "reasoning_details": [1]})
     turn = AssistantTurn((thought, ToolCallContent("c", "read", {})), "acme/m")
-    said = messages(USER, turn, results("c"))[1]
-    assert (said[name], said["reasoning_opaque"], said["reasoning_details"]) == ("Hm", "o", [1])
+    made = messages(USER, turn, results("c"))[1]
+    assert (made[name], made["reasoning_opaque"], made["reasoning_details"]) == ("Hm", "o", [1])
 
 
 def test_reasoning_of_another_model_is_not_sent() -> None:
     thought = ReasoningContent("Hm", "reasoning", {"reasoning_details": [1]})
-    said = messages(USER, AssistantTurn((thought, TextContent("a")), "acme/other"))[1]
-    assert said == {"role": "assistant", "content": "a"}
+    made = messages(USER, AssistantTurn((thought, TextContent("a")), "acme/other"))[1]
+    assert made == {"role": "assistant", "content": "a"}
 
 
 def test_reasoning_without_a_field_is_replayed_as_opaque_data_only() -> None:
     thought = ReasoningContent("", None, {"reasoning_details": [{"data": "x"}]})
-    said = messages(USER, AssistantTurn((TextContent("a"), thought), "acme/m"))[1]
-    assert said["reasoning_details"] == [{"data": "x"}]
+    made = messages(USER, AssistantTurn((TextContent("a"), thought), "acme/m"))[1]
+    assert made["reasoning_details"] == [{"data": "x"}]
 
 
 def test_thinking_parts_are_replayed_as_content_parts() -> None:
     thought = ReasoningContent("Hm", "content")
-    said = messages(USER, AssistantTurn((thought, TextContent("a")), "acme/m"))[1]
-    assert [part["type"] for part in said["content"]] == ["thinking", "text"]
+    made = messages(USER, AssistantTurn((thought, TextContent("a")), "acme/m"))[1]
+    assert [part["type"] for part in made["content"]] == ["thinking", "text"]
 
 
 def test_opaque_data_of_a_call_is_replayed_with_it() -> None:
     extra = {"google": {"thought_signature": "x"}}
     item = ToolCallContent("c", "read", {}, {"extra_content": extra, "reasoning_details": [1]})
-    said = messages(USER, AssistantTurn((item,), "acme/m"))[1]
-    assert said["tool_calls"][0]["extra_content"] == extra
-    assert said["reasoning_details"] == [1]
+    made = messages(USER, AssistantTurn((item,), "acme/m"))[1]
+    assert made["tool_calls"][0]["extra_content"] == extra
+    assert made["reasoning_details"] == [1]
 
 
 def test_images_are_data_urls_for_vision_models_only() -> None:
@@ -168,9 +168,9 @@ def test_documents_are_files_for_models_that_take_them_only() -> None:
 def test_images_of_results_follow_in_a_user_message() -> None:
     picture = MediaContent("image/png", "AAAA")
     turn = ToolTurn((ToolResultContent("a", "read", "done", media=(picture,)),))
-    said = messages(USER, calls("a"), turn, model=SEEING)
-    assert [m["role"] for m in said] == ["user", "assistant", "tool", "user"]
-    assert said[3]["content"][1]["image_url"]["url"].endswith("AAAA")
+    made = messages(USER, calls("a"), turn, model=SEEING)
+    assert [m["role"] for m in made] == ["user", "assistant", "tool", "user"]
+    assert made[3]["content"][1]["image_url"]["url"].endswith("AAAA")
     assert "cannot see" in messages(USER, calls("a"), turn)[2]["content"]
 
 
@@ -182,9 +182,9 @@ def test_an_empty_output_gets_a_text() -> None:
 def test_lone_surrogates_and_numbers_that_json_lacks_are_replaced() -> None:
     item = ToolCallContent("c", "read", {"p": "\ud800", "n": [float("nan")]})
     turns = UserTurn((TextContent("a\udc80b🦉"),)), AssistantTurn((item,))
-    said = messages(*turns)
-    assert said[0]["content"] == "a\ufffdb🦉"
-    arguments = json.loads(said[1]["tool_calls"][0]["function"]["arguments"])
+    made = messages(*turns)
+    assert made[0]["content"] == "a\ufffdb🦉"
+    arguments = json.loads(made[1]["tool_calls"][0]["function"]["arguments"])
     assert arguments == {"p": "\ufffd", "n": [None]}
 
 
@@ -203,9 +203,9 @@ def test_no_temperature_for_models_that_refuse_it() -> None:
 
 def test_tools_have_an_object_schema_and_the_wire_id_is_sent() -> None:
     model = model_named("a/m", wire_id="org/m-1")
-    said = sent(USER, model=model, tools=(ToolSchema("ls", "List", {}),))
-    assert said["model"] == "org/m-1"
-    assert said["tools"][0]["function"] == {
+    made = sent(USER, model=model, tools=(ToolSchema("ls", "List", {}),))
+    assert made["model"] == "org/m-1"
+    assert made["tools"][0]["function"] == {
         "name": "ls",
         "description": "List",
         "parameters": {"type": "object", "properties": {}},

@@ -156,9 +156,9 @@ async def ask(server: Server, case: Case, size: int) -> Response:
     known = catalog(f"{server.url}/v1", case.facts["provider"], api=case.facts["api"])
     clients = ClientPool(known)
     model = known.model(f"{case.facts['provider']}/{case.facts['model']}")
-    asked: ModelRequest = request(model, tools=(TOOL,))
+    model_request: ModelRequest = request(model, tools=(TOOL,))
     try:
-        return await drain(clients.client_for(model).stream(asked))
+        return await drain(clients.client_for(model).stream(model_request))
     finally:
         await clients.aclose()
 

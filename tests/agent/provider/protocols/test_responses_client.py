@@ -64,8 +64,8 @@ async def test_a_refused_summary_and_stale_reasoning_are_omitted(server: Server)
     user = UserTurn((TextContent("hi"),))
     turn = AssistantTurn((thought, TextContent("a")), model.full_name)
     for session in ("one", "two"):
-        asked = request(model, user, turn, user, session_id=session)
-        assert (await drain(clients.client_for(model).stream(asked))).text == "ok"
+        model_request = request(model, user, turn, user, session_id=session)
+        assert (await drain(clients.client_for(model).stream(model_request))).text == "ok"
     await clients.aclose()
     assert ["reasoning" in seen.json for seen in server.requests] == [True, False, False, False]
     assert ["rs_1" in str(seen.json) for seen in server.requests] == [True, True, False, True]

@@ -99,13 +99,13 @@ def test_reasoning_is_replayed_with_the_item_after_it_to_the_same_model() -> Non
 
 
 def test_the_phase_is_replayed_to_the_same_model_only() -> None:
-    told = TextContent("I look.", {"phase": "commentary"})
-    assert items(USER, said(told), USER)[1]["phase"] == "commentary"
-    assert "phase" not in items(USER, said(told, by="openai/gpt-5.5"), USER)[1]
-    assert "phase" not in items(USER, said(told), USER, refused=REASONING_REPLAY)[1]
+    comment = TextContent("I look.", {"phase": "commentary"})
+    assert items(USER, said(comment), USER)[1]["phase"] == "commentary"
+    assert "phase" not in items(USER, said(comment, by="openai/gpt-5.5"), USER)[1]
+    assert "phase" not in items(USER, said(comment), USER, refused=REASONING_REPLAY)[1]
     assert (
         ResponsesClient.refused_part(
-            sent(USER, said(told), USER), "Unknown parameter: input[1].phase"
+            sent(USER, said(comment), USER), "Unknown parameter: input[1].phase"
         )
         == REASONING_REPLAY
     )

@@ -183,10 +183,10 @@ def test_gemini_signatures_are_replayed_with_their_call() -> None:
 
 
 def test_gemini_3_accepts_calls_of_other_models() -> None:
-    asked = request("gemini-3-pro")
+    model_request = request("gemini-3-pro")
     turns = conversation("anthropic/claude")
-    asked = ModelRequest(model=asked.model, system=(), turns=turns, tools=(TOOL,))
-    parts = sent_body(asked)["contents"][1]["parts"]
+    model_request = ModelRequest(model=model_request.model, system=(), turns=turns, tools=(TOOL,))
+    parts = sent_body(model_request)["contents"][1]["parts"]
     calls = [part for part in parts if "functionCall" in part]
     assert [call.get("thoughtSignature") for call in calls] == [SKIP_SIGNATURE, None]
     assert "sig" not in str([part for part in parts if "text" in part])
@@ -202,9 +202,11 @@ def test_gemini_3_accepts_calls_of_other_models() -> None:
     ],
 )
 def test_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any]) -> None:
-    asked = request(name, reasoning=True)
-    asked = ModelRequest(model=asked.model, system=(), turns=asked.turns, effort=effort)
-    body = sent_body(asked)
+    model_request = request(name, reasoning=True)
+    model_request = ModelRequest(
+        model=model_request.model, system=(), turns=model_request.turns, effort=effort
+    )
+    body = sent_body(model_request)
     assert body["generationConfig"]["thinkingConfig"] == thinking
 
 
@@ -219,10 +221,10 @@ def test_gemini_effort(name: str, effort: str | None, thinking: dict[str, Any]) 
     ],
 )
 def test_the_part_that_gemini_refuses_is_recognized(message: str, gone: str | None) -> None:
-    asked = request("gemini-x", opaque={"thoughtSignature": "c2ln"}, reasoning=True)
-    assert GeminiClient.refused_part(sent_body(asked), message) == gone
+    model_request = request("gemini-x", opaque={"thoughtSignature": "c2ln"}, reasoning=True)
+    assert GeminiClient.refused_part(sent_body(model_request), message) == gone
     if gone == UNSIGNED_CALLS:
-        foreign = replace(asked, turns=conversation("other/m"))
+        foreign = replace(model_request, turns=conversation("other/m"))
         assert SKIP_SIGNATURE not in str(sent_body(foreign))
         assert str(sent_body(foreign, UNSIGNED_CALLS)).count(SKIP_SIGNATURE) == 1
 

@@ -37,11 +37,11 @@ def test_drop_foreign_reasoning(api: Api) -> None:
     own = {"signature": "s", "id": "rs_1", "encrypted_content": "x"} | SIGNATURE
     thought = ReasoningContent("Hm", "reasoning", own)
     call = ToolCallContent("c1", "read", {}, own)
-    told = (thought, TextContent("a", own), call)
+    content = (thought, TextContent("a", own), call)
     bare = (text("a"), ToolCallContent("c1", "read", {}))
-    foreign = body(of, USER, assistant(*told, by="other/m"), RESULT)
+    foreign = body(of, USER, assistant(*content, by="other/m"), RESULT)
     assert foreign == body(of, USER, assistant(*bare, by="other/m"), RESULT)
-    assert foreign != body(of, USER, assistant(*told, by="acme/m"), RESULT) or api == "cohere"
+    assert foreign != body(of, USER, assistant(*content, by="acme/m"), RESULT) or api == "cohere"
 
 
 def test_drop_refused_reasoning() -> None:

@@ -57,4 +57,4 @@ def test_add_reasoning_budget_to_output_cap() -> None:
     assert (cap("low"), cap("max")) == (12_000, 32_000)
     assert cap(None, reasoning=True) == 18_000
     assert cap("high", output_limit=9000) == 9000
-    assert cap(None, CLAUDE, reasoning=True) == 8000, "it thinks only when asked to"
+    assert cap(None, CLAUDE, reasoning=True) == 8000, "it thinks only on request"

@@ -166,7 +166,7 @@ def test_the_exception_in_an_aws_header_counts(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"),
+    ("message", "seconds"),
     [
         ("Rate limit of 15 per 60s exceeded. Please wait 12 seconds before retrying.", 12),
         ("Please try again in 6m0s", 360), ("Please try again in 2 minutes.", 120),
@@ -174,5 +174,5 @@ def test_the_exception_in_an_aws_header_counts(kind: str) -> None:
         ("try again in 1h2m3s", 3723), ("retry in 1.5 minutes", 90),
     ],
 )  # fmt: skip
-def test_the_wait_is_parsed_from_the_message(told: str, seconds: float) -> None:
-    assert error_from_event("acme", {"message": told, "code": 429}).retry_after == seconds
+def test_the_wait_is_parsed_from_the_message(message: str, seconds: float) -> None:
+    assert error_from_event("acme", {"message": message, "code": 429}).retry_after == seconds
