@@ -27,7 +27,7 @@ from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionReq
 from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
-from agent.session.subagents.last_answer import last_answer
+from agent.session.subagents.results import last_response
 
 DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes (spec 11, F2)."""
@@ -219,7 +219,7 @@ class HeadlessRun:
         messages = await store.messages(session.id)
         ids = [item.message.id for item in messages]
         mine = messages[ids.index(asked) :] if asked in ids else messages
-        answer = last_answer(mine)
+        answer = last_response(mine)
         known = [step.usage for step in self._steps.values() if step.usage is not None]
         costs = [step.cost for step in self._steps.values() if step.cost is not None]
         error = idle.error

@@ -51,11 +51,11 @@ from agent.session.hooks import SessionHooks
 from agent.session.plan_mode import plan_tools
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.request_hooks import RequestHooks
-from agent.session.prompt.slash_commands import CommandDeps, Commands
-from agent.session.prompt.system_prompt import Briefing, BriefingDeps
+from agent.session.prompt.slash_commands import CommandDeps, SlashCommands
+from agent.session.prompt.system_prompt import BriefingDeps, SystemPrompt
 from agent.session.queue import Queues
 from agent.session.repository import SessionRepository
-from agent.session.review.context_usage import Window
+from agent.session.review.context_usage import ContextMeter
 from agent.session.runner import CLOSE_TIMEOUT
 from agent.session.service import SessionService
 from agent.session.snapshots.snapshots import Snapshots
@@ -95,12 +95,12 @@ class Runtime:
     trust: Trust
     guidance: Guidance
     titles: Titles
-    context_usage: Window
+    context_usage: ContextMeter
     shells: Shells
     questions: QuestionService
     queues: Queues
     mcp: McpService
-    commands: Commands
+    commands: SlashCommands
     hooks: Hooks
     session_hooks: SessionHooks
     code: CodeServices
@@ -225,7 +225,7 @@ def _turn_deps(
         snapshots=Snapshots(opened.paths.data / "snapshots", str(opened.project)),
         questions=questions,
         queues=Queues(store, bus),
-        briefing=Briefing(
+        system_prompt=SystemPrompt(
             BriefingDeps(agents, guidance, bus, store, config.prompts, truncator.spills, registry)
         ),
         completions=Completions(catalog, clients, folder.update, config.small_model),
@@ -245,7 +245,7 @@ def _turn_deps(
 def _compose(opened: OpenedFolder) -> Runtime:
     catalog, agents, loaded = models_and_agents(opened)
     config, bus, store = loaded.config, opened.bus, opened.store
-    guidance = Guidance.of(opened.directory, opened.trust, opened.paths, opened.env, config)
+    guidance = Guidance.for_folder(opened.directory, opened.trust, opened.paths, opened.env, config)
     folder = SessionRepository(store, agents, str(opened.directory), str(opened.project))
     hooks, unused = hook_service(opened, loaded)
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
@@ -276,7 +276,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
         trust=opened.trust,
         guidance=guidance,
         titles=titles,
-        context_usage=Window(deps, folder),
+        context_usage=ContextMeter(deps, folder),
         notices=(*loaded.notices, *unused, *store.notices),
         hooks=hooks,
         session_hooks=session_hooks,
@@ -293,7 +293,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
             deps.registry,
             deps.questions.ask,
         ),
-        commands=Commands(loaded, CommandDeps(agents, guidance, deps.pipeline, opened.editor)),
+        commands=SlashCommands(loaded, CommandDeps(agents, guidance, deps.pipeline, opened.editor)),
         code=code,
     )
 

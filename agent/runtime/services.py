@@ -21,7 +21,7 @@ from agent.process import SpillStore, Terminals, child_environment, strict_envir
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import catalog_from_config, secret_variables
 from agent.records.errors import AgentNotFound, ModelNotFound
-from agent.session.context.prune import PROTECTED
+from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.guards import TurnLimits
 from agent.session.turn.compactor import CompactionSettings
 from agent.session.turn.turn import StopHook
@@ -142,7 +142,7 @@ def turn_limits(config: Config) -> TurnLimits:
 
 
 def compaction_settings(given: CompactionConfig) -> CompactionSettings:
-    keep = PROTECTED | {*given.protect}
+    keep = PROTECTED_TOOLS | {*given.protect}
     return CompactionSettings(
         reserved_tokens=given.reserved, prune=given.prune, protected_tools=keep, model=given.model
     )

@@ -23,8 +23,8 @@ from agent.records.messages import SessionStatus, UserMessage
 from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
 from agent.session.compact_request import CompactionRequests
 from agent.session.discard import discard_undone
-from agent.session.prompt.attachments import Mentions
-from agent.session.prompt.user_message import remembered, user_message
+from agent.session.prompt.attachments import MentionReader
+from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
 from agent.session.repository import SessionRepository
 from agent.session.runner import Runner, RunnerDeps
@@ -54,7 +54,7 @@ class SessionService:
         self._directory = repository
         self._clock = clock
         self._files = FileTracker(deps.editor)
-        self._mentions = Mentions(deps.registry, self._files, deps.permissions)
+        self._mentions = MentionReader(deps.registry, self._files, deps.permissions)
         self._subagents = self._new_subagents()
         self._runner = Runner(RunnerDeps(deps, bus, self._files, self._subagents, run_turn, clock))
         background_tasks = self._subagents.background_tasks
@@ -118,7 +118,7 @@ class SessionService:
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
         model = self._deps.catalog.model(message.model)
         self._deps.clients.client_for(model)
-        item = await self._mentions.added(item, prompt.mentions, session, model)
+        item = await self._mentions.with_content(item, prompt.mentions, session, model)
         claimed = await self._runner.claim(session_id)
         try:
             if claimed is not None:
@@ -128,7 +128,7 @@ class SessionService:
             with self._deps.queues.adding(item):
                 await self._deps.store.update(
                     session_id,
-                    lambda s: remembered(s, message, prompt, self._clock()),
+                    lambda s: session_after_prompt(s, message, prompt, self._clock()),
                     message,
                     *item.parts,
                 )

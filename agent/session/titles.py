@@ -19,7 +19,7 @@ from agent.records.errors import OpencodePyError
 from agent.records.events import Event, SessionStatusChanged
 from agent.records.messages import Busy, Session, TextPart, UserMessage
 from agent.session.prompt.templates import template
-from agent.session.prompt.title import title_of
+from agent.session.prompt.user_message import title_of
 from agent.session.repository import SessionRepository
 from agent.session.usage import with_model_usage
 from agent.store.store import Store

@@ -25,7 +25,13 @@ from agent.records.messages import (
 from agent.session.queue import is_queued
 from agent.session.repository import SessionRepository
 from agent.session.runner import Runner
-from agent.session.snapshots.changes import Changes, edits_of, ends_of, patches_in, with_children
+from agent.session.snapshots.changes import (
+    ChangeReader,
+    first_and_last_blobs,
+    patches_in,
+    tool_diffs,
+    with_subagent_messages,
+)
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Sessions
@@ -82,9 +88,9 @@ class Undo:
         self._sessions = sessions
 
     @property
-    def changes(self) -> Changes:
+    def changes(self) -> ChangeReader:
         """Reading what turns changed."""
-        return Changes(self._store, self._snapshots)
+        return ChangeReader(self._store, self._snapshots)
 
     async def plan(self, session_id: str) -> UndoPlan | None:
         """What taking back the last prompt would do; None when there is none left.
@@ -97,7 +103,7 @@ class Undo:
         if at is None:
             return None
         gone = messages[at:]
-        done = await with_children(self._store, gone)
+        done = await with_subagent_messages(self._store, gone)
         patches = patches_in(done)
         files = await self._files(done)
         covered = {file.path for file in files}
@@ -105,18 +111,18 @@ class Undo:
         apart: tuple[str, ...] = ()
         large: tuple[str, ...] = ()
         if _commanded(done) and (known := tree or await self._snapshots.take()):
-            apart = await self._snapshots.nested(known)
+            apart = await self._snapshots.nested_repositories(known)
             since = gone[0].message.created
-            large = await asyncio.to_thread(self._snapshots.left_out, since)
+            large = await asyncio.to_thread(self._snapshots.oversized_files, since)
         return UndoPlan(
             session_id=session_id,
             message_id=gone[0].message.id,
             text=_text(gone[0]),
             messages=len(gone),
             files=files,
-            not_restorable=tuple(sorted(({b.path for b in edits_of(done)} | {*large}) - covered)),
+            not_restorable=tuple(sorted(({b.path for b in tool_diffs(done)} | {*large}) - covered)),
             nested_repositories=apart,
-            reason=self._snapshots.why,
+            reason=self._snapshots.unavailable_reason,
             tree=tree,
         )
 
@@ -162,9 +168,9 @@ class Undo:
         following = next((m.message.id for m in hidden[1:] if _is_prompt(m)), None)
         back = [m for m in hidden if following is None or m.message.id < following]
         later = [m for m in hidden if following is not None and m.message.id >= following]
-        patches = patches_in(await with_children(self._store, later))
+        patches = patches_in(await with_subagent_messages(self._store, later))
         tree = patches[0].base if patches else session.undone_tree
-        again = patches_in(await with_children(self._store, back))
+        again = patches_in(await with_subagent_messages(self._store, back))
         paths = {path for patch in again for path in patch.files}
         failed: tuple[str, ...] = ()
         if tree and paths:
@@ -199,7 +205,9 @@ class Undo:
     async def _files(self, messages: list[MessageWithParts]) -> tuple[UndoFile, ...]:
         """Each file that *messages* changed, with what it was before the first of them."""
         found: list[UndoFile] = []
-        for path, (before, after) in sorted((await ends_of(self._snapshots, messages)).items()):
+        for path, (before, after) in sorted(
+            (await first_and_last_blobs(self._snapshots, messages)).items()
+        ):
             if before == after:
                 continue  # changed and changed back
             what = "is deleted" if before is None else "comes back"

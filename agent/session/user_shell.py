@@ -19,7 +19,7 @@ from agent.records.messages import Session, ToolPart, UserMessage
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.discard import discard_undone
 from agent.session.guards import DoomLoop
-from agent.session.prompt.title import title_of
+from agent.session.prompt.user_message import title_of
 from agent.session.repository import SessionRepository
 from agent.session.runner import Runner
 from agent.session.turn.executor import ExecutorDeps, StepExecutor

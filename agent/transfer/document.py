@@ -14,7 +14,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.session.review.timeline import TurnLine
+from agent.session.review.timeline import TimelineTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class FailedStep:
 Entry = UserEntry | TextPart | ReasoningPart | ToolPart | ReportPart | CompactionPart | FailedStep
 
 
-def turn_entries(turn: TurnLine) -> Iterator[Entry]:
+def turn_entries(turn: TimelineTurn) -> Iterator[Entry]:
     """Yield the entries of *turn*; texts among them are never blank."""
     for item in turn.messages:
         message = item.message

@@ -12,7 +12,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.session.review.timeline import TurnLine
+from agent.session.review.timeline import TimelineTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Ended:
 Entry = Said | TextPart | ReasoningPart | ToolPart | ReportPart | CompactionPart | Ended
 
 
-def entries(turn: TurnLine) -> Iterator[Entry]:
+def entries(turn: TimelineTurn) -> Iterator[Entry]:
     """The entries of *turn*; texts among them are never blank."""
     for item in turn.messages:
         message = item.message

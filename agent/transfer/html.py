@@ -24,7 +24,14 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.records.units import money
-from agent.session.review.timeline import TurnLine, failed, result_of, said_by, timeline, words_of
+from agent.session.review.timeline import (
+    TimelineTurn,
+    is_failed,
+    result_text,
+    synthetic_line,
+    timeline,
+    user_text,
+)
 from agent.transfer.bundle import Bundle
 from agent.transfer.document import (
     Entry,
@@ -76,7 +83,7 @@ def _session(bundle: Bundle, depth: int) -> Iterator[str]:
         yield "</section>"
 
 
-def _table_of_contents(turns: Sequence[TurnLine]) -> Iterator[str]:
+def _table_of_contents(turns: Sequence[TimelineTurn]) -> Iterator[str]:
     yield '<nav aria-label="Turns"><ol>'
     for turn in turns:
         first = (turn.text.strip().splitlines() or ["Untitled"])[0][:120]
@@ -84,7 +91,7 @@ def _table_of_contents(turns: Sequence[TurnLine]) -> Iterator[str]:
     yield "</ol></nav>"
 
 
-def _turn(turn: TurnLine) -> Iterator[str]:
+def _turn(turn: TimelineTurn) -> Iterator[str]:
     yield f'<section class="turn" id="{escape(turn.first_id)}">'
     for entry in turn_entries(turn):
         yield from _entry(entry)
@@ -100,7 +107,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     match entry:
         case UserEntry(message=item):
             yield f'<div class="user"><p class="when">{escape(date_time(item.message.created))}</p>'
-            yield f"<pre>{escape(words_of(item))}</pre>"
+            yield f"<pre>{escape(user_text(item))}</pre>"
             yield "".join(_attached(part) for part in item.parts)
             yield "</div>"
         case TextPart(text=text):
@@ -112,7 +119,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         case ReportPart():
             yield _folded(entry.headline, entry.body)
         case CompactionPart(summary=summary):
-            yield _folded(said_by(entry), summary)
+            yield _folded(synthetic_line(entry), summary)
         case FailedStep(error=error):
             text = f'<p class="error">{escape(error)}</p>'
             yield text if error else '<p class="note">Interrupted</p>'
@@ -129,8 +136,8 @@ def _tool(part: ToolPart) -> Iterator[str]:
     if isinstance(state, Pending):
         yield f'<p class="tool">{escape(label_of(part).verb)} <span>not run</span></p>'
         return
-    is_failed = failed(part)
-    look = "bad" if is_failed else "off" if isinstance(state, Failed) else "good"
+    has_failed = is_failed(part)
+    look = "bad" if has_failed else "off" if isinstance(state, Failed) else "good"
     facts = " ".join(state.facts) if isinstance(state, Completed) else ""
     if isinstance(state, Failed):
         facts = state.kind
@@ -141,8 +148,8 @@ def _tool(part: ToolPart) -> Iterator[str]:
         f"<span>{escape(facts)}</span></summary>"
     )
     body = "".join(_block(block) for block in state.blocks)
-    given = shortened(result_of(part)).strip()
-    if given and (not body or is_failed):
+    given = shortened(result_text(part)).strip()
+    if given and (not body or has_failed):
         body += f"<pre>{escape(given)}</pre>"
     notes = [f'<p class="note">{escape(explain_decision(one))}</p>' for one in part.decisions]
     body = "".join(notes) + body

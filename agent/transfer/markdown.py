@@ -17,7 +17,13 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.records.units import money
-from agent.session.review.timeline import TurnLine, result_of, said_by, timeline, words_of
+from agent.session.review.timeline import (
+    TimelineTurn,
+    result_text,
+    synthetic_line,
+    timeline,
+    user_text,
+)
 from agent.transfer.bundle import Bundle
 from agent.transfer.document import (
     Entry,
@@ -49,12 +55,12 @@ def _document(bundle: Bundle, level: int) -> Iterator[str]:
         yield from _document(child, min(6, level + 1))
 
 
-def turn_as_markdown(turn: TurnLine) -> str:
+def turn_as_markdown(turn: TimelineTurn) -> str:
     """Return one turn as a document of its own."""
     return "\n".join(_turn(turn, 1)).strip() + "\n"
 
 
-def _turn(turn: TurnLine, level: int) -> Iterator[str]:
+def _turn(turn: TimelineTurn, level: int) -> Iterator[str]:
     yield f"{'#' * min(6, level)} {date_time(turn.started)}\n"
     for entry in turn_entries(turn):
         yield from _entry(entry)
@@ -64,7 +70,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     match entry:
         case UserEntry(message=item, first=first):
             label = "" if first else "*(while it worked)* "
-            yield "\n".join(f"> {line}" for line in f"{label}{words_of(item)}".split("\n")) + "\n"
+            yield "\n".join(f"> {line}" for line in f"{label}{user_text(item)}".split("\n")) + "\n"
         case TextPart(text=text):
             yield f"{text.strip()}\n"
         case ReasoningPart(text=text):
@@ -74,7 +80,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         case ReportPart():
             yield _folded(entry.headline, entry.body)
         case CompactionPart(summary=summary):
-            yield _folded(said_by(entry), summary)
+            yield _folded(synthetic_line(entry), summary)
         case FailedStep(error=error):
             yield f"**Failed:** {error}\n" if error else "*Interrupted*\n"
 
@@ -107,7 +113,7 @@ def _tool(part: ToolPart) -> Iterator[str]:
             shown = True
             yield fenced(shortened(shell_text(block)), "")
     if isinstance(state, Failed) and not shown:
-        yield fenced(shortened(result_of(part)), "")
+        yield fenced(shortened(result_text(part)), "")
 
 
 def fenced(text: str, language: str) -> str:

@@ -35,21 +35,21 @@ async def contents(context: ActionContext, argument: str) -> None:
     del argument
     live = context.live
     open_id = live.session.id if live.session is not None else None
-    found = await live.runtime.context_usage.contents(open_id, live.model, live.agent)
+    found = await live.runtime.context_usage.measure(open_id, live.model, live.agent)
     await show_dialog(context.app, PageScreen("Context", partial(context_usage_text, found)))
 
 
 @action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
 async def cost(context: ActionContext, argument: str) -> None:
     """Show the cost of the session with its sub-agents, compactions and title."""
-    from agent.session.review.costs import costs_of  # brings the harness
+    from agent.session.review.costs import session_costs  # brings the harness
 
     del argument
     live = context.live
     if live.session is None:
         context.notify(NONE_OPEN)
         return
-    found = await costs_of(live.runtime.store, live.session.id)
+    found = await session_costs(live.runtime.store, live.session.id)
     await show_dialog(context.app, PageScreen("Cost", partial(cost_page.cost_text, found)))
 
 
@@ -69,7 +69,9 @@ async def pin(context: ActionContext, argument: str) -> None:
         context.notify(NONE_OPEN)
         return
     store = context.live.runtime.store
-    found = {p.message_id: p for p in reversed(pins.pinnable(await store.messages(session.id)))}
+    found = {
+        p.message_id: p for p in reversed(pins.pinnable_messages(await store.messages(session.id)))
+    }
     rows = [
         Row(
             each.message_id,
@@ -85,7 +87,7 @@ async def pin(context: ActionContext, argument: str) -> None:
     if chosen is None:
         return
     pinned = not found[chosen].pinned
-    await pins.pin(store, chosen, pinned=pinned)
+    await pins.set_pinned(store, chosen, pinned=pinned)
     context.notify(
         "Pinned: every summary keeps it word for word." if pinned else "No longer pinned."
     )

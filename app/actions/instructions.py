@@ -27,7 +27,7 @@ NONE = "No instruction file is in force. /init writes one, and # adds a line."
 )
 async def remember(context: ActionContext, argument: str) -> None:
     """Ask about the change as about any edit, then write it."""
-    notes = context.live.runtime.guidance.remember
+    notes = context.live.runtime.guidance.instruction_editor
     draft = await notes.draft(argument)
     reply = await show_dialog(context.app, PermissionScreen(draft.request, grace=0.0))
     if reply is None or reply == "cancel" or reply.answer == "reject":

@@ -2,7 +2,7 @@
 
 from agent.records.messages import UserMessage
 from agent.redact import secrets_of
-from agent.session.review.timeline import words_of
+from agent.session.review.timeline import user_text
 from app.actions.transfer import export_session
 from app.commands.context import ActionContext
 from app.commands.registry import action
@@ -66,7 +66,7 @@ async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:
     if at in ids:
         item = messages[ids.index(at)]
         if isinstance(item.message, UserMessage):
-            text = words_of(item)
+            text = user_text(item)
         else:
             following = ids.index(at) + 1
             at = ids[following] if following < len(ids) else None

@@ -1,7 +1,7 @@
 """Actions on sessions."""
 
 from agent.records.messages import MessageWithParts
-from agent.session.subagents.last_answer import last_answer
+from agent.session.subagents.results import last_response
 from app.actions.review import review
 from app.commands.context import ActionContext
 from app.commands.registry import action
@@ -98,7 +98,7 @@ async def delete(context: ActionContext, argument: str) -> None:
 @action("session.copy", "Copy the last answer", "Session", slash=("copy",), keys=("<leader>y",))
 async def copy_answer(context: ActionContext, argument: str) -> None:
     del argument
-    text = last_answer(visible_messages(context.live.view))
+    text = last_response(visible_messages(context.live.view))
     if text:
         context.app.copy_to_clipboard(text)
     else:

@@ -10,9 +10,9 @@ from app.text.units import tokens
 from app.widgets.status import short_model
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.session.review.context_usage import Contents, Group
+    from agent.session.review.context_usage import ContextUsage, SourceGroup
 
-GROUPS: "tuple[tuple[Group, str, str], ...]" = (
+GROUPS: "tuple[tuple[SourceGroup, str, str], ...]" = (
     ("system", "System prompt", "$tone-blue"),
     ("tools", "Tools", "$tone-plan"),
     ("messages", "Messages", "$tone-accent"),
@@ -26,11 +26,11 @@ MAX_WIDTH = 70
 """The widest row in cells: numbers far from their names are hard to read."""
 
 
-def context_usage_text(contents: "Contents", width: int) -> Content:
+def context_usage_text(contents: "ContextUsage", width: int) -> Content:
     """Return the whole page, *width* cells wide."""
     lines = [_headline(contents, width), Content(""), bar(contents, width), Content("")]
     for group, title, tone in GROUPS:
-        sources = contents.of(group)
+        sources = contents.in_group(group)
         if not sources:
             continue
         total = contents.total(group)
@@ -40,7 +40,7 @@ def context_usage_text(contents: "Contents", width: int) -> Content:
     return Content("\n").join(lines)
 
 
-def _headline(contents: "Contents", width: int) -> Content:
+def _headline(contents: "ContextUsage", width: int) -> Content:
     """Return the total; how it was measured and the model are added where they fit."""
     text = f"{tokens(contents.used)} tokens"
     if contents.window is not None:
@@ -56,7 +56,7 @@ def _headline(contents: "Contents", width: int) -> Content:
     return line.truncate(width, ellipsis=True)
 
 
-def _free_rows(contents: "Contents", width: int) -> list[Content]:
+def _free_rows(contents: "ContextUsage", width: int) -> list[Content]:
     if contents.free is None:
         return []
     reserved = contents.reserved or 0
@@ -75,7 +75,13 @@ def _free_rows(contents: "Contents", width: int) -> list[Content]:
 
 
 def _row(
-    mark: str, tone: str, name: str, size: int, contents: "Contents", width: int, style: str = ""
+    mark: str,
+    tone: str,
+    name: str,
+    size: int,
+    contents: "ContextUsage",
+    width: int,
+    style: str = "",
 ) -> Content:
     whole = contents.window or contents.used or 1
     share = size / whole
@@ -88,7 +94,7 @@ def _row(
     return Content.assemble((mark, tone)) + label + tail
 
 
-def bar(contents: "Contents", width: int) -> Content:
+def bar(contents: "ContextUsage", width: int) -> Content:
     """Return the window from left to right: each group, the free space, the space reserved for the
     response."""
     sizes = [(FULL, tone, contents.total(group)) for group, _, tone in GROUPS]

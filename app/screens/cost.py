@@ -11,7 +11,7 @@ from app.text.units import money, tokens
 from app.widgets.status import short_model
 
 if TYPE_CHECKING:  # brings the harness
-    from agent.session.review.costs import Costs, Spent
+    from agent.session.review.costs import SessionCosts, Spending
 
 COLUMNS = ("input", "read", "written", "output", "thought")
 """Token counts. The second and third are parts of the first, the last is part of the fourth."""
@@ -29,7 +29,7 @@ COLUMNS_BY_WIDTH = ((80, COLUMNS), (60, COLUMNS[:4]))
 UNPRICED = 'Some calls have no known price. A model\'s "cost" in the settings sets one.'
 
 
-def cost_text(costs: "Costs", width: int) -> Content:
+def cost_text(costs: "SessionCosts", width: int) -> Content:
     """Return the whole page, *width* cells wide, without columns that do not fit."""
     if not costs.models:
         return Content.styled(NO_USAGE, "$tone-muted")
@@ -46,13 +46,13 @@ def cost_text(costs: "Costs", width: int) -> Content:
     return Content("\n").join(lines)
 
 
-def _headline(costs: "Costs") -> Content:
+def _headline(costs: "SessionCosts") -> Content:
     used = costs.total.usage
     note = f"   {tokens(used.input)} tokens in, {tokens(used.output)} out"
     return Content.assemble((_price(costs.total), "bold"), (note, "$tone-muted"))
 
 
-def _caching(costs: "Costs") -> Iterator[Content]:
+def _caching(costs: "SessionCosts") -> Iterator[Content]:
     """Yield the cache hit rate of the session and of its last step, if there was any caching."""
     rate, last = hit_rate(costs.total.usage), hit_rate(costs.last)
     if rate is not None:
@@ -61,7 +61,7 @@ def _caching(costs: "Costs") -> Iterator[Content]:
 
 
 def _table(
-    title: str, rows: "Iterable[tuple[str, Spent]]", columns: tuple[str, ...], width: int
+    title: str, rows: "Iterable[tuple[str, Spending]]", columns: tuple[str, ...], width: int
 ) -> Iterator[Content]:
     head = "".join(f"{name:>{COLUMN_WIDTH}}" for name in columns) + f"{'cost':>{COST_WIDTH}}"
     yield _name_cell(title, "bold", len(head), width) + Content.styled(head, "$tone-muted")
@@ -70,7 +70,7 @@ def _table(
 
 
 def _row(
-    name: str, spent: "Spent", columns: tuple[str, ...], width: int, style: str = ""
+    name: str, spent: "Spending", columns: tuple[str, ...], width: int, style: str = ""
 ) -> Content:
     usage = spent.usage
     numbers = {
@@ -90,7 +90,7 @@ def _name_cell(name: str, style: str, taken: int, width: int) -> Content:
     return Content.styled(name, style).truncate(name_width, ellipsis=True, pad=True)
 
 
-def _price(spent: "Spent") -> str:
+def _price(spent: "Spending") -> str:
     """Return the cost; ``>`` marks a sum that lacks calls without a known price."""
     text = money(spent.cost)
     return f"> {text}" if spent.unpriced and spent.cost is not None else text

@@ -73,7 +73,7 @@ class TurnStopper:
         return len(view.background_tasks.running) if view is not None else 0
 
     async def _stop_requester(self, session_id: str) -> None:
-        caller_id = await self._live.runtime.sessions.subagents.behind(session_id)
+        caller_id = await self._live.runtime.sessions.subagents.background_root(session_id)
         open_id = self._live.session.id if self._live.session is not None else ""
         if caller_id is None or caller_id == open_id:
             self.stop_turn()

@@ -17,16 +17,16 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.session.context.estimate import tokens
+from agent.session.context.estimate import estimate_tokens
 from agent.session.context.request_turns import input_of, result_text
 
-MOST_RESERVED = 20_000
+MAX_RESERVED = 20_000
 """Tokens of the window that are kept for the answer at most, unless the settings say more."""
 
-PICTURE_TOKENS = 1_600
+IMAGE_TOKENS = 1_600
 """What providers document for the largest picture that they take unscaled."""
 
-FRAME = 4
+MESSAGE_OVERHEAD = 4
 """Tokens that a message takes beside its content."""
 
 
@@ -39,7 +39,7 @@ class Budget:
     reserved: int
 
     @classmethod
-    def of(cls, model: ModelInfo, reserved: int | None = None) -> "Budget | None":
+    def for_model(cls, model: ModelInfo, reserved: int | None = None) -> "Budget | None":
         """None for a model without known limits: it relies on the provider's own error.
 
         *reserved* is what the settings say, None for the rule; a quarter stays usable always.
@@ -48,10 +48,10 @@ class Budget:
         if window is None:
             return None
         if reserved is None:
-            reserved = min(MOST_RESERVED, model.output_limit or MOST_RESERVED, window // 4)
+            reserved = min(MAX_RESERVED, model.output_limit or MAX_RESERVED, window // 4)
         return cls(window, min(reserved, window * 3 // 4))
 
-    def below(self, refused: int) -> "Budget":
+    def after_refusal(self, refused: int) -> "Budget":
         """The budget when a prompt of *refused* tokens did not fit, whatever the limits say."""
         window = min(self.window, refused)
         return Budget(window, min(self.reserved, window // 4))
@@ -62,72 +62,72 @@ class Budget:
         return self.window - self.reserved
 
     @property
-    def kept_output(self) -> int:
+    def kept_output_tokens(self) -> int:
         """Tool output that pruning leaves, newest first (C2)."""
         return min(40_000, self.usable * 40 // 100)
 
     @property
-    def worth_pruning(self) -> int:
+    def min_pruned_tokens(self) -> int:
         """Less than this is not worth another beginning of the prompt (C2)."""
         return min(20_000, self.usable * 15 // 100)
 
     @property
-    def tail(self) -> int:
+    def tail_tokens(self) -> int:
         """Newest messages that compaction keeps as they are (C3)."""
         return min(max(self.usable // 4, 2_000), 8_000)
 
     @property
-    def pins(self) -> int:
+    def pin_tokens(self) -> int:
         """What is pinned takes this much at most (C4)."""
         return self.usable // 5
 
 
-UNKNOWN = Budget(100_000, 20_000)
+DEFAULT_BUDGET = Budget(100_000, 20_000)
 """What pruning and compaction reckon with where neither a limit nor a refusal is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
+class MessageWeight:
     """Estimated tokens of messages, by what they are for. *words* is what the user wrote, *told*
     what the harness added, *summary* summaries with what is pinned, *results* the tool output
     with its files, *files* what the user attached; *pruned* is when an output among them was
     last left out (seconds since the epoch)."""
 
-    words: int = 0
-    told: int = 0
+    user_text: int = 0
+    reminders: int = 0
     summary: int = 0
-    answers: int = 0
+    responses: int = 0
     reasoning: int = 0
     calls: int = 0
     results: int = 0
     files: int = 0
-    frames: int = 0
+    overhead: int = 0
     pruned: float = 0.0
 
-    def __add__(self, other: "Weight") -> "Weight":
+    def __add__(self, other: "MessageWeight") -> "MessageWeight":
         counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
-        return Weight(**counts, pruned=max(self.pruned, other.pruned))
+        return MessageWeight(**counts, pruned=max(self.pruned, other.pruned))
 
     @property
     def total(self) -> int:
         return sum(getattr(self, name) for name in _COUNTS)
 
 
-_COUNTS = tuple(field.name for field in fields(Weight) if field.name != "pruned")
+_COUNTS = tuple(field.name for field in fields(MessageWeight) if field.name != "pruned")
 
 
-class Scales:
+class WeightCache:
     """Weighs the messages of one conversation. A list that only grew is not looked through
     again, and a message is weighed once as long as it stays the same object."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[MessageWithParts, Weight]] = {}
+        self._known: dict[str, tuple[MessageWithParts, MessageWeight]] = {}
         self._list: Sequence[MessageWithParts] = ()
-        self._weights: list[Weight] = []
+        self._weights: list[MessageWeight] = []
         self._total = 0
         self._pruned = 0.0
 
-    def weigh(self, messages: Sequence[MessageWithParts]) -> Sequence[Weight]:
+    def weights(self, messages: Sequence[MessageWithParts]) -> Sequence[MessageWeight]:
         """The weights of *messages*, a list that nobody changes but at its end."""
         if messages is not self._list or len(messages) < len(self._weights):
             self._list, self._weights, self._total, self._pruned = messages, [], 0, 0.0
@@ -139,24 +139,24 @@ class Scales:
         return self._weights
 
     def total(self, messages: Sequence[MessageWithParts]) -> int:
-        self.weigh(messages)
+        self.weights(messages)
         return self._total
 
     def pruned(self, messages: Sequence[MessageWithParts]) -> float:
         """When an output among *messages* was last left out (seconds since the epoch)."""
-        self.weigh(messages)
+        self.weights(messages)
         return self._pruned
 
-    def _weight(self, item: MessageWithParts) -> Weight:
+    def _weight(self, item: MessageWithParts) -> MessageWeight:
         known = self._known.get(item.message.id)
         if known is None or known[0] is not item:
-            known = self._known[item.message.id] = (item, weight(item))
+            known = self._known[item.message.id] = (item, message_weight(item))
         return known[1]
 
 
-def weight(item: MessageWithParts) -> Weight:
+def message_weight(item: MessageWithParts) -> MessageWeight:
     """What a message takes in a request."""
-    total = Weight(frames=FRAME)
+    total = MessageWeight(overhead=MESSAGE_OVERHEAD)
     users = not isinstance(item.message, AssistantMessage)
     harness = not isinstance(item.message, AssistantMessage) and item.message.synthetic
     for part in item.parts:
@@ -164,31 +164,33 @@ def weight(item: MessageWithParts) -> Weight:
             case TextPart() if part.ignored:
                 pass
             case TextPart() if users and (part.synthetic or harness):
-                total += Weight(told=tokens(part.text))
+                total += MessageWeight(reminders=estimate_tokens(part.text))
             case TextPart():
-                size = tokens(part.text)
-                total += Weight(words=size) if users else Weight(answers=size)
+                size = estimate_tokens(part.text)
+                total += MessageWeight(user_text=size) if users else MessageWeight(responses=size)
             case ContextPart():
-                total += Weight(told=tokens(part.reminder))
+                total += MessageWeight(reminders=estimate_tokens(part.reminder))
             case ReasoningPart():
-                total += Weight(reasoning=tokens(part.text))
+                total += MessageWeight(reasoning=estimate_tokens(part.text))
             case CompactionPart():
-                total += Weight(summary=tokens(part.pins) + tokens(part.summary))
+                total += MessageWeight(
+                    summary=estimate_tokens(part.pins) + estimate_tokens(part.summary)
+                )
             case ToolPart():
                 total += _call_weight(part)
             case FilePart():
-                total += Weight(files=media_tokens(part))
+                total += MessageWeight(files=media_tokens(part))
             case _:
                 pass
     return total
 
 
-def _call_weight(part: ToolPart) -> Weight:
+def _call_weight(part: ToolPart) -> MessageWeight:
     state = part.state
     pruned = state.compacted if isinstance(state, Completed | Failed) else None
     given = json.dumps(input_of(state) or {}, ensure_ascii=False)
-    return Weight(
-        calls=FRAME + tokens(part.tool) + tokens(given),
+    return MessageWeight(
+        calls=MESSAGE_OVERHEAD + estimate_tokens(part.tool) + estimate_tokens(given),
         results=output_tokens(part),
         pruned=pruned or 0.0,
     )
@@ -196,7 +198,7 @@ def _call_weight(part: ToolPart) -> Weight:
 
 def output_tokens(part: ToolPart) -> int:
     """What the output of a call takes as it is sent, with its files."""
-    size = tokens(result_text(part)[0])
+    size = estimate_tokens(result_text(part)[0])
     if isinstance(part.state, Completed) and part.state.compacted is None:
         size += sum(map(media_tokens, part.state.files))
     return size
@@ -208,13 +210,14 @@ def media_tokens(file: FilePart) -> int:
     if file.data is None:
         return 0
     if file.mime.startswith("image/"):
-        return PICTURE_TOKENS
-    return max(PICTURE_TOKENS, len(file.data) // 40)
+        return IMAGE_TOKENS
+    return max(IMAGE_TOKENS, len(file.data) // 40)
 
 
 def schema_tokens(tools: Sequence[ToolSchema]) -> int:
     """What the descriptions of *tools* take."""
     return sum(
-        FRAME + tokens(f"{tool.name}\n{tool.description}\n{json.dumps(tool.parameters)}")
+        MESSAGE_OVERHEAD
+        + estimate_tokens(f"{tool.name}\n{tool.description}\n{json.dumps(tool.parameters)}")
         for tool in tools
     )

@@ -22,36 +22,36 @@ from agent.records.messages import (
     UserMessage,
 )
 
-LEAST_TAIL = 2
+MIN_TAIL = 2
 """Messages that the tail holds at least (C3)."""
 
-SUMMARY = (
+SUMMARY_REMINDER = (
     "<system-reminder>\nThe conversation so far was summed up to save space. What came before "
     "is gone from your sight, except for what stands here and the messages that follow.\n\n"
     "{pins}# Summary\n\n{summary}\n</system-reminder>"
 )
-CONTINUE = (
+CONTINUE_REMINDER = (
     "<system-reminder>\nGo on with the work where it stopped, as the summary and the newest "
     "messages tell. Do not speak of the summary. If nothing is left to do, say so in a line.\n"
     "</system-reminder>"
 )
-DESCRIBED = "[{what} was attached here{where}. It is left out to save space{again}.]"
+FILE_PLACEHOLDER = "[{what} was attached here{where}. It is left out to save space{again}.]"
 
 
 def marker_of(item: MessageWithParts) -> CompactionPart | None:
     return next((part for part in item.parts if isinstance(part, CompactionPart)), None)
 
 
-def compacted(messages: Sequence[MessageWithParts]) -> tuple[MessageWithParts, ...]:
+def visible_messages(messages: Sequence[MessageWithParts]) -> tuple[MessageWithParts, ...]:
     """*messages* as they are sent: behind the newest marker's summary only its tail stands."""
     for index in range(len(messages) - 1, -1, -1):
         marker = marker_of(messages[index])
         if marker is not None:
-            return _behind(messages, index, marker)
+            return _after_marker(messages, index, marker)
     return tuple(messages)
 
 
-def _behind(
+def _after_marker(
     messages: Sequence[MessageWithParts], index: int, marker: CompactionPart
 ) -> tuple[MessageWithParts, ...]:
     carrier = messages[index]
@@ -59,48 +59,48 @@ def _behind(
     tail = [m for m in messages if m.message.id >= start and marker_of(m) is None]
     older = [m for m in tail if m.message.id < carrier.message.id]
     newer = tail[len(older) :]
-    open_from = unanswered_from(older)
-    head = MessageWithParts(carrier.message, (_told(marker),))
-    replayed = [_untold(m, replay=at >= open_from) for at, m in enumerate(older)]
+    open_from = first_unanswered(older)
+    head = MessageWithParts(carrier.message, (_summary_text(marker),))
+    replayed = [_without_context(m, replay=at >= open_from) for at, m in enumerate(older)]
     return (head, *replayed, *newer)
 
 
-def _told(marker: CompactionPart) -> TextPart:
+def _summary_text(marker: CompactionPart) -> TextPart:
     pins = f"{marker.pins}\n\n" if marker.pins else ""
     return TextPart(
         id=marker.id,
         session_id=marker.session_id,
         message_id=marker.message_id,
-        text=SUMMARY.format(pins=pins, summary=marker.summary),
+        text=SUMMARY_REMINDER.format(pins=pins, summary=marker.summary),
         ended=0,
         synthetic=True,
     )
 
 
-def _untold(item: MessageWithParts, *, replay: bool) -> MessageWithParts:
+def _without_context(item: MessageWithParts, *, replay: bool) -> MessageWithParts:
     """*item* without what it told of the session's place: the marker tells it anew (C9). In a
     message that is *replayed* because nobody has answered it, files are described (C5)."""
     parts = tuple(
-        described(part) if replay and isinstance(part, FilePart) and part.data else part
+        file_placeholder(part) if replay and isinstance(part, FilePart) and part.data else part
         for part in item.parts
         if not isinstance(part, ContextPart)
     )
-    same = len(parts) == len(item.parts) and all(map(_is, parts, item.parts))
+    same = len(parts) == len(item.parts) and all(map(_is_same, parts, item.parts))
     return item if same else MessageWithParts(item.message, parts)
 
 
-def _is(one: Part, other: Part) -> bool:
+def _is_same(one: Part, other: Part) -> bool:
     return one is other
 
 
-def described(file: FilePart) -> TextPart:
+def file_placeholder(file: FilePart) -> TextPart:
     """A line in the place of an attachment."""
     what = "A picture" if file.mime.startswith("image/") else f"A file of type {file.mime}"
     return TextPart(
         id=file.id,
         session_id=file.session_id,
         message_id=file.message_id,
-        text=DESCRIBED.format(
+        text=FILE_PLACEHOLDER.format(
             what=what,
             where=f" ({file.path})" if file.path else "",
             again="; read that file to see it again" if file.path else "",
@@ -110,16 +110,16 @@ def described(file: FilePart) -> TextPart:
     )
 
 
-def unanswered_from(messages: Sequence[MessageWithParts]) -> int:
+def first_unanswered(messages: Sequence[MessageWithParts]) -> int:
     """The index of the first message at the end that the model has said or done nothing about."""
     for index in range(len(messages) - 1, -1, -1):
         item = messages[index]
-        if isinstance(item.message, AssistantMessage) and _says_something(item):
+        if isinstance(item.message, AssistantMessage) and _has_content(item):
             return index + 1
     return 0
 
 
-def _says_something(item: MessageWithParts) -> bool:
+def _has_content(item: MessageWithParts) -> bool:
     return any(isinstance(part, TextPart | ReasoningPart | ToolPart) for part in item.parts)
 
 
@@ -136,7 +136,9 @@ def _begins_turn(item: MessageWithParts) -> bool:
 
 
 def tail_start(
-    messages: Sequence[MessageWithParts], most: int, weigh: Callable[[MessageWithParts], float]
+    messages: Sequence[MessageWithParts],
+    max_tokens: int,
+    weigh: Callable[[MessageWithParts], float],
 ) -> int:
     """The index at which the tail of at most *most* tokens begins (C3): whole turns, newest
     first; of a newest turn that is too long its newest steps. At least ``LEAST_TAIL`` messages
@@ -148,20 +150,20 @@ def tail_start(
     start = cut = len(messages)
     for index in range(len(messages) - 1, -1, -1):
         total += weigh(messages[index])
-        if total > most:
+        if total > max_tokens:
             break
         cut = index
         if _begins_turn(messages[index]):
             start = index
     # No whole turn fits: the newest one is cut at a step.
     start = cut if start == len(messages) else start
-    least = min(len(messages) - LEAST_TAIL, unanswered_from(messages))
+    least = min(len(messages) - MIN_TAIL, first_unanswered(messages))
     if min(start, least) > 0:
         return min(start, least)
     # All of it would fit, but something has to go: the newest turn is what stays.
     turns = (at for at in range(least, 0, -1) if _begins_turn(messages[at]))
     short = next(turns, min(1, len(messages) - 1) if least <= 0 else least)
-    return min(short, unanswered_from(messages))
+    return min(short, first_unanswered(messages))
 
 
 def marker_message(newest: UserMessage, now: float) -> UserMessage:
@@ -178,7 +180,7 @@ def continue_message(marker: UserMessage, now: float) -> MessageWithParts:
         id=new_id("prt"),
         session_id=message.session_id,
         message_id=message.id,
-        text=CONTINUE,
+        text=CONTINUE_REMINDER,
         started=now,
         ended=now,
         synthetic=True,

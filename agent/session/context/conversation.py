@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from agent.provider.client import Turn
 from agent.records.messages import CompactionPart, MessageWithParts, Part
-from agent.session.context.compaction import compacted, marker_of
-from agent.session.context.request_turns import Turns
+from agent.session.context.compaction import marker_of, visible_messages
+from agent.session.context.request_turns import TurnConverter
 
 
 class Conversation:
@@ -22,7 +22,7 @@ class Conversation:
         self._all = list(messages)
         self._visible: list[MessageWithParts] | None = None
         self._marker: CompactionPart | None = None
-        self._turns = Turns()
+        self._turns = TurnConverter()
 
     @property
     def all(self) -> list[MessageWithParts]:
@@ -33,7 +33,7 @@ class Conversation:
     def visible(self) -> Sequence[MessageWithParts]:
         """What is sent: behind the newest summary only the messages that it left as they are."""
         if self._visible is None:
-            self._visible = list(compacted(self._all))
+            self._visible = list(visible_messages(self._all))
             markers = (found for item in reversed(self._all) if (found := marker_of(item)))
             self._marker = next(markers, None)
             if self._marker is not None:
@@ -48,7 +48,7 @@ class Conversation:
 
     def turns(self) -> tuple[Turn, ...]:
         """What is sent, as a request holds it."""
-        return self._turns.of(self.visible)
+        return self._turns.convert(self.visible)
 
     def add(self, *items: MessageWithParts) -> None:
         """Messages at the end."""
@@ -58,17 +58,17 @@ class Conversation:
         else:
             self._visible = None
 
-    def renew(self, messages: list[MessageWithParts]) -> None:
+    def replace_all(self, messages: list[MessageWithParts]) -> None:
         """Other messages in place of all that are there; the same objects stay converted."""
         if messages is not self._all:
             self._all, self._visible = messages, None
 
-    def drop(self, message_id: str) -> None:
-        self.renew([item for item in self._all if item.message.id != message_id])
+    def remove(self, message_id: str) -> None:
+        self.replace_all([item for item in self._all if item.message.id != message_id])
 
-    def put(self, parts: Mapping[str, Part]) -> None:
+    def replace_parts(self, parts: Mapping[str, Part]) -> None:
         """Put *parts* (by their ids) in the place of those that have these ids."""
-        self.renew([_with(item, parts) for item in self._all])
+        self.replace_all([_with(item, parts) for item in self._all])
 
 
 def _with(item: MessageWithParts, parts: Mapping[str, Part]) -> MessageWithParts:

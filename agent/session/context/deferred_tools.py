@@ -15,14 +15,14 @@ from agent.records.messages import CompactionPart, Completed, MessageWithParts, 
 from agent.session.context.budget import schema_tokens
 from agent.tools.registry import Registry
 
-SHARE = 0.1
+MAX_SHARE = 0.1
 """Part of the window that such tools may take together (spec 10, X5)."""
 
-UNKNOWN = 128_000
+DEFAULT_WINDOW = 128_000
 """Tokens of the window where it is not known."""
 
 
-def wanted(
+def offered_tools(
     registry: Registry,
     names: Collection[str],
     model: ModelInfo,
@@ -31,43 +31,49 @@ def wanted(
     """Those of *names* that go into the next request to *model*."""
     finders = {tool.spec.name for tool in registry if tool.spec.finds_tools}
     late = set(registry.on_demand).intersection(names)
-    window = model.context_limit or model.input_limit or UNKNOWN
-    if not finders.intersection(names) or not late or _size(registry, late) <= window * SHARE:
+    window = model.context_limit or model.input_limit or DEFAULT_WINDOW
+    if (
+        not finders.intersection(names)
+        or not late
+        or _schemas_size(registry, late) <= window * MAX_SHARE
+    ):
         return frozenset(names) - finders
-    return frozenset(names) - (late - _known(history, finders))
+    return frozenset(names) - (late - _known_tools(history, finders))
 
 
-def known_by_name(registry: Registry, history: Sequence[MessageWithParts]) -> tuple[str, ...]:
+def found_deferred_tools(
+    registry: Registry, history: Sequence[MessageWithParts]
+) -> tuple[str, ...]:
     """The tools of *history*, found or called, that a request may leave out: what a summary has
     to tell of. One whose server is away at the time is among them."""
     finders = {tool.spec.name for tool in registry if tool.spec.finds_tools}
     always = {tool.spec.name for tool in registry if not tool.spec.on_demand}
-    return tuple(sorted(_known(history, finders) - always)) if finders else ()
+    return tuple(sorted(_known_tools(history, finders) - always)) if finders else ()
 
 
-def _size(registry: Registry, names: Collection[str]) -> int:
-    return sum(_tokens(_Same(schema)) for schema in registry.schemas(names))
+def _schemas_size(registry: Registry, names: Collection[str]) -> int:
+    return sum(_schema_size(_SchemaKey(schema)) for schema in registry.schemas(names))
 
 
-class _Same:
+class _SchemaKey:
     """A schema as a key: the registry keeps each for as long as it holds."""
 
     def __init__(self, schema: ToolSchema) -> None:
         self.schema = schema
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.schema is self.schema
+        return isinstance(other, _SchemaKey) and other.schema is self.schema
 
     def __hash__(self) -> int:
         return id(self.schema)
 
 
 @lru_cache(maxsize=4_096)
-def _tokens(key: _Same) -> int:
+def _schema_size(key: _SchemaKey) -> int:
     return schema_tokens((key.schema,))
 
 
-def _known(history: Sequence[MessageWithParts], finders: Collection[str]) -> set[str]:
+def _known_tools(history: Sequence[MessageWithParts], finders: Collection[str]) -> set[str]:
     """The tools that were found, or called, in *history*."""
     known: set[str] = set()
     for item in history:

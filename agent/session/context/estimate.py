@@ -20,46 +20,46 @@ _HANGUL = re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _FOREIGN_LETTERS = re.compile(r"[^\W\d_\x00-\x7f]")
 
-SLICES = 10
-SLICE = 20_000
+SLICE_COUNT = 10
+SLICE_SIZE = 20_000
 """Characters of a slice: of a text longer than all slices together only these are looked at."""
 
-LONG = 100
+MIN_CACHED_LENGTH = 100
 """Characters from which on it is worth while to remember what a text was estimated at."""
 
-MOST_KNOWN = 8_192
+MAX_CACHED = 8_192
 """Texts of which that is remembered."""
 
-NARROW, WIDE = 0.5, 2.5
+MIN_FACTOR, MAX_FACTOR = 0.5, 2.5
 """No tokenizer is further from the estimate than this; a report that is, was made up."""
 
 
-known: dict[tuple[int, int], int] = {}
+cached_estimates: dict[tuple[int, int], int] = {}
 
 
-def tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """The estimated tokens of *text*, 0 for none. Some 80 ns a character, and a hundredth of
     that where the text was met lately: each turn weighs its session anew."""
-    if len(text) < LONG:
-        return _estimated(text)
+    if len(text) < MIN_CACHED_LENGTH:
+        return _estimate(text)
     # The texts themselves are not held. Two that agree in both are met by nobody, and what is
     # told is an estimate anyway.
     key = len(text), hash(text)
-    found = known.get(key)
+    found = cached_estimates.get(key)
     if found is None:
-        found = _estimated(text)
-        if len(known) >= MOST_KNOWN:
-            known.clear()
-        known[key] = found
+        found = _estimate(text)
+        if len(cached_estimates) >= MAX_CACHED:
+            cached_estimates.clear()
+        cached_estimates[key] = found
     return found
 
 
-def _estimated(text: str) -> int:
-    if len(text) <= SLICES * SLICE:
+def _estimate(text: str) -> int:
+    if len(text) <= SLICE_COUNT * SLICE_SIZE:
         return round(_tokens(text))
-    step = len(text) // SLICES
-    seen = sum(_tokens(text[at : at + SLICE]) for at in range(0, step * SLICES, step))
-    return round(seen * len(text) / (SLICES * SLICE))
+    step = len(text) // SLICE_COUNT
+    seen = sum(_tokens(text[at : at + SLICE_SIZE]) for at in range(0, step * SLICE_COUNT, step))
+    return round(seen * len(text) / (SLICE_COUNT * SLICE_SIZE))
 
 
 def _tokens(text: str) -> float:
@@ -79,10 +79,10 @@ def _tokens(text: str) -> float:
         - 0.18 * drawn
         + 0.97 * len(_BLANKS.findall(text))
     )
-    return total if text.isascii() else total + _foreign(text)
+    return total if text.isascii() else total + _non_ascii_tokens(text)
 
 
-def _foreign(text: str) -> float:
+def _non_ascii_tokens(text: str) -> float:
     """What is not ASCII, between what older and newer tokenizers make of it."""
     east_asian = len(_EAST_ASIAN.findall(text))
     hangul = len(_HANGUL.findall(text))
@@ -102,7 +102,7 @@ class Calibration:
     def observe(self, session_id: str, model: str, estimated: int, reported: int) -> None:
         """Note that a prompt of *estimated* tokens had *reported* ones."""
         if estimated > 0 and reported > 0:
-            factor = min(WIDE, max(NARROW, reported / estimated))
+            factor = min(MAX_FACTOR, max(MIN_FACTOR, reported / estimated))
             self._factors[session_id, model] = factor
 
     def factor(self, session_id: str, model: str) -> float:

@@ -10,17 +10,17 @@ from typing import Literal
 from agent.records.blocks import TodoItem
 from agent.records.messages import Completed, FilePart, MessageWithParts, TextPart, ToolPart
 from agent.session.context.compaction import is_request
-from agent.session.context.estimate import tokens
+from agent.session.context.estimate import estimate_tokens
 from agent.store.store import Store
 
-LEAST = 60
+MIN_PIN_TOKENS = 60
 """Tokens that a pin gets however many there are."""
 
-LATE = 2_000
+MAX_LATE_PIN_TOKENS = 2_000
 """Tokens at most of a message that is pinned after it was summed up."""
 
 CUT = "[… {left_out:,} characters are left out here. The whole is in {where} …]"
-MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
+TODO_MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Pin:
     text: str
 
 
-def pins_of(
+def collect_pins(
     messages: Sequence[MessageWithParts],
     pinned: AbstractSet[str],
     todos: Sequence[TodoItem],
@@ -40,17 +40,17 @@ def pins_of(
     the user pinned, *tail* of those that stand as they are anyway."""
     pins: list[Pin] = []
     first = next((item for item in messages if is_request(item)), None)
-    if first is not None and first.message.id not in tail and (text := _said(first)):
+    if first is not None and first.message.id not in tail and (text := _message_text(first)):
         pins.append(Pin("The person's first request, word for word", text))
     for item in messages:
         message = item.message
-        if message.id in pinned - tail and item is not first and (text := _said(item)):
+        if message.id in pinned - tail and item is not first and (text := _message_text(item)):
             who = "The person" if message.role == "user" else "You"
             pins.append(Pin(f"{who} said this, and the person pinned it", text))
     if todos:
-        lines = [f"{MARKS[todo.status]} {todo.content} ({todo.priority})" for todo in todos]
+        lines = [f"{TODO_MARKS[todo.status]} {todo.content} ({todo.priority})" for todo in todos]
         pins.append(Pin("The todo list as it stands", "\n".join(lines)))
-    skills = dict(_skills(messages))
+    skills = dict(_loaded_skills(messages))
     shown = {name for name, part in skills.items() if part.message_id in tail}
     for name, part in skills.items():
         if name not in shown and isinstance(part.state, Completed):
@@ -59,7 +59,7 @@ def pins_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Pinnable:
+class PinnableMessage:
     """A message that the user may pin; *text* is what it says."""
 
     message_id: str
@@ -68,16 +68,17 @@ class Pinnable:
     pinned: bool
 
 
-def pinnable(messages: Sequence[MessageWithParts]) -> tuple[Pinnable, ...]:
+def pinnable_messages(messages: Sequence[MessageWithParts]) -> tuple[PinnableMessage, ...]:
     """What of a session the user may pin: messages that say something and are finished."""
     return tuple(
-        Pinnable(item.message.id, item.message.role, text, item.message.pinned)
+        PinnableMessage(item.message.id, item.message.role, text, item.message.pinned)
         for item in messages
-        if (is_request(item) or getattr(item.message, "completed", None)) and (text := _said(item))
+        if (is_request(item) or getattr(item.message, "completed", None))
+        and (text := _message_text(item))
     )
 
 
-async def pin(store: Store, message_id: str, *, pinned: bool) -> None:
+async def set_pinned(store: Store, message_id: str, *, pinned: bool) -> None:
     """Pin a finished message, or no longer; does nothing if it is gone."""
     stored = await store.message(message_id)
     if stored is not None:
@@ -87,16 +88,18 @@ async def pin(store: Store, message_id: str, *, pinned: bool) -> None:
 def late_pins(messages: Iterable[MessageWithParts], save: Callable[[str], str]) -> dict[str, str]:
     """What *messages* say, which the user pinned after they were summed up, by id. Of a long one
     there are head and tail, and the file in which *save* keeps the whole."""
-    return {item.message.id: _within(_said(item), LATE, save) for item in messages}
+    return {
+        item.message.id: _fit(_message_text(item), MAX_LATE_PIN_TOKENS, save) for item in messages
+    }
 
 
-def _said(item: MessageWithParts) -> str:
+def _message_text(item: MessageWithParts) -> str:
     texts = [part.text for part in item.parts if isinstance(part, TextPart) and not part.synthetic]
     named = [f"[attached: {p.path}]" for p in item.parts if isinstance(p, FilePart) and p.path]
     return "\n".join([*texts, *named]).strip()
 
 
-def _skills(messages: Sequence[MessageWithParts]) -> Iterator[tuple[str, ToolPart]]:
+def _loaded_skills(messages: Sequence[MessageWithParts]) -> Iterator[tuple[str, ToolPart]]:
     """The skills that were loaded, by name; of one that was loaded again the later call."""
     for item in messages:
         for part in item.parts:
@@ -107,12 +110,12 @@ def _skills(messages: Sequence[MessageWithParts]) -> Iterator[tuple[str, ToolPar
                     yield name, part
 
 
-def pinned_text(pins: Sequence[Pin], most: float, save: Callable[[str], str]) -> str:
+def pinned_text(pins: Sequence[Pin], max_tokens: float, save: Callable[[str], str]) -> str:
     """*pins* under their headings in some *most* estimated tokens. Of what does not fit there
     are head and tail, and the file in which *save* keeps the whole."""
-    shares = _shares([tokens(pin.text) for pin in pins], most)
+    shares = _shares([estimate_tokens(pin.text) for pin in pins], max_tokens)
     sections = [
-        f"# {pin.heading}\n\n{_within(pin.text, share, save)}"
+        f"# {pin.heading}\n\n{_fit(pin.text, share, save)}"
         for pin, share in zip(pins, shares, strict=True)
     ]
     return "\n\n".join(sections)
@@ -124,13 +127,13 @@ def _shares(sizes: Sequence[int], most: float) -> list[float]:
     left = most
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
     for done, index in enumerate(order):
-        shares[index] = min(float(sizes[index]), max(LEAST, left / (len(order) - done)))
+        shares[index] = min(float(sizes[index]), max(MIN_PIN_TOKENS, left / (len(order) - done)))
         left -= shares[index]
     return shares
 
 
-def _within(text: str, share: float, save: Callable[[str], str]) -> str:
-    size = tokens(text)
+def _fit(text: str, share: float, save: Callable[[str], str]) -> str:
+    size = estimate_tokens(text)
     if size <= share:
         return text
     chars = max(0, int(len(text) * share / size))

@@ -42,7 +42,7 @@ STEERED = (
     "<system-reminder>\nThe user sent this message while you were working:\n{text}\n"
     "Address it, then carry on with the task.\n</system-reminder>"
 )
-OWN_COMMAND = (
+USER_SHELL_COMMAND = (
     "<system-reminder>\nThe user ran this command in the session. It is told so that you know; "
     "by itself it asks for nothing.\n</system-reminder>\n$ {command}\n{output}"
 )
@@ -54,19 +54,19 @@ INTERRUPTED = (
 _AssistantContent = TextContent | ReasoningContent | ToolCallContent
 
 
-def turns_of(messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
+def request_turns(messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
     """The turns of *messages* (oldest first); messages that still wait are left out."""
-    return Turns().of(messages)
+    return TurnConverter().convert(messages)
 
 
-class Turns:
+class TurnConverter:
     """Converts one history again and again: what was converted before, by identity, is not
     converted a second time."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
 
-    def of(self, messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
+    def convert(self, messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
         """See ``turns_of``."""
         turns: list[Turn] = []
         held: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
@@ -75,7 +75,7 @@ class Turns:
             message = item.message
             known = self._known.get(message.id)
             if known is None or known[0] is not item or known[1] is not interrupted:
-                known = (item, interrupted, _turns(item, after_interrupt=interrupted))
+                known = (item, interrupted, _message_turns(item, after_interrupt=interrupted))
             held[message.id] = known
             turns += known[2]
             if isinstance(message, AssistantMessage):
@@ -86,7 +86,7 @@ class Turns:
         return tuple(turns)
 
 
-def _turns(item: MessageWithParts, *, after_interrupt: bool) -> tuple[Turn, ...]:
+def _message_turns(item: MessageWithParts, *, after_interrupt: bool) -> tuple[Turn, ...]:
     match item.message:
         case UserMessage() as message:
             if message.turn_id is None:
@@ -112,7 +112,9 @@ def _user_turn(
             case ToolPart(state=Completed() | Failed() as state):
                 command = (state.input or {}).get("command", "")
                 output = result_text(part)[0]
-                content.append(TextContent(OWN_COMMAND.format(command=command, output=output)))
+                content.append(
+                    TextContent(USER_SHELL_COMMAND.format(command=command, output=output))
+                )
             case _:
                 pass
     if content and after_interrupt:
@@ -184,10 +186,10 @@ def result_text(part: ToolPart) -> tuple[str, bool]:
     """What the model reads of a call's end, and whether it is an error."""
     match part.state:
         case Completed() as state:
-            return (state.output if state.compacted is None else shortened(part)), False
+            return (state.output if state.compacted is None else shortened_output(part)), False
         case Failed() as state:
             if state.compacted is not None:
-                return f"{_cut(state.error)}\n\n{shortened(part)}", True
+                return f"{_cut_line(state.error)}\n\n{shortened_output(part)}", True
             if state.output:
                 return f"{state.error}\n\nOutput so far:\n{state.output}", True
             return state.error, True
@@ -195,23 +197,25 @@ def result_text(part: ToolPart) -> tuple[str, bool]:
             return ABORTED, True
 
 
-def shortened(part: ToolPart) -> str:
+def shortened_output(part: ToolPart) -> str:
     """What is sent of an output that was pruned: its ends, and where the whole is (C2)."""
     if not isinstance(part.state, Completed | Failed):
         return ""
     lines = part.state.output.splitlines()
-    ends = [*lines[:EDGE], "…", *lines[-EDGE:]] if len(lines) > 2 * EDGE else lines
+    ends = (
+        [*lines[:EDGE_LINES], "…", *lines[-EDGE_LINES:]] if len(lines) > 2 * EDGE_LINES else lines
+    )
     spill = part.state.spill
     where = f"The whole is in {spill}." if spill else "Call the tool again if you need it."
     first = f"[This output of {part.tool} was shortened to save space. {where}]"
-    return "\n".join([first, *map(_cut, ends)])
+    return "\n".join([first, *map(_cut_line, ends)])
 
 
-def _cut(line: str) -> str:
+def _cut_line(line: str) -> str:
     return line if len(line) <= EDGE_WIDTH else f"{line[:EDGE_WIDTH]}…"
 
 
-EDGE = 4
+EDGE_LINES = 4
 """Lines kept at each end of a pruned output."""
 
 EDGE_WIDTH = 160

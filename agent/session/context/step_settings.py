@@ -7,7 +7,7 @@ from agent.session.guards import Guard
 
 
 @dataclass(frozen=True, slots=True)
-class TurnSetting:
+class StepSettings:
     """The agent and model that the newest user message names, and what follows from them."""
 
     agent: str

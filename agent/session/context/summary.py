@@ -25,15 +25,15 @@ from agent.records.messages import (
     ToolPart,
     Usage,
 )
-from agent.session.context.budget import Budget, weight
-from agent.session.context.compaction import described
-from agent.session.context.estimate import tokens
-from agent.session.context.request_turns import turns_of
+from agent.session.context.budget import Budget, message_weight
+from agent.session.context.compaction import file_placeholder
+from agent.session.context.estimate import estimate_tokens
+from agent.session.context.request_turns import request_turns
 
 MAX_OUTPUT = 8_192
 """Tokens of a summary at most; a reasoning model thinks within them too."""
 
-SHARES = (1.0, 0.5, 0.25)
+MESSAGE_SHARES = (1.0, 0.5, 0.25)
 """How much of the messages each try takes, newest first; there are so many tries (C6)."""
 
 OUTPUT_CHARS = (2_000, 800, 300)
@@ -58,7 +58,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summariser:
+class Summarizer:
     """Who sums up: a model, its *prompt* (the sections), and what to keep above all.
 
     *factor* makes tokens of the model's of estimated ones; *session_id* goes with the request.
@@ -71,36 +71,36 @@ class Summariser:
     focus: str = ""
     factor: float = 1.0
 
-    async def sum_up(self, messages: Sequence[MessageWithParts], earlier: str = "") -> Summary:
+    async def summarize(self, messages: Sequence[MessageWithParts], earlier: str = "") -> Summary:
         """The summary of *messages* and of what an *earlier* summary tells.
 
         Raises ``ProviderError`` when the model gives none: of kind overflow after the last try.
         """
-        for share, chars in zip(SHARES, OUTPUT_CHARS, strict=True):
+        for share, chars in zip(MESSAGE_SHARES, OUTPUT_CHARS, strict=True):
             taken = messages[-max(1, round(len(messages) * share)) :] if messages else ()
-            shown = [_plain(item, chars) for item in taken]
-            shown = shown[self._fitting(shown) :]
+            shown = [_simplify(item, chars) for item in taken]
+            shown = shown[self._first_fitting(shown) :]
             try:
-                return await self._ask(shown, len(messages) - len(shown), earlier)
+                return await self._request_summary(shown, len(messages) - len(shown), earlier)
             except ProviderError as error:
                 if error.kind is not ProviderErrorKind.OVERFLOW:
                     raise
         sentence = TOO_LONG.format(model=self.model.full_name)
         raise ProviderError(ProviderErrorKind.OVERFLOW, sentence)
 
-    def _fitting(self, messages: Sequence[MessageWithParts]) -> int:
+    def _first_fitting(self, messages: Sequence[MessageWithParts]) -> int:
         """The index from which on *messages* fit the window, as far as it is known."""
-        budget = Budget.of(self.model)
+        budget = Budget.for_model(self.model)
         if budget is None:
             return 0
-        room = budget.usable / self.factor - tokens(self.prompt)
+        room = budget.usable / self.factor - estimate_tokens(self.prompt)
         for index in range(len(messages) - 1, -1, -1):
-            room -= weight(messages[index]).total
+            room -= message_weight(messages[index]).total
             if room < 0:
                 return min(index + 1, len(messages) - 1)
         return 0
 
-    async def _ask(
+    async def _request_summary(
         self, messages: Sequence[MessageWithParts], left_out: int, earlier: str
     ) -> Summary:
         notes: list[str] = []
@@ -113,7 +113,7 @@ class Summariser:
         request = ModelRequest(
             model=self.model,
             system=(self.prompt,),
-            turns=(*before, *turns_of(messages), UserTurn((TextContent(REQUEST + focus),))),
+            turns=(*before, *request_turns(messages), UserTurn((TextContent(REQUEST + focus),))),
             max_output=min(MAX_OUTPUT, self.model.output_limit or MAX_OUTPUT),
             session_id=self.session_id,
         )
@@ -121,22 +121,24 @@ class Summariser:
         return Summary(answer.text, answer.usage)
 
 
-def _plain(item: MessageWithParts, chars: int) -> MessageWithParts:
+def _simplify(item: MessageWithParts, chars: int) -> MessageWithParts:
     """*item* as the summary needs it: files described, long outputs and arguments cut."""
-    return replace(item, parts=tuple(_plain_parts(item, chars)))
+    return replace(item, parts=tuple(_simplified_parts(item, chars)))
 
 
-def _plain_parts(item: MessageWithParts, chars: int) -> Iterator[Part]:
+def _simplified_parts(item: MessageWithParts, chars: int) -> Iterator[Part]:
     for part in item.parts:
         match part:
             case FilePart() if part.data is not None:
-                yield described(part)
+                yield file_placeholder(part)
             case TextPart(mark="compaction_continue") | ContextPart():
                 pass
             case ToolPart(state=Completed() as state):
                 short = replace(
                     state,
-                    output=cut(state.output, chars) if state.compacted is None else state.output,
+                    output=cut_middle(state.output, chars)
+                    if state.compacted is None
+                    else state.output,
                     files=(),
                     input={key: _cut_json(value, chars) for key, value in state.input.items()},
                 )
@@ -145,8 +147,10 @@ def _plain_parts(item: MessageWithParts, chars: int) -> Iterator[Part]:
                 given = state.input or {}
                 short = replace(
                     state,
-                    error=cut(state.error, chars),
-                    output=cut(state.output, chars) if state.compacted is None else state.output,
+                    error=cut_middle(state.error, chars),
+                    output=cut_middle(state.output, chars)
+                    if state.compacted is None
+                    else state.output,
                     input={key: _cut_json(value, chars) for key, value in given.items()},
                 )
                 yield replace(part, state=short)
@@ -157,7 +161,7 @@ def _plain_parts(item: MessageWithParts, chars: int) -> Iterator[Part]:
 def _cut_json(value: Json, chars: int) -> Json:
     match value:
         case str():
-            return cut(value, chars)
+            return cut_middle(value, chars)
         case list():
             return [_cut_json(each, chars) for each in value]
         case dict():
@@ -166,7 +170,7 @@ def _cut_json(value: Json, chars: int) -> Json:
             return value
 
 
-def cut(text: str, chars: int) -> str:
+def cut_middle(text: str, chars: int) -> str:
     """*text* with its middle left out, so that some *chars* characters stay."""
     if len(text) <= chars:
         return text

@@ -20,7 +20,7 @@ HEADING = "Send this file to the model?"
 ATTACHED = '<attached path="{path}">\n{text}\n</attached>'
 
 
-class Mentions:
+class MentionReader:
     """Reads what prompts name. The user named the files, so only those that may hold secrets are
     asked about: their content leaves the machine with the prompt (spec 4, M4)."""
 
@@ -31,7 +31,7 @@ class Mentions:
         self._files = files
         self._permissions = permissions
 
-    async def added(
+    async def with_content(
         self,
         item: MessageWithParts,
         mentions: tuple[Mention, ...],
@@ -64,7 +64,7 @@ class Mentions:
             project=session.project,
             files=self._files,
             progress=_ignore,
-            ask=_granted,
+            ask=_asked_already,
             vision=model.vision,
             documents=model.documents,
         )
@@ -76,7 +76,7 @@ class Mentions:
             if mention.last is not None:
                 given["limit"] = max(1, mention.last - mention.first + 1)
         plan = await tool.prepare(tool.args(**given), context)
-        await self._consent(mention, plan.needs, context)
+        await self._ask_permission(mention, plan.needs, context)
         result = await tool.execute(plan, None, context)
         text = TextPart(
             id=new_id("prt"),
@@ -90,7 +90,7 @@ class Mentions:
         files: list[FilePart] = [replace(f, message_id=message.id) for f in result.files]
         return [text, *files]
 
-    async def _consent(
+    async def _ask_permission(
         self, mention: Mention, needs: tuple[PermissionNeed, ...], context: ToolContext
     ) -> None:
         asker = PermissionContext(
@@ -117,7 +117,7 @@ def _ignore(text: str) -> None:
     """A file that is read tells nothing on the way."""
 
 
-async def _granted(
+async def _asked_already(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
     _ = needs, heading, blocks

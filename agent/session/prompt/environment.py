@@ -17,10 +17,10 @@ from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import template
 from agent.tools.core.clean_text import without_invisible
 
-STATUS_LINES = 20
+MAX_STATUS_LINES = 20
 """Lines of ``git status`` that are told at most."""
 
-MODES = {"plan": "plan"}
+MODE_TEMPLATES = {"plan": "plan"}
 """Agents whose way of working is told as a mode, and the template that tells it."""
 
 INSTRUCTIONS_HEAD = (
@@ -39,7 +39,7 @@ SKILLS_HEAD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitState:
     """*branch* as git tells it, with what it follows; *changes* are its short status lines."""
 
     branch: str
@@ -47,7 +47,7 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Environment:
     """*mode* is the name of a template, "" for none; *skills* their listing. *pinned* are the ids
     of the messages that the user pinned, each with what it says if it is not sent any more.
     *servers* are the words of MCP servers on their tools, by the server's name."""
@@ -55,20 +55,22 @@ class Situation:
     directory: str
     project: str
     date: str
-    repository: Repository | None
+    git: GitState | None
     mode: str = ""
     skills: str = ""
     instructions: tuple[Instruction, ...] = ()
-    servers: Mapping[str, str] = field(default_factory=dict[str, str])
+    server_instructions: Mapping[str, str] = field(default_factory=dict[str, str])
     pinned: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def block(self) -> str:
+    def session_block(self) -> str:
         """The session part of the system prompt."""
-        parts = [self._environment()]
+        parts = [self._environment_section()]
         if self.skills:
             parts.append(f"<skills>\n{SKILLS_HEAD}\n{self.skills}\n</skills>")
-        if self.servers:
-            inner = "\n\n".join([SERVERS_HEAD, *(quoted(*said) for said in self.servers.items())])
+        if self.server_instructions:
+            inner = "\n\n".join(
+                [SERVERS_HEAD, *(quote_server(*said) for said in self.server_instructions.items())]
+            )
             parts.append(f"<mcp>\n{inner}\n</mcp>")
         if self.instructions:
             texts = [f"# Instructions from {i.source}\n\n{i.text}" for i in self.instructions]
@@ -81,30 +83,33 @@ class Situation:
     def facts(self) -> dict[str, str]:
         """What the model knows once it was told all this, by topic."""
         facts = {"date": self.date, "mode": self.mode, "skills": self.skills}
-        if self.repository is not None:
-            facts["branch"] = self.repository.branch
-            facts["changes"] = "\n".join(self.repository.changes)
-        facts |= dict.fromkeys((f"{PINNED}{each}" for each in self.pinned), "pinned")
-        facts |= {f"{SERVER}{name}": _digest(text) for name, text in self.servers.items()}
-        return facts | {f"{FILE}{i.source}": i.digest for i in self.instructions}
+        if self.git is not None:
+            facts["branch"] = self.git.branch
+            facts["changes"] = "\n".join(self.git.changes)
+        facts |= dict.fromkeys((f"{PINNED_TOPIC}{each}" for each in self.pinned), "pinned")
+        facts |= {
+            f"{SERVER_TOPIC}{name}": _digest(text)
+            for name, text in self.server_instructions.items()
+        }
+        return facts | {f"{FILE_TOPIC}{i.source}": i.digest for i in self.instructions}
 
     def reminder(self, known: Mapping[str, str]) -> str:
         """What is otherwise than the model *known*s, "" for nothing."""
-        told = list(self._changed(known, self.facts()))
+        told = list(self._changes(known, self.facts()))
         if not told:
             return ""
         inner = "\n\n".join(told)
         return f"<system-reminder>\nThis has changed meanwhile.\n\n{inner}\n</system-reminder>"
 
-    def _environment(self) -> str:
+    def _environment_section(self) -> str:
         lines = [
             f"Working directory: {self.directory}",
             f"Project root: {self.project}",
-            f"Git repository: {'yes' if self.repository else 'no'}",
+            f"Git repository: {'yes' if self.git else 'no'}",
         ]
-        if self.repository is not None:
-            lines.append(f"Branch: {self.repository.branch}")
-            lines += _status(self.repository.changes)
+        if self.git is not None:
+            lines.append(f"Branch: {self.git.branch}")
+            lines += _status_lines(self.git.changes)
         lines += [
             f"Platform: {platform.system().lower()} {platform.release()}",
             f"Shell: {'bash' if shutil.which('bash') else 'sh'}",
@@ -112,7 +117,7 @@ class Situation:
         ]
         return "<environment>\n" + "\n".join(lines) + "\n</environment>"
 
-    def _changed(self, known: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    def _changes(self, known: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
         def differs(topic: str) -> bool:
             return known.get(topic, "") != now.get(topic, "")
 
@@ -120,40 +125,46 @@ class Situation:
             yield f"The date is now {self.date}."
         if differs("branch"):
             yield f"The git branch is now {now.get('branch') or 'none: this is no repository'}."
-        if differs("changes") and self.repository is not None:
-            yield "\n".join(_status(self.repository.changes) or ["No changed files in git."])
+        if differs("changes") and self.git is not None:
+            yield "\n".join(_status_lines(self.git.changes) or ["No changed files in git."])
         if differs("mode"):
             yield template(self.mode or "build")
         if differs("skills"):
             yield f"The skills are now:\n{self.skills}" if self.skills else "There are no skills."
-        told = [quoted(*said) for said in self.servers.items() if differs(f"{SERVER}{said[0]}")]
+        told = [
+            quote_server(*said)
+            for said in self.server_instructions.items()
+            if differs(f"{SERVER_TOPIC}{said[0]}")
+        ]
         if told:
             yield "\n\n".join((SERVERS_HEAD, *told))
         for each, text in self.pinned.items():
-            if text and differs(f"{PINNED}{each}"):
+            if text and differs(f"{PINNED_TOPIC}{each}"):
                 yield f"The person pinned what was said before the summary:\n\n{text}"
-        yield from self._files(known, now)
+        yield from self._instruction_changes(known, now)
 
-    def _files(self, known: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    def _instruction_changes(
+        self, known: Mapping[str, str], now: Mapping[str, str]
+    ) -> Iterator[str]:
         for each in self.instructions:
-            before = known.get(f"{FILE}{each.source}")
+            before = known.get(f"{FILE_TOPIC}{each.source}")
             if before != each.digest:
                 word = (
                     "There are new instructions in" if before is None else "Instructions changed:"
                 )
                 yield f"{word} {each.source}. They now read:\n\n{each.text}"
         for topic in known:
-            if topic.startswith(FILE) and topic not in now:
-                yield f"The instructions in {topic.removeprefix(FILE)} no longer hold."
+            if topic.startswith(FILE_TOPIC) and topic not in now:
+                yield f"The instructions in {topic.removeprefix(FILE_TOPIC)} no longer hold."
 
 
-def quoted(server: str, text: str) -> str:
+def quote_server(server: str, text: str) -> str:
     """A server's words, each line marked: none of them can pass for a part of the prompt."""
     lines = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
-    return f"The MCP server {one_line(server)} says:\n{lines}"
+    return f"The MCP server {server_label(server)} says:\n{lines}"
 
 
-def one_line(name: str) -> str:
+def server_label(name: str) -> str:
     """The name of a server as the model reads it."""
     return " ".join(without_invisible(name).split())
 
@@ -162,16 +173,16 @@ def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:16]
 
 
-def words_of(block: str) -> Iterator[tuple[str, str]]:
+def server_texts(block: str) -> Iterator[tuple[str, str]]:
     """What each server says in the session part *block*, by its name."""
-    for found in _SAID.finditer(dict(sections_of(block)).get("mcp", "")):
+    for found in _SERVER_TEXT.finditer(dict(block_sections(block)).get("mcp", "")):
         yield found[1], found[0]
 
 
-_SAID = re.compile(r"^The MCP server (.+) says:\n(?:>.*\n?)*", re.MULTILINE)
+_SERVER_TEXT = re.compile(r"^The MCP server (.+) says:\n(?:>.*\n?)*", re.MULTILINE)
 
 
-def sections_of(block: str) -> Iterator[tuple[str, str]]:
+def block_sections(block: str) -> Iterator[tuple[str, str]]:
     """The sections of a session part by name, in order: what ``Situation.block`` made."""
     for found in _SECTION.finditer(block):
         yield found[1], found[0]
@@ -181,32 +192,32 @@ _SECTION = re.compile(
     r"^<(environment|skills|mcp|instructions|mode)>\n.*?^</\1>$", re.MULTILINE | re.DOTALL
 )
 
-FILE = "file "
+FILE_TOPIC = "file "
 """What the topics of instruction files begin with."""
 
-SERVER = "mcp "
+SERVER_TOPIC = "mcp "
 """What the topics of MCP servers begin with."""
 
-PINNED = "pinned "
+PINNED_TOPIC = "pinned "
 """What the topics of messages that the user pinned begin with."""
 
 
-async def repository_of(directory: str) -> Repository | None:
+async def read_git_state(directory: str) -> GitState | None:
     """The repository around *directory*; None where there is none, or git takes too long."""
     status = await git(directory, "status", "--short", "--branch", "--untracked-files=normal")
     if status is None:
         return None
     branch, *changes = status.splitlines() or ["## unknown"]
-    shown = changes[:STATUS_LINES]
+    shown = changes[:MAX_STATUS_LINES]
     if len(changes) > len(shown):
         shown.append(f"… and {len(changes) - len(shown)} more")
-    return Repository(branch.removeprefix("## ").removeprefix("No commits yet on "), tuple(shown))
+    return GitState(branch.removeprefix("## ").removeprefix("No commits yet on "), tuple(shown))
 
 
-def _status(changes: tuple[str, ...]) -> list[str]:
+def _status_lines(changes: tuple[str, ...]) -> list[str]:
     return ["Changed files:", *(f"  {line}" for line in changes)] if changes else []
 
 
-def today(now: dt.datetime) -> str:
+def iso_date(now: dt.datetime) -> str:
     """The date as the model reads it."""
     return f"{now:%Y-%m-%d}"

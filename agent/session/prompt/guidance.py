@@ -10,7 +10,7 @@ from agent.config.model import Config
 from agent.config.paths import Paths
 from agent.permission.trust.trust import Trust, TrustStatus
 from agent.session.prompt.instructions import Instructions
-from agent.session.prompt.remember import Remember
+from agent.session.prompt.remember import InstructionEditor
 from agent.skills import FoundSkills, Skills
 
 
@@ -20,10 +20,10 @@ class Guidance:
 
     instructions: Instructions
     skills: Skills
-    remember: Remember
+    instruction_editor: InstructionEditor
 
     @classmethod
-    def of(
+    def for_folder(
         cls, directory: Path, trust: Trust, paths: Paths, env: Mapping[str, str], config: Config
     ) -> Self:
         """The guidance in *directory*, by the settings and by whether its project is trusted
@@ -40,7 +40,7 @@ class Guidance:
         return cls(
             Instructions(paths, env, standing, entries=config.instructions, mode=mode),
             Skills(directory, trust.project, paths, env, trusted, config.skills.paths),
-            Remember(directory, trust.project, trust, mode),
+            InstructionEditor(directory, trust.project, trust, mode),
         )
 
     async def find_skills(self) -> FoundSkills:

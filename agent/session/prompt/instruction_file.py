@@ -37,7 +37,7 @@ _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ImportBounds:
     """Where files may lie: really below *inside* (None: anywhere), shown relative to *base*,
     the project. *home* is what ``~`` stands for; None where it may not be used."""
 
@@ -45,7 +45,7 @@ class Bounds:
     base: Path | None = None
     home: Path | None = None
 
-    def show(self, path: Path) -> str:
+    def display_name(self, path: Path) -> str:
         """*path* as people and the model read it."""
         if self.base is not None and path.is_relative_to(self.base):
             return printable(path.relative_to(self.base).as_posix())
@@ -55,7 +55,7 @@ class Bounds:
 
 
 @dataclass(slots=True)
-class Reading:
+class ReadState:
     """What is read of several files: *seen* are real paths, which come once over all of them;
     *notes* are sentences for the user."""
 
@@ -63,10 +63,10 @@ class Reading:
     notes: list[str] = field(default_factory=list[str])
 
 
-def read_instructions(path: Path, bounds: Bounds, reading: Reading) -> str | None:
+def read_instructions(path: Path, bounds: ImportBounds, reading: ReadState) -> str | None:
     """The text of the file at *path* and of its imports; None where there is none to read, or
     it was read before."""
-    parts = list(_texts(path, bounds, reading, MAX_DEPTH, [MAX_IMPORTS]))
+    parts = list(_read_with_imports(path, bounds, reading, MAX_DEPTH, [MAX_IMPORTS]))
     if not parts:
         return None
     (_, first), *imported = parts
@@ -74,18 +74,18 @@ def read_instructions(path: Path, bounds: Bounds, reading: Reading) -> str | Non
     return "\n\n".join([first, *sections]).strip() or None
 
 
-def _texts(
-    path: Path, bounds: Bounds, reading: Reading, depth: int, left: list[int]
+def _read_with_imports(
+    path: Path, bounds: ImportBounds, reading: ReadState, depth: int, left: list[int]
 ) -> Iterator[tuple[str, str]]:
     """Name and text of a file, then of what it imports, in the order of the imports."""
-    name = bounds.show(path)
-    real = _place(path, name, bounds, reading)
-    text = _text(real, name, reading) if real is not None else None
+    name = bounds.display_name(path)
+    real = _allowed_path(path, name, bounds, reading)
+    text = _read_text(real, name, reading) if real is not None else None
     if text is None:
         return
     yield name, text
-    for word in imports(text):
-        target = _target(word, path.parent, bounds)
+    for word in imported_paths(text):
+        target = _import_target(word, path.parent, bounds)
         if target is None or str(target.resolve()) in reading.seen:
             continue
         if depth == 0 or left[0] == 0:
@@ -93,10 +93,10 @@ def _texts(
             reading.notes.append(f"{name}: @{printable(word)} is left out: too {limit} imports.")
             continue
         left[0] -= 1
-        yield from _texts(target, bounds, reading, depth - 1, left)
+        yield from _read_with_imports(target, bounds, reading, depth - 1, left)
 
 
-def imports(text: str) -> list[str]:
+def imported_paths(text: str) -> list[str]:
     """The paths that *text* imports, in order, each once; none from code."""
     plain = _CODE.sub(" ", _without_fences(text))
     words = (match[1].rstrip(".,;:!?)]}'\"") for match in _IMPORT.finditer(plain))
@@ -119,7 +119,7 @@ def _without_fences(text: str) -> str:
     return "\n".join(kept)
 
 
-def _target(word: str, folder: Path, bounds: Bounds) -> Path | None:
+def _import_target(word: str, folder: Path, bounds: ImportBounds) -> Path | None:
     """The file that an import names; None for a word that only looks like one."""
     if word.startswith("~"):
         if bounds.home is None or not word.startswith("~/"):
@@ -133,7 +133,7 @@ def _target(word: str, folder: Path, bounds: Bounds) -> Path | None:
         return None  # too long for a path, or a NUL in it
 
 
-def _place(path: Path, name: str, bounds: Bounds, reading: Reading) -> Path | None:
+def _allowed_path(path: Path, name: str, bounds: ImportBounds, reading: ReadState) -> Path | None:
     """The real path of a file that may be read and was not yet."""
     try:
         real = path.resolve()
@@ -151,7 +151,7 @@ def _place(path: Path, name: str, bounds: Bounds, reading: Reading) -> Path | No
     return real
 
 
-def _text(real: Path, name: str, reading: Reading) -> str | None:
+def _read_text(real: Path, name: str, reading: ReadState) -> str | None:
     try:
         data = load(str(real), MAX_BYTES).data
     except OSError as error:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from agent.config import environment
 from agent.config.discovery import folder_chain
@@ -18,8 +19,7 @@ from agent.config.paths import Paths, home_folder, opencode_folder
 from agent.permission.trust.project_files import INSTRUCTION_FILES, MAX_PATTERN_FILES, pattern_files
 from agent.permission.trust.trust import TrustStatus
 from agent.records.messages import Completed
-from agent.session.prompt.instruction_file import Bounds, Reading, read_instructions
-from agent.session.prompt.remote import fetch_text
+from agent.session.prompt.instruction_file import ImportBounds, ReadState, read_instructions
 from agent.tools.files.paths import printable
 
 MAX_TOTAL = 120_000
@@ -28,8 +28,8 @@ MAX_TOTAL = 120_000
 MAX_NESTED = 20_000
 """Characters that are attached to the result of one call."""
 
-Mode = Literal["nearest", "stack"]
-Scope = Literal["yours", "config", "project", "folder"]
+InstructionsMode = Literal["nearest", "stack"]
+InstructionScope = Literal["yours", "config", "project", "folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class Instruction:
 
     source: str
     text: str
-    scope: Scope
+    scope: InstructionScope
 
     @property
     def digest(self) -> str:
         return sha256(self.text.encode()).hexdigest()[:16]
 
     @property
-    def mark(self) -> str:
+    def fingerprint(self) -> str:
         """What tells this text of this file from any other."""
         return f"{self.source} {self.digest}"
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedInstructions:
     """What is in force, the nearest to the work last. *notes* are sentences for the user."""
 
     files: tuple[Instruction, ...] = ()
@@ -68,20 +68,20 @@ class Instructions:
         self,
         paths: Paths,
         env: Mapping[str, str],
-        standing: Callable[[str], TrustStatus],
+        trust_status: Callable[[str], TrustStatus],
         *,
         entries: Iterable[str] = (),
-        mode: Mode = "nearest",
+        mode: InstructionsMode = "nearest",
     ) -> None:
         self._paths = paths
         self._home = home_folder(env)
         self._env = env
-        self._standing = standing
+        self._trust_status = trust_status
         self._entries = tuple(entries)
-        self._mode: Mode = mode
+        self._mode: InstructionsMode = mode
         self._fetched: dict[str, str] = {}
 
-    async def collect(self, directory: str, project: str, *, fetch: bool) -> Collected:
+    async def collect(self, directory: str, project: str, *, fetch: bool) -> CollectedInstructions:
         """The instructions for a session in *directory* of *project*.
 
         Files are read each time. Addresses are asked only with *fetch*; else what they said
@@ -90,55 +90,55 @@ class Instructions:
         notes = await self._fetch() if fetch else []
         work = partial(self._collect, Path(directory), Path(project))
         found = await asyncio.to_thread(work)
-        return Collected(found.files, (*notes, *found.notes))
+        return CollectedInstructions(found.files, (*notes, *found.notes))
 
     async def nested(
         self, touched: str, directory: str, project: str, known: frozenset[str]
-    ) -> Collected:
+    ) -> CollectedInstructions:
         """The instructions of folders deeper than *directory* on the way to the file *touched*
         (a real path), the outermost first; without those whose source is *known*."""
-        standing = self._standing(project)
+        standing = self._trust_status(project)
         if standing not in {"trusted", "nothing"}:
-            return Collected()
+            return CollectedInstructions()
         if standing == "nothing":
             new = nested_files(Path(touched), Path(directory), Path(project))
-            return Collected(notes=_waiting(new, Path(project)))
+            return CollectedInstructions(notes=_untrusted_notes(new, Path(project)))
         work = partial(self._nested, Path(touched), Path(directory), Path(project), known)
         return await asyncio.to_thread(work)
 
-    def _collect(self, directory: Path, project: Path) -> Collected:
-        reading = Reading()
-        own = Bounds(home=self._home)
+    def _collect(self, directory: Path, project: Path) -> CollectedInstructions:
+        reading = ReadState()
+        own = ImportBounds(home=self._home)
         found: list[Instruction] = []
 
-        def add(path: Path, bounds: Bounds, scope: Scope) -> None:
+        def add(path: Path, bounds: ImportBounds, scope: InstructionScope) -> None:
             text = read_instructions(path, bounds, reading)
             if text is not None:
-                found.append(Instruction(bounds.show(path), text, scope))
+                found.append(Instruction(bounds.display_name(path), text, scope))
 
-        for path in self._own_file():
+        for path in self._user_file():
             add(path, own, "yours")
         for entry in self._entries:
             if entry in self._fetched:
                 found.append(Instruction(entry, self._fetched[entry], "config"))
-            for path in self._outside(entry):
+            for path in self._files_outside(entry):
                 add(path, own, "config")
-        standing = self._standing(str(project))
+        standing = self._trust_status(str(project))
         waiting: tuple[str, ...] = ()
         if standing == "nothing":
-            waiting = _waiting(project_files(directory, project, self._mode), project)
+            waiting = _untrusted_notes(project_files(directory, project, self._mode), project)
         if standing == "trusted":
-            inside = Bounds(project.resolve(), project)
+            inside = ImportBounds(project.resolve(), project)
             for path in project_files(directory, project, self._mode):
                 add(path, inside, "project")
             for entry in self._entries:
                 for path in pattern_files(entry, directory, project):
                     add(path, inside, "config")
-        files, left_out = _bounded(found)
+        files, left_out = _within_limit(found)
         notes = [f"{name} is left out: the instructions are too long." for name in left_out]
-        return Collected(files, (*reading.notes, *notes, *waiting))
+        return CollectedInstructions(files, (*reading.notes, *notes, *waiting))
 
-    def _own_file(self) -> list[Path]:
+    def _user_file(self) -> list[Path]:
         """The user's own file: ours, else the one of another program."""
         candidates = [self._paths.config / "AGENTS.md", opencode_folder(self._env) / "AGENTS.md"]
         if not any(
@@ -148,7 +148,7 @@ class Instructions:
             candidates.append(self._home / ".claude" / "CLAUDE.md")
         return [path for path in candidates if path.is_file()][:1]
 
-    def _outside(self, entry: str) -> list[Path]:
+    def _files_outside(self, entry: str) -> list[Path]:
         """The files of an entry that is a path of its own (only the user's config has such)."""
         if not entry.startswith(("/", "~/")):
             return []
@@ -170,21 +170,21 @@ class Instructions:
 
     def _nested(
         self, touched: Path, directory: Path, project: Path, known: frozenset[str]
-    ) -> Collected:
-        bounds = Bounds(project.resolve(), project)
-        reading = Reading()
+    ) -> CollectedInstructions:
+        bounds = ImportBounds(project.resolve(), project)
+        reading = ReadState()
         found: list[Instruction] = []
         for path in nested_files(touched, directory, project):
-            source = bounds.show(path)
+            source = bounds.display_name(path)
             text = read_instructions(path, bounds, reading) if source not in known else None
             if text is not None:
                 if len(text) > MAX_NESTED:
                     text = f"{text[:MAX_NESTED]}\n[Cut here. Read {source} for the rest.]"
                 found.append(Instruction(source, text, "folder"))
-        return Collected(tuple(found), tuple(reading.notes))
+        return CollectedInstructions(tuple(found), tuple(reading.notes))
 
 
-ATTACHED = (
+INSTRUCTIONS_REMINDER = (
     "<system-reminder>\nInstructions for what lies beside {source}:\n\n{text}\n</system-reminder>"
 )
 
@@ -197,23 +197,27 @@ async def no_instructions(touched: tuple[str, ...]) -> tuple[Instruction, ...]:
 
 def with_instructions(state: Completed, found: Iterable[Instruction]) -> Completed:
     """The result of a call with the instructions that it brought with it."""
-    texts = [ATTACHED.format(source=each.source, text=each.text) for each in found]
+    texts = [INSTRUCTIONS_REMINDER.format(source=each.source, text=each.text) for each in found]
     return replace(
         state,
         output="\n\n".join([state.output, *texts]),
         facts=(*state.facts, *(f"with {each.source}" for each in found)),
-        attached=(*state.attached, *(each.mark for each in found)),
+        attached=(*state.attached, *(each.fingerprint for each in found)),
     )
 
 
-def project_files(directory: Path, project: Path, mode: Mode) -> list[Path]:
+def project_files(directory: Path, project: Path, mode: InstructionsMode) -> list[Path]:
     """The project's instruction files: the nearest folder's from *directory* up to *project*,
     or with ``stack`` each folder's from the root down."""
-    chain = [found for folder in folder_chain(directory, project) if (found := file_in(folder))]
+    chain = [
+        found
+        for folder in folder_chain(directory, project)
+        if (found := instruction_file_in(folder))
+    ]
     return chain if mode == "stack" else chain[-1:]
 
 
-def file_in(folder: Path) -> Path | None:
+def instruction_file_in(folder: Path) -> Path | None:
     """The instruction file of *folder*: the first of the known names that is there."""
     return next((folder / name for name in INSTRUCTION_FILES if (folder / name).is_file()), None)
 
@@ -228,7 +232,7 @@ def nested_files(touched: Path, directory: Path, project: Path) -> list[Path]:
     for folder in touched.parents:
         if directory.is_relative_to(folder) or not folder.is_relative_to(project):
             break
-        path = file_in(folder)
+        path = instruction_file_in(folder)
         if path is not None and path != touched:
             found.append(path)
         if os.path.lexists(folder / ".git"):
@@ -236,13 +240,13 @@ def nested_files(touched: Path, directory: Path, project: Path) -> list[Path]:
     return found[::-1]
 
 
-def _waiting(paths: Iterable[Path], project: Path) -> tuple[str, ...]:
+def _untrusted_notes(paths: Iterable[Path], project: Path) -> tuple[str, ...]:
     """What is said of files that were not there, or not found, when the folder was opened."""
     names = (printable(path.relative_to(project).as_posix()) for path in paths)
     return tuple(f"{name} is used once you trust this folder (/trust)." for name in names)
 
 
-def _bounded(found: Iterable[Instruction]) -> tuple[tuple[Instruction, ...], list[str]]:
+def _within_limit(found: Iterable[Instruction]) -> tuple[tuple[Instruction, ...], list[str]]:
     """The files that fit together, and the names of those that do not."""
     total = 0
     kept: list[Instruction] = []
@@ -254,3 +258,48 @@ def _bounded(found: Iterable[Instruction]) -> tuple[tuple[Instruction, ...], lis
             total += len(each.text)
             kept.append(each)
     return tuple(kept), left_out
+
+
+FETCH_TIMEOUT = 5.0
+"""How long a server may take; a session's first prompt waits for it."""
+
+MAX_FETCHED_BYTES = 256 * 1024
+MAX_FETCHED_CHARACTERS = 40_000
+
+
+async def fetch_text(url: str) -> tuple[str, str]:
+    """The text at *url* and "", or "" and why there is none. Only https, or http of this
+    machine; no redirects, no credentials."""
+    parts = _url_parts(url)
+    local = parts is not None and parts[1] in {"localhost", "127.0.0.1", "::1"}
+    if parts is None or (parts[0] != "https" and not (parts[0] == "http" and local)):
+        return "", "only https addresses without a password are asked"
+    import httpx2  # loaded only where an address is configured
+
+    try:
+        async with (
+            httpx2.AsyncClient(timeout=FETCH_TIMEOUT, follow_redirects=False) as client,
+            client.stream("GET", url) as response,
+        ):
+            if response.status_code != 200:
+                return "", f"the server answered {response.status_code}"
+            data = bytearray()
+            async for piece in response.aiter_bytes():
+                data += piece
+                if len(data) > MAX_FETCHED_BYTES:
+                    return "", "the text is too long"
+    except httpx2.HTTPError as error:
+        return "", str(error).lower() or type(error).__name__
+    text = bytes(data).decode("utf-8", "replace").strip()
+    if "\0" in text:
+        return "", "it is no text"
+    return text[:MAX_FETCHED_CHARACTERS], ""
+
+
+def _url_parts(url: str) -> tuple[str, str] | None:
+    """Scheme and host of *url*; None for none, and for one that holds a password."""
+    try:
+        parts = urlsplit(url)
+        return None if "@" in parts.netloc else (parts.scheme.lower(), parts.hostname or "")
+    except ValueError:
+        return None

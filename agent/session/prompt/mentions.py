@@ -8,7 +8,7 @@ from agent.session.api import Mention
 
 MENTION = re.compile(r'(?<![\w@/.`])@(?:"([^"\n]+)"|([^\s"@]+))')
 LINES = re.compile(r"#L?(\d+)(?:-L?(\d+))?$")
-ENDS = ".,;:!?)]}'`"
+TRAILING_PUNCTUATION = ".,;:!?)]}'`"
 """What stands behind a path in a sentence and is no part of it, unless there is such a file."""
 
 
@@ -16,7 +16,7 @@ def mentions_in(text: str, directory: Path) -> tuple[Mention, ...]:
     """The files and folders that *text* names and that there are, each once."""
     found: dict[str, Mention] = {}
     for match in MENTION.finditer(text):
-        mention = _mention(match[1] or match[2], directory)
+        mention = _parse_mention(match[1] or match[2], directory)
         if mention is not None:
             found.setdefault(f"{mention.path}#{mention.first}", mention)
     return tuple(found.values())
@@ -27,7 +27,7 @@ def agents_in(text: str, names: Collection[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for match in MENTION.finditer(text):
         word = match[1] or match[2]
-        while word and word not in names and word[-1] in ENDS:
+        while word and word not in names and word[-1] in TRAILING_PUNCTUATION:
             word = word[:-1]
         if word in names:
             found[word] = None
@@ -41,7 +41,7 @@ def resources_in(text: str, resources: Collection[tuple[str, str]]) -> tuple[Men
     return tuple(Mention(uri, server=server) for server, uri in named)
 
 
-def _mention(word: str, directory: Path) -> Mention | None:
+def _parse_mention(word: str, directory: Path) -> Mention | None:
     while word:
         lines = LINES.search(word)
         path = word[: lines.start()] if lines else word
@@ -49,7 +49,7 @@ def _mention(word: str, directory: Path) -> Mention | None:
             first = int(lines[1]) if lines else None
             last = int(lines[2]) if lines and lines[2] else first
             return Mention(path, first, last)
-        if word[-1] not in ENDS:
+        if word[-1] not in TRAILING_PUNCTUATION:
             return None
         word = word[:-1]
     return None

@@ -14,7 +14,7 @@ from agent.records.blocks import Block
 from agent.records.errors import ToolError
 from agent.records.ids import new_id
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
-from agent.session.prompt.instructions import Mode, project_files
+from agent.session.prompt.instructions import InstructionsMode, project_files
 from agent.tools.core.base import ToolContext
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
 from agent.tools.files.paths import resolve_path
@@ -25,35 +25,37 @@ NEW_FILE = "# Instructions for coding agents\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class InstructionDraft:
     """A change to be asked about: *request* is what the dialog shows."""
 
     change: Change
     request: PermissionRequest
 
 
-class Remember:
+class InstructionEditor:
     """Adds lines to the instruction file that is in force in *directory*."""
 
-    def __init__(self, directory: Path, project: Path, trust: Trust, mode: Mode) -> None:
+    def __init__(
+        self, directory: Path, project: Path, trust: Trust, mode: InstructionsMode
+    ) -> None:
         self._directory = directory
         self._project = project
         self._trust = trust
-        self._mode: Mode = mode
+        self._mode: InstructionsMode = mode
         self._files = FileTracker()
 
-    async def draft(self, line: str) -> Draft:
+    async def draft(self, line: str) -> InstructionDraft:
         """The change that adds *line*. Raises ``ToolError`` when the file can't be changed."""
         check_text(line, "the line")
         return await asyncio.to_thread(self._draft, " ".join(line.split()))
 
-    async def write(self, draft: Draft, reply: PermissionReply) -> str:
+    async def write(self, draft: InstructionDraft, reply: PermissionReply) -> str:
         """Write what was shown; the name of the file. Raises ``ToolError``."""
         done = await apply_change(draft.change, reply, self._context())
         self._trust.trust_own_file()
         return done.target.shown
 
-    def _draft(self, line: str) -> Draft:
+    def _draft(self, line: str) -> InstructionDraft:
         if not line:
             raise ToolError("There is nothing to add. Write the line behind the #.")
         found = project_files(self._directory, self._project, self._mode)
@@ -62,7 +64,7 @@ class Remember:
         if target.outside:
             raise ToolError(f"{target.shown} leads out of the project, so nothing is added to it.")
         loaded = load_text(target)
-        change = plan_change(target, loaded, _added(loaded.file.text if loaded else "", line))
+        change = plan_change(target, loaded, _with_line(loaded.file.text if loaded else "", line))
         need = PermissionNeed("edit", target.real_pattern, reason="you add this line")
         request = PermissionRequest(
             id=new_id("per"),
@@ -79,7 +81,7 @@ class Remember:
             always=(),
             created=time.time(),
         )
-        return Draft(change, request)
+        return InstructionDraft(change, request)
 
     def _context(self) -> ToolContext:
         return ToolContext(
@@ -92,11 +94,11 @@ class Remember:
             project=str(self._project),
             files=self._files,
             progress=_ignore,
-            ask=_nobody,
+            ask=_cannot_ask,
         )
 
 
-def _added(text: str, line: str) -> str:
+def _with_line(text: str, line: str) -> str:
     """*text* with *line* as its last list item, in the file's own line ends."""
     newline = "\r\n" if "\r\n" in text else "\n"
     if not text.strip():
@@ -112,7 +114,7 @@ def _ignore(text: str) -> None:
     """A written line tells nothing on the way."""
 
 
-async def _nobody(
+async def _cannot_ask(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
     del blocks

@@ -15,7 +15,7 @@ from agent.records.json import Json, JsonObject
 REFUSED = "A hook refused the request to the model: {reason}"
 NO_REASON = "it gave no reason"
 NO_EFFECT = "A hook for PreRequest set {names}, which has no effect: {known}."
-KNOWN = (
+KNOWN_SETTINGS = (
     "known are temperature (a number), effort (one of the model's levels), max_output (tokens) and "
     "headers (text by name), null to leave one out"
 )
@@ -57,9 +57,9 @@ class RequestHooks:
         return self._changed(request, answer.input) if answer.input else request
 
     def _changed(self, request: ModelRequest, given: JsonObject) -> ModelRequest:
-        known, useless = _read(given, request)
+        known, useless = _apply_changes(given, request)
         if useless:
-            sentence = NO_EFFECT.format(names=", ".join(useless), known=KNOWN)
+            sentence = NO_EFFECT.format(names=", ".join(useless), known=KNOWN_SETTINGS)
             self.bus.publish(Notice(sentence))
         return known
 
@@ -71,12 +71,14 @@ def _refuse(answer: HookAnswer) -> None:
         raise ProviderError(ProviderErrorKind.INVALID_REQUEST, sentence)
 
 
-def _read(given: Mapping[str, Json], request: ModelRequest) -> tuple[ModelRequest, list[str]]:
+def _apply_changes(
+    given: Mapping[str, Json], request: ModelRequest
+) -> tuple[ModelRequest, list[str]]:
     """*request* with what *given* says of it, and the names in it that say nothing."""
     useless: list[str] = []
     for name, value in given.items():
         match name, value:
-            case "temperature", None | int() | float() if _is_heat(value):
+            case "temperature", None | int() | float() if _is_temperature(value):
                 heat = None if value is None else float(value)
                 request = replace(request, temperature=heat)
             case "effort", None:
@@ -88,7 +90,9 @@ def _read(given: Mapping[str, Json], request: ModelRequest) -> tuple[ModelReques
             case "max_output", int() if not isinstance(value, bool) and value > 0:
                 request = replace(request, max_output=value)
             case "headers", dict():
-                kept = {n: v for n, v in value.items() if isinstance(v, str) and _fits(n, v)}
+                kept = {
+                    n: v for n, v in value.items() if isinstance(v, str) and _is_valid_header(n, v)
+                }
                 useless += [f"the header {n[:60]}" for n in value if n not in kept]
                 request = replace(request, headers={**request.headers, **kept})
             case _:
@@ -96,7 +100,7 @@ def _read(given: Mapping[str, Json], request: ModelRequest) -> tuple[ModelReques
     return request, useless
 
 
-def _fits(name: str, value: str) -> bool:
+def _is_valid_header(name: str, value: str) -> bool:
     """Whether a header can be sent: a line break in one would begin another."""
     return (
         bool(name)
@@ -107,5 +111,5 @@ def _fits(name: str, value: str) -> bool:
     )
 
 
-def _is_heat(value: float | None) -> bool:
+def _is_temperature(value: float | None) -> bool:
     return value is None or (not isinstance(value, bool) and isfinite(value))

@@ -67,7 +67,7 @@ class _SilentObserver:
         _ = consent
 
 
-class Commands:
+class SlashCommands:
     """The commands of an opened folder. Skills are commands too, unless a command has the name."""
 
     def __init__(self, loaded: LoadedConfig, deps: CommandDeps) -> None:
@@ -78,7 +78,7 @@ class Commands:
         """All commands, by name."""
         found = await self._deps.guidance.find_skills()
         taken = {known.name for known in self._own}
-        skills = [_of_skill(s) for s in found.skills.values() if s.name not in taken]
+        skills = [_skill_command(s) for s in found.skills.values() if s.name not in taken]
         return tuple(sorted((*self._own, *skills), key=lambda known: known.name))
 
     async def prompt(
@@ -97,7 +97,7 @@ class Commands:
         self._deps.agents.get(agent)
         call = partial(self._call, command, session, agent)
         pieces = expand_template(await self._template(command, call), argument)
-        text = "".join([await self._said(command, piece, call) for piece in pieces])
+        text = "".join([await self._piece_text(command, piece, call) for piece in pieces])
         typed = mentions_in(argument, Path(session.directory))
         files = await self._files(command, pieces, session, typed, call)
         text = "\n\n".join((text.strip(), *files))
@@ -111,14 +111,14 @@ class Commands:
             effort=command.effort or (None if command.model else base.effort),
             one_off=True,
         )
-        if self._apart(command):
+        if self._runs_as_subtask(command):
             description = " ".join(command.description.split()[:6]) or f"The command /{name}"
             return replace(made, subtask=Subtask(agent, description, text))
         own = self._deps.agents.get(agent) if command.agent else None
         model = command.model or (own.model if own else None)
         return replace(made, agent=agent, model=model or base.model)
 
-    def _apart(self, command: CommandInfo) -> bool:
+    def _runs_as_subtask(self, command: CommandInfo) -> bool:
         """Whether a sub-agent does it."""
         if command.subtask is not None or command.agent is None:
             return bool(command.subtask)
@@ -129,7 +129,7 @@ class Commands:
             return command.template
         return SKILL.format(name=command.name, text=await call("skill", {"name": command.name}))
 
-    async def _said(self, command: CommandInfo, piece: TemplatePart, call: "_Call") -> str:
+    async def _piece_text(self, command: CommandInfo, piece: TemplatePart, call: "_Call") -> str:
         """The text of a *piece*; of a command what it printed."""
         if piece.kind == "text":
             return piece.text
@@ -151,7 +151,7 @@ class Commands:
             return []
         text = "".join(piece.text for piece in pieces if piece.kind == "text")
         return [
-            ATTACHED.format(path=mention.path, text=await call("read", _reading(mention)))
+            ATTACHED.format(path=mention.path, text=await call("read", _read_arguments(mention)))
             for mention in mentions_in(text, Path(session.directory))
             if mention not in typed
         ]
@@ -178,7 +178,7 @@ class Commands:
             project=session.project,
             files=FileTracker(self._deps.editor),
             progress=_ignore,
-            ask=_unasked,
+            ask=_never_asks,
         )
         done = await self._deps.pipeline.run(resolved, context, _SilentObserver())
         if isinstance(done, CallFailed):
@@ -191,7 +191,7 @@ _Call = Callable[[str, JsonObject], Awaitable[str]]
 """A tool by name with its arguments; gives its output."""
 
 
-def _reading(mention: Mention) -> JsonObject:
+def _read_arguments(mention: Mention) -> JsonObject:
     given: JsonObject = {"file_path": mention.path}
     if mention.first is not None:
         given["offset"] = mention.first
@@ -200,7 +200,7 @@ def _reading(mention: Mention) -> JsonObject:
     return given
 
 
-def _of_skill(skill: Skill) -> CommandInfo:
+def _skill_command(skill: Skill) -> CommandInfo:
     return CommandInfo(
         name=skill.name,
         description=skill.description,
@@ -215,7 +215,7 @@ def _ignore(text: str) -> None:
     _ = text
 
 
-async def _unasked(
+async def _never_asks(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
     """Replaced by the pipeline before anything runs."""

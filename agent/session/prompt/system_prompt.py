@@ -19,21 +19,21 @@ from agent.records.context_parts import ContextPart
 from agent.records.events import Notice
 from agent.records.ids import new_id
 from agent.records.messages import Completed, MessageWithParts, Session, ToolPart, UserMessage
-from agent.session.context.compaction import compacted, marker_of
+from agent.session.context.compaction import marker_of, visible_messages
 from agent.session.context.conversation import Conversation
 from agent.session.context.pins import late_pins
 from agent.session.prompt.environment import (
-    FILE,
-    MODES,
-    PINNED,
-    SERVER,
-    Situation,
-    repository_of,
-    today,
+    FILE_TOPIC,
+    MODE_TEMPLATES,
+    PINNED_TOPIC,
+    SERVER_TOPIC,
+    Environment,
+    iso_date,
+    read_git_state,
 )
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.instructions import Instruction
-from agent.session.prompt.templates import head
+from agent.session.prompt.templates import system_head
 from agent.skills import skill_list
 from agent.store.store import Store
 from agent.tools.registry import Registry
@@ -54,7 +54,7 @@ class BriefingDeps:
     now: Callable[[], dt.datetime] = lambda: dt.datetime.now().astimezone()
 
 
-class Briefing:
+class SystemPrompt:
     """Tells the model where it works. Built once; what was told is in each history."""
 
     def __init__(self, deps: BriefingDeps) -> None:
@@ -63,9 +63,9 @@ class Briefing:
 
     def head(self, agent: AgentInfo, model: ModelInfo) -> str:
         """The static block for a model and an agent (I1)."""
-        return head(model.wire_id or model.id, agent.prompt, self._deps.prompts)
+        return system_head(model.wire_id or model.id, agent.prompt, self._deps.prompts)
 
-    async def tell(
+    async def add_context(
         self,
         session: Session,
         newest: UserMessage,
@@ -74,34 +74,36 @@ class Briefing:
     ) -> list[MessageWithParts]:
         """*history* with what is to be told with its *newest* message, which was not sent yet:
         the session part where there is none, else a reminder of what changed since."""
-        if block_of(history):
+        if session_block(history):
             if newest.synthetic:
                 return history
-            now = await self._situation(session, newest.agent, callers, fresh=False)
+            now = await self._environment(session, newest.agent, callers, fresh=False)
             now = replace(now, pinned=await self._pinned(session, history))
             topics = known_facts(history)
             reminder = now.reminder(topics)
-            part = _part(newest, now, reminder=reminder, known=topics) if reminder else None
+            part = _context_part(newest, now, reminder=reminder, known=topics) if reminder else None
         else:
-            now = await self._situation(session, newest.agent, callers, fresh=True)
-            part = _part(newest, now, block=now.block())
+            now = await self._environment(session, newest.agent, callers, fresh=True)
+            part = _context_part(newest, now, block=now.session_block())
         if part is None:
             return history
         await self._deps.store.save(part)
-        return [_with(item, part) if item.message.id == newest.id else item for item in history]
+        return [
+            _with_part(item, part) if item.message.id == newest.id else item for item in history
+        ]
 
-    async def begin(
+    async def with_session_block(
         self, session: Session, marker: MessageWithParts, callers: tuple[str, ...]
     ) -> MessageWithParts:
         """*marker*, where the history begins anew, with the session part as of now."""
         message = marker.message
         assert isinstance(message, UserMessage)  # a marker always is one
-        now = await self._situation(session, message.agent, callers, fresh=True)
+        now = await self._environment(session, message.agent, callers, fresh=True)
         pinned = await self._deps.store.pinned_ids(session.id)  # the marker itself holds them
         now = replace(now, pinned=dict.fromkeys(sorted(pinned), ""))
-        return _with(marker, _part(message, now, block=now.block()))
+        return _with_part(marker, _context_part(message, now, block=now.session_block()))
 
-    async def attached(
+    async def nested_instructions(
         self,
         session: Session,
         conversation: Conversation,
@@ -112,42 +114,42 @@ class Briefing:
         once: not what the session part holds, what *conversation* shows, or what is *claimed* by
         an earlier call of the step (I4)."""
         topics = known_facts(conversation.all)
-        known = {topic.removeprefix(FILE) for topic in topics if topic.startswith(FILE)}
-        shown = attached_in(conversation.visible) | claimed
+        known = {topic.removeprefix(FILE_TOPIC) for topic in topics if topic.startswith(FILE_TOPIC)}
+        shown = attached_instructions(conversation.visible) | claimed
         found: list[Instruction] = []
         for path in touched:
             collected = await self._deps.guidance.instructions.nested(
                 path, session.directory, session.project, frozenset(known)
             )
-            self._tell(collected.notes)
+            self._notify(collected.notes)
             for each in collected.files:
-                if each.mark not in shown:
-                    shown.add(each.mark)
-                    claimed.add(each.mark)
+                if each.fingerprint not in shown:
+                    shown.add(each.fingerprint)
+                    claimed.add(each.fingerprint)
                     found.append(each)
         return tuple(found)
 
-    async def _situation(
+    async def _environment(
         self, session: Session, agent: str, callers: tuple[str, ...], *, fresh: bool
-    ) -> Situation:
+    ) -> Environment:
         """How things are now; *fresh* asks the addresses of instructions again."""
         collected, repository, skills = await asyncio.gather(
             self._deps.guidance.instructions.collect(
                 session.directory, session.project, fetch=fresh
             ),
-            repository_of(session.directory),
+            read_git_state(session.directory),
             self._skills(agent, callers),
         )
-        self._tell(collected.notes)
-        return Situation(
+        self._notify(collected.notes)
+        return Environment(
             directory=session.directory,
             project=session.project,
-            date=today(self._deps.now()),
-            repository=repository,
-            mode=MODES.get(agent, ""),
+            date=iso_date(self._deps.now()),
+            git=repository,
+            mode=MODE_TEMPLATES.get(agent, ""),
             skills=skills,
             instructions=collected.files,
-            servers=self._servers(agent, callers),
+            server_instructions=self._server_instructions(agent, callers),
         )
 
     async def _pinned(
@@ -159,14 +161,16 @@ class Briefing:
         deps = self._deps
         pinned = await deps.store.pinned_ids(session.id)
         topics = known_facts(history)
-        told = {topic.removeprefix(PINNED) for topic in topics if topic.startswith(PINNED)}
-        told |= {item.message.id for item in compacted(history)}
+        told = {
+            topic.removeprefix(PINNED_TOPIC) for topic in topics if topic.startswith(PINNED_TOPIC)
+        }
+        told |= {item.message.id for item in visible_messages(history)}
         read = [await deps.store.message(each) for each in sorted(pinned - told)]
         found = [item for item in read if item is not None]
         said = await asyncio.to_thread(late_pins, found, deps.spills.save_or_explain)
         return {each: said.get(each, "") for each in sorted(pinned)}
 
-    def _servers(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
+    def _server_instructions(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
         """What those servers say that the agent may call a tool of."""
         registry = self._deps.registry
         offered = self._deps.agents.offered_tools(agent, registry.names, callers)
@@ -178,7 +182,7 @@ class Briefing:
     async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:
         """The skills that the agent may load (I3)."""
         found = await self._deps.guidance.find_skills()
-        self._tell(found.notes)
+        self._notify(found.notes)
         agents = self._deps.agents
         if "skill" not in agents.offered_tools(agent, ("skill",), callers):
             return ""
@@ -190,7 +194,7 @@ class Briefing:
 
         return skill_list(s for s in found.skills.values() if not denied(s.name))
 
-    def _tell(self, notes: Iterable[str]) -> None:
+    def _notify(self, notes: Iterable[str]) -> None:
         """Each note once for as long as the program runs."""
         for note in notes:
             if note not in self._noted:
@@ -198,16 +202,16 @@ class Briefing:
                 self._deps.bus.publish(Notice(note))
 
 
-def _part(
+def _context_part(
     message: UserMessage,
-    now: Situation,
+    now: Environment,
     *,
     block: str | None = None,
     reminder: str = "",
     known: Mapping[str, str] | None = None,
 ) -> ContextPart:
     # What a server said is not said again when it comes back after a while.
-    heard = {topic: fact for topic, fact in (known or {}).items() if topic.startswith(SERVER)}
+    heard = {topic: fact for topic, fact in (known or {}).items() if topic.startswith(SERVER_TOPIC)}
     return ContextPart(
         id=new_id("prt"),
         session_id=message.session_id,
@@ -218,11 +222,11 @@ def _part(
     )
 
 
-def _with(item: MessageWithParts, part: ContextPart) -> MessageWithParts:
+def _with_part(item: MessageWithParts, part: ContextPart) -> MessageWithParts:
     return MessageWithParts(item.message, (*item.parts, part))
 
 
-def _told(history: Sequence[MessageWithParts]) -> Iterable[ContextPart]:
+def _context_parts(history: Sequence[MessageWithParts]) -> Iterable[ContextPart]:
     """What was told, newest first."""
     for item in reversed(history):
         for part in reversed(item.parts):
@@ -230,25 +234,25 @@ def _told(history: Sequence[MessageWithParts]) -> Iterable[ContextPart]:
                 yield part
 
 
-def block_of(history: Sequence[MessageWithParts]) -> str:
+def session_block(history: Sequence[MessageWithParts]) -> str:
     """The session part of the system prompt that is in force, "" before there is one."""
-    return next((part.block for part in _told(history) if part.block is not None), "")
+    return next((part.block for part in _context_parts(history) if part.block is not None), "")
 
 
 def known_facts(history: Sequence[MessageWithParts]) -> Mapping[str, str]:
     """What the model knows of the place, by topic."""
-    for part in _told(history):
+    for part in _context_parts(history):
         return part.facts
     return {}
 
 
-def useful(tools: Iterable[str], history: Sequence[MessageWithParts]) -> tuple[str, ...]:
+def useful_tools(tools: Iterable[str], history: Sequence[MessageWithParts]) -> tuple[str, ...]:
     """*tools* without the one that loads skills where the model knows of none."""
     skills = known_facts(history).get("skills")
     return tuple(tool for tool in tools if tool != "skill" or skills)
 
 
-def attached_in(history: Sequence[MessageWithParts]) -> set[str]:
+def attached_instructions(history: Sequence[MessageWithParts]) -> set[str]:
     """The instruction files that *history* still shows in the results of calls."""
     return {
         mark

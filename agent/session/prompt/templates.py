@@ -28,7 +28,7 @@ _PATTERNS: tuple[tuple[str, Family], ...] = (
 )
 
 
-def family_of(model_id: str) -> Family:
+def model_family(model_id: str) -> Family:
     """The family of a model by its id, as providers write it; ``default`` for an unknown one."""
     for pattern, family in _PATTERNS:
         if re.search(pattern, model_id, re.IGNORECASE):
@@ -52,13 +52,13 @@ def init_prompt(wish: str = "") -> str:
     return template("init").replace("{{more}}", more).strip()
 
 
-def head(model_id: str, agent_prompt: str | None, own: Mapping[str, str]) -> str:
+def system_head(model_id: str, agent_prompt: str | None, own: Mapping[str, str]) -> str:
     """The head for a model and an agent.
 
     An agent's own prompt stands in the template's place, before the shared rules. One of the
     user's *own* by family replaces all; ``{{shared}}`` in it is where the shared rules go.
     """
-    family = family_of(model_id)
+    family = model_family(model_id)
     if agent_prompt:
         return f"{agent_prompt.strip()}\n\n{template('shared')}"
     replaced = own.get(family)

@@ -1,5 +1,6 @@
 """A prompt on its way into the store: the message it becomes (spec 1, L3)."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,7 +16,6 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.api import PromptInput
-from agent.session.prompt.title import title_of
 
 DELEGATE = (
     "<system-reminder>\nThe user names the sub-agent {name}: have it do what is asked above, with "
@@ -76,9 +76,24 @@ def _parts(message: UserMessage, prompt: PromptInput, now: float) -> Iterator[Pa
         yield replace(file, id=new_id("prt"), session_id=message.session_id, message_id=message.id)
 
 
-def remembered(session: Session, message: UserMessage, prompt: PromptInput, now: float) -> Session:
+def session_after_prompt(
+    session: Session, message: UserMessage, prompt: PromptInput, now: float
+) -> Session:
     """*session* as it stands after a prompt: its title, and what the next prompt takes over."""
     titled = replace(session, title=session.title or title_of(prompt.visible_text), updated=now)
     if prompt.one_off:
         return titled
     return replace(titled, agent=message.agent, model=message.model, effort=message.effort)
+
+
+MAX_TITLE = 60
+"""Characters of a title at most."""
+
+
+def title_of(prompt: str) -> str:
+    """The first words of *prompt* in one line, cut at a word where it is long."""
+    text = " ".join(re.sub(r"[`*_#>\x00-\x1f\x7f-\x9f]+", " ", prompt).split())
+    if len(text) <= MAX_TITLE:
+        return text or "New session"
+    cut = text[: MAX_TITLE - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[MAX_TITLE // 2 :] else cut) + "…"

@@ -7,46 +7,52 @@ from typing import Literal
 
 from agent.provider.client import ToolSchema
 from agent.records.messages import MessageWithParts, ToolPart, UserMessage
-from agent.session.context.budget import Budget, Weight, output_tokens, schema_tokens, weight
+from agent.session.context.budget import (
+    Budget,
+    MessageWeight,
+    message_weight,
+    output_tokens,
+    schema_tokens,
+)
 from agent.session.context.conversation import Conversation
-from agent.session.context.estimate import tokens
-from agent.session.context.gauge import Gauge
-from agent.session.context.step_settings import TurnSetting
-from agent.session.prompt.environment import one_line, sections_of, words_of
+from agent.session.context.estimate import estimate_tokens
+from agent.session.context.step_settings import StepSettings
+from agent.session.context.token_meter import TokenMeter
+from agent.session.prompt.environment import block_sections, server_label, server_texts
 from agent.session.repository import SessionRepository
 from agent.session.subagents.subagents import lineage_of
 from agent.session.turn.turn import SessionServices
 
-Group = Literal["system", "tools", "messages", "output"]
+SourceGroup = Literal["system", "tools", "messages", "output"]
 
-WORDS = {
-    "words": "your messages",
-    "answers": "answers",
+MESSAGE_LABELS = {
+    "user_text": "your messages",
+    "responses": "answers",
     "reasoning": "reasoning",
     "calls": "tool calls",
     "files": "attached files",
     "summary": "summary and pins",
-    "told": "reminders",
-    "frames": "message frames",
+    "reminders": "reminders",
+    "overhead": "message frames",
 }
 """What each kind of ``Weight`` is called; tool output is told by tool."""
 
-SECTIONS = {"instructions": "instruction files", "skills": "skills"}
+SECTION_LABELS = {"instructions": "instruction files", "skills": "skills"}
 """What parts of the session block have a line of their own; the others are its rest."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ContextSource:
     """*name* says what takes *tokens*: of group ``tools`` a tool's description or those of all
     tools of an MCP server, of ``output`` the results of one tool."""
 
-    group: Group
+    group: SourceGroup
     name: str
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ContextUsage:
     """*used* tokens are those of the next request, which *sources* add up to; *measured* says
     that the provider reported them, else they are estimated. *window* and *reserved* are None
     where the model's limits are not known."""
@@ -56,7 +62,7 @@ class Contents:
     measured: bool
     window: int | None
     reserved: int | None
-    sources: tuple[Source, ...]
+    sources: tuple[ContextSource, ...]
 
     @property
     def free(self) -> int | None:
@@ -65,102 +71,109 @@ class Contents:
             return None
         return max(0, self.window - self.reserved - self.used)
 
-    def of(self, group: Group) -> tuple[Source, ...]:
+    def in_group(self, group: SourceGroup) -> tuple[ContextSource, ...]:
         """The sources of a group, the largest first."""
         chosen = [source for source in self.sources if source.group == group]
         return tuple(sorted(chosen, key=lambda source: -source.tokens))
 
-    def total(self, group: Group) -> int:
+    def total(self, group: SourceGroup) -> int:
         return sum(source.tokens for source in self.sources if source.group == group)
 
 
-def contents_of(
-    setting: TurnSetting,
+def measure_context(
+    setting: StepSettings,
     conversation: Conversation,
-    gauge: Gauge,
+    gauge: TokenMeter,
     servers: Mapping[str, str],
-) -> Contents:
+) -> ContextUsage:
     """What the next request of *conversation* would hold. Estimates by source are scaled so that
     they add up to what the gauge says of the whole. *servers* are those of tools by their names.
     """
-    estimated = [*_fixed(setting), *_tools(setting, servers), *_said(conversation.visible)]
-    used, whole = gauge.used(setting), sum(source.tokens for source in estimated)
+    estimated = [
+        *_system_sources(setting),
+        *_tool_sources(setting, servers),
+        *_message_sources(conversation.visible),
+    ]
+    used, whole = gauge.used_tokens(setting), sum(source.tokens for source in estimated)
     budget: Budget | None = gauge.budget(setting)
-    return Contents(
+    return ContextUsage(
         model=setting.model.full_name,
         used=used,
-        measured=gauge.reported(setting) is not None,
+        measured=gauge.reported_tokens(setting) is not None,
         window=budget.window if budget else None,
         reserved=budget.reserved if budget else None,
         sources=_scaled(estimated, used, whole),
     )
 
 
-def _fixed(setting: TurnSetting) -> Iterator[Source]:
+def _system_sources(setting: StepSettings) -> Iterator[ContextSource]:
     head, block = setting.system
-    yield Source("system", "rules of the program", tokens(head))
-    sections = [(name, tokens(text)) for name, text in sections_of(block)]
-    named = [(SECTIONS[name], size) for name, size in sections if name in SECTIONS]
-    yield from (Source("system", name, size) for name, size in named)
+    yield ContextSource("system", "rules of the program", estimate_tokens(head))
+    sections = [(name, estimate_tokens(text)) for name, text in block_sections(block)]
+    named = [(SECTION_LABELS[name], size) for name, size in sections if name in SECTION_LABELS]
+    yield from (ContextSource("system", name, size) for name, size in named)
     # What servers say is counted with their tools.
-    said = sum(tokens(text) for _, text in words_of(block))
-    rest = tokens(block) - sum(size for _, size in named) - said
+    said = sum(estimate_tokens(text) for _, text in server_texts(block))
+    rest = estimate_tokens(block) - sum(size for _, size in named) - said
     if rest > 0:
-        yield Source("system", "environment and mode", rest)
+        yield ContextSource("system", "environment and mode", rest)
 
 
-def _tools(setting: TurnSetting, servers: Mapping[str, str]) -> Iterator[Source]:
+def _tool_sources(setting: StepSettings, servers: Mapping[str, str]) -> Iterator[ContextSource]:
     """Each tool of ours, each server with all of its and with what it says of them."""
-    said = {server: tokens(text) for server, text in words_of(setting.system[-1])}
+    said = {server: estimate_tokens(text) for server, text in server_texts(setting.system[-1])}
     by_server: dict[str, list[ToolSchema]] = {}
     for tool in setting.tools:
-        server = one_line(servers.get(tool.name, ""))
+        server = server_label(servers.get(tool.name, ""))
         if server:
             by_server.setdefault(server, []).append(tool)
         else:
-            yield Source("tools", tool.name, schema_tokens((tool,)))
+            yield ContextSource("tools", tool.name, schema_tokens((tool,)))
     for server, tools in by_server.items():
         count = f"{len(tools)} tools" if len(tools) > 1 else "1 tool"
         size = schema_tokens(tools) + said.pop(server, 0)
-        yield Source("tools", f"{server} (MCP server, {count})", size)
+        yield ContextSource("tools", f"{server} (MCP server, {count})", size)
     for server, size in said.items():
-        yield Source("tools", f"{server} (MCP server)", size)
+        yield ContextSource("tools", f"{server} (MCP server)", size)
 
 
-def _said(messages: Sequence[MessageWithParts]) -> Iterator[Source]:
-    total = Weight()
+def _message_sources(messages: Sequence[MessageWithParts]) -> Iterator[ContextSource]:
+    total = MessageWeight()
     by_tool: dict[str, int] = {}
     for item in messages:
-        total += weight(item)
+        total += message_weight(item)
         for part in item.parts:
             if isinstance(part, ToolPart):
                 by_tool[part.tool] = by_tool.get(part.tool, 0) + output_tokens(part)
-    kinds = (Source("messages", word, getattr(total, kind)) for kind, word in WORDS.items())
+    kinds = (
+        ContextSource("messages", word, getattr(total, kind))
+        for kind, word in MESSAGE_LABELS.items()
+    )
     yield from (source for source in kinds if source.tokens)
-    yield from (Source("output", tool, size) for tool, size in by_tool.items())
+    yield from (ContextSource("output", tool, size) for tool, size in by_tool.items())
 
 
-def _scaled(sources: Sequence[Source], used: int, whole: int) -> tuple[Source, ...]:
+def _scaled(sources: Sequence[ContextSource], used: int, whole: int) -> tuple[ContextSource, ...]:
     """*sources* that add up to *used*; what rounding leaves goes to the largest."""
     factor = used / whole if whole else 0.0
-    scaled = [Source(s.group, s.name, round(s.tokens * factor)) for s in sources]
+    scaled = [ContextSource(s.group, s.name, round(s.tokens * factor)) for s in sources]
     if not scaled:
         return ()
     at = max(range(len(scaled)), key=lambda index: scaled[index].tokens)
     largest = scaled[at]
     off = used - sum(source.tokens for source in scaled)
-    scaled[at] = Source(largest.group, largest.name, largest.tokens + off)
+    scaled[at] = ContextSource(largest.group, largest.name, largest.tokens + off)
     return tuple(scaled)
 
 
-class Window:
+class ContextMeter:
     """Tells what fills the window of a session of *folder*."""
 
     def __init__(self, deps: SessionServices, folder: SessionRepository) -> None:
         self._deps = deps
         self._folder = folder
 
-    async def contents(self, session_id: str | None, model: str, agent: str) -> Contents:
+    async def measure(self, session_id: str | None, model: str, agent: str) -> ContextUsage:
         """What a next prompt to *agent* and *model* (``provider/model``) would send beside itself,
         in a new session without a *session_id*.
 
@@ -168,7 +181,7 @@ class Window:
         """
         deps = self._deps
         if session_id is None:
-            told, callers = [await self._first(agent, model)], ()
+            told, callers = [await self._first_message(agent, model)], ()
             conversation = Conversation()
         else:
             session = await deps.store.session(session_id)
@@ -177,19 +190,21 @@ class Window:
             conversation = Conversation(item for item in stored if _is_sent(item))
             told = conversation.all
         setting = deps.step_settings(agent, model, told, callers)
-        gauge = Gauge(
+        gauge = TokenMeter(
             session_id or "", conversation, deps.calibration, deps.compaction.reserved_tokens
         )
         servers = {tool.spec.name: tool.spec.server for tool in deps.registry}
-        return await asyncio.to_thread(contents_of, setting, conversation, gauge, servers)
+        return await asyncio.to_thread(measure_context, setting, conversation, gauge, servers)
 
-    async def _first(self, agent: str, model: str) -> MessageWithParts:
+    async def _first_message(self, agent: str, model: str) -> MessageWithParts:
         """The first message of a new session, with what is told with it."""
         session = self._folder.draft(agent, model)
         message = UserMessage(
             id="", session_id=session.id, created=session.created, agent=agent, model=model
         )
-        return await self._deps.briefing.begin(session, MessageWithParts(message, ()), ())
+        return await self._deps.system_prompt.with_session_block(
+            session, MessageWithParts(message, ()), ()
+        )
 
 
 def _is_sent(item: MessageWithParts) -> bool:

@@ -16,12 +16,12 @@ PURPOSES: tuple[Purpose, ...] = (
     "summaries",
     "titles, asides, retries",
 )
-UNNAMED = "model not noted"
+UNKNOWN_MODEL = "model not noted"
 """Stands for the models of calls of which the session keeps only the sums."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Spending:
     """Model calls. *cost* is in US dollars, None where no price is known; *unpriced* says that
     some of these calls have none, so that *cost* is less than what was spent."""
 
@@ -29,88 +29,88 @@ class Spent:
     cost: float | None = None
     unpriced: bool = False
 
-    def __add__(self, other: "Spent") -> "Spent":
+    def __add__(self, other: "Spending") -> "Spending":
         usage = self.usage + other.usage
-        return Spent(usage, add_costs(self.cost, other.cost), self.unpriced or other.unpriced)
+        return Spending(usage, add_costs(self.cost, other.cost), self.unpriced or other.unpriced)
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.usage.input or self.usage.output or self.cost)
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class SessionCosts:
     """*purposes* and *models* each add up to *total*. *last* is the usage of the newest step,
     None before there is one."""
 
-    total: Spent
-    purposes: tuple[tuple[str, Spent], ...]
-    models: tuple[tuple[str, Spent], ...]
+    total: Spending
+    purposes: tuple[tuple[str, Spending], ...]
+    models: tuple[tuple[str, Spending], ...]
     last: Usage | None = None
 
 
-class Ledger:
+class CostLedger:
     """Adds up what sessions used, call by call."""
 
     def __init__(self) -> None:
-        self._purposes: dict[str, Spent] = {}
-        self._models: dict[str, Spent] = {}
+        self._purposes: dict[str, Spending] = {}
+        self._models: dict[str, Spending] = {}
         self._last: Usage | None = None
 
     def add(self, session: Session, messages: Sequence[MessageWithParts], *, child: bool) -> None:
         """The calls of a session; *child*: it is a sub-agent's. What its sums hold beside the
         calls that it knows is from before it noted the models of those that it keeps nothing of."""
-        kept = Spent()
+        kept = Spending()
         for item in messages:
-            for purpose, model, spent in _calls(item):
+            for purpose, model, spent in _model_calls(item):
                 kept += spent
-                self._enter("sub-agents" if child else purpose, model, spent)
+                self._record("sub-agents" if child else purpose, model, spent)
             message = item.message
             if not child and isinstance(message, AssistantMessage) and message.usage is not None:
                 self._last = message.usage
         for each in session.side_usage:
-            spent = _call(each.usage, each.cost)
+            spent = _spending(each.usage, each.cost)
             kept += spent
-            self._enter("sub-agents" if child else PURPOSES[-1], each.model, spent)
-        rest = _less(Spent(session.usage, session.cost), kept)
-        if not rest.nothing:
-            self._enter("sub-agents" if child else PURPOSES[-1], UNNAMED, rest)
+            self._record("sub-agents" if child else PURPOSES[-1], each.model, spent)
+        rest = _difference(Spending(session.usage, session.cost), kept)
+        if not rest.is_empty:
+            self._record("sub-agents" if child else PURPOSES[-1], UNKNOWN_MODEL, rest)
 
-    def costs(self) -> Costs:
-        total = Spent()
+    def costs(self) -> SessionCosts:
+        total = Spending()
         for spent in self._models.values():
             total += spent
         order: dict[str, int] = {name: at for at, name in enumerate(PURPOSES)}
         by_cost = sorted(self._models.items(), key=lambda pair: -(pair[1].cost or 0.0))
         purposes = sorted(self._purposes.items(), key=lambda pair: order[pair[0]])
-        return Costs(total, tuple(purposes), tuple(by_cost), self._last)
+        return SessionCosts(total, tuple(purposes), tuple(by_cost), self._last)
 
-    def _enter(self, purpose: str, model: str, spent: Spent) -> None:
-        self._purposes[purpose] = self._purposes.get(purpose, Spent()) + spent
-        self._models[model] = self._models.get(model, Spent()) + spent
+    def _record(self, purpose: str, model: str, spent: Spending) -> None:
+        self._purposes[purpose] = self._purposes.get(purpose, Spending()) + spent
+        self._models[model] = self._models.get(model, Spending()) + spent
 
 
-def _calls(item: MessageWithParts) -> list[tuple[Purpose, str, Spent]]:
+def _model_calls(item: MessageWithParts) -> list[tuple[Purpose, str, Spending]]:
     message = item.message
     if isinstance(message, AssistantMessage) and message.usage is not None:
-        return [("conversation", message.model, _call(message.usage, message.cost))]
+        return [("conversation", message.model, _spending(message.usage, message.cost))]
     return [
-        ("summaries", part.model, _call(part.usage, part.cost))
+        ("summaries", part.model, _spending(part.usage, part.cost))
         for part in item.parts
         if isinstance(part, CompactionPart) and part.usage is not None
     ]
 
 
-def _call(usage: Usage, cost: float | None) -> Spent:
-    return Spent(usage, cost, unpriced=cost is None)
+def _spending(usage: Usage, cost: float | None) -> Spending:
+    return Spending(usage, cost, unpriced=cost is None)
 
 
-def _less(whole: Spent, part: Spent) -> Spent:
+def _difference(whole: Spending, part: Spending) -> Spending:
     """What of *whole* is beside *part*, never below nothing; the sums are of floats."""
     cost = None
     if whole.cost is not None and whole.cost - (part.cost or 0.0) > 1e-9:
         cost = whole.cost - (part.cost or 0.0)
-    return Spent(
+    return Spending(
         Usage(
             max(0, whole.usage.input - part.usage.input),
             max(0, whole.usage.output - part.usage.output),
@@ -122,9 +122,9 @@ def _less(whole: Spent, part: Spent) -> Spent:
     )
 
 
-async def costs_of(store: Store, session_id: str) -> Costs:
+async def session_costs(store: Store, session_id: str) -> SessionCosts:
     """The costs of a session with its sub-agents, at any depth. Raises ``SessionNotFound``."""
-    ledger = Ledger()
+    ledger = CostLedger()
     session = await store.session(session_id)
     ledger.add(session, await store.messages(session_id), child=False)
     waiting = await store.children(session_id)

@@ -14,24 +14,24 @@ from agent.provider.client import (
 )
 from agent.records.messages import MessageWithParts
 from agent.redact import redacted
-from agent.session.context.compaction import compacted
-from agent.session.context.request_turns import turns_of
-from agent.session.prompt.system_prompt import block_of
+from agent.session.context.compaction import visible_messages
+from agent.session.context.request_turns import request_turns
+from agent.session.prompt.system_prompt import session_block
 
 Section = tuple[str, str]
 """A heading and the text below it."""
 
 
-def sent(
+def past_request(
     messages: Sequence[MessageWithParts], message_id: str, secrets: Sequence[str] = ()
 ) -> tuple[Section, ...]:
     """The session's part of the system prompt, then the turns, that the step *message_id* was
     asked with; secrets are replaced. The head of the system prompt and the tools, which are the
     same in every session, are not stored."""
     before = [item for item in messages if item.message.id < message_id]
-    history = compacted(before)
-    found = [("system", block_of(history))] if block_of(history) else []
-    found += [section for turn in turns_of(history) for section in _sections(turn)]
+    history = visible_messages(before)
+    found = [("system", session_block(history))] if session_block(history) else []
+    found += [section for turn in request_turns(history) for section in _sections(turn)]
     return tuple((heading, redacted(text, secrets)) for heading, text in found)
 
 

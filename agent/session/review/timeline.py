@@ -28,7 +28,7 @@ QUESTION = "question"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimelineStep:
     """One model response with its calls."""
 
     message: AssistantMessage
@@ -47,25 +47,27 @@ class Step:
     @property
     def failures(self) -> int:
         """Calls that failed, and the step's own error."""
-        return sum(failed(part) for part in self.tools) + (
+        return sum(is_failed(part) for part in self.tools) + (
             self.message.error is not None and not self.message.interrupted
         )
 
 
 @dataclass(frozen=True, slots=True)
-class TurnLine:
+class TimelineTurn:
     """What one prompt led to. *prompts* are the user's messages, the first of which began it;
     there is none where the harness did. *told* are those messages of the harness that people see
     something of."""
 
     prompts: tuple[MessageWithParts, ...]
-    steps: tuple[Step, ...]
-    told: tuple[MessageWithParts, ...] = ()
+    steps: tuple[TimelineStep, ...]
+    synthetic: tuple[MessageWithParts, ...] = ()
 
     @property
     def messages(self) -> tuple[MessageWithParts, ...]:
         own = (MessageWithParts(step.message, step.parts) for step in self.steps)
-        return tuple(sorted((*self.prompts, *self.told, *own), key=lambda item: item.message.id))
+        return tuple(
+            sorted((*self.prompts, *self.synthetic, *own), key=lambda item: item.message.id)
+        )
 
     @property
     def first_id(self) -> str:
@@ -75,8 +77,8 @@ class TurnLine:
     def text(self) -> str:
         """What was asked, or else what began it."""
         if self.prompts:
-            return words_of(self.prompts[0])
-        told = [said_by(part) for item in self.told for part in item.parts]
+            return user_text(self.prompts[0])
+        told = [synthetic_line(part) for item in self.synthetic for part in item.parts]
         return next((words for words in told if words), "The agent went on")
 
     @property
@@ -84,7 +86,7 @@ class TurnLine:
         steps = [step.message.created for step in self.steps]
         prompts = [item.message.created for item in self.prompts]
         # A report is from when it was made, and may have waited long.
-        return min([*prompts, *steps] or [item.message.created for item in self.told])
+        return min([*prompts, *steps] or [item.message.created for item in self.synthetic])
 
     @property
     def seconds(self) -> float | None:
@@ -113,36 +115,38 @@ class TurnLine:
         return bool(self.steps) and self.steps[-1].message.interrupted
 
 
-def timeline(messages: Sequence[MessageWithParts]) -> tuple[TurnLine, ...]:
+def timeline(messages: Sequence[MessageWithParts]) -> tuple[TimelineTurn, ...]:
     """The turns of *messages* (oldest first). What waits in the queue is left out."""
     return tuple(_turns(messages))
 
 
-def _turns(messages: Sequence[MessageWithParts]) -> Iterator[TurnLine]:
-    groups: dict[str, tuple[list[MessageWithParts], list[Step], list[MessageWithParts]]] = {}
+def _turns(messages: Sequence[MessageWithParts]) -> Iterator[TimelineTurn]:
+    groups: dict[
+        str, tuple[list[MessageWithParts], list[TimelineStep], list[MessageWithParts]]
+    ] = {}
     for item in messages:
         message = item.message
         if message.turn_id is None:
             continue
         prompts, steps, told = groups.setdefault(message.turn_id, ([], [], []))
         if isinstance(message, AssistantMessage):
-            steps.append(Step(message, item.parts))
+            steps.append(TimelineStep(message, item.parts))
         elif not message.synthetic:
             prompts.append(item)
         elif any(isinstance(part, SyntheticPart) for part in item.parts):
             told.append(item)
     for prompts, steps, told in groups.values():
         if prompts or steps or told:
-            yield TurnLine(tuple(prompts), tuple(steps), tuple(told))
+            yield TimelineTurn(tuple(prompts), tuple(steps), tuple(told))
 
 
-def words_of(item: MessageWithParts) -> str:
+def user_text(item: MessageWithParts) -> str:
     """What was written in a message, without what the harness added."""
     texts = (p.text for p in item.parts if isinstance(p, TextPart) and not p.synthetic)
     return "\n".join(text for text in texts if text.strip()).strip()
 
 
-def said_by(part: Part) -> str:
+def synthetic_line(part: Part) -> str:
     """A part of a message of the harness on one line, "" for what people see nothing of."""
     match part:
         case ReportPart():
@@ -155,7 +159,7 @@ def said_by(part: Part) -> str:
             return ""
 
 
-def failed(part: ToolPart) -> bool:
+def is_failed(part: ToolPart) -> bool:
     return isinstance(part.state, Failed) and part.state.kind != "aborted"
 
 
@@ -172,14 +176,14 @@ def is_question(part: ToolPart) -> bool:
     return part.tool == QUESTION or denied or asked
 
 
-def answers_of(part: ToolPart) -> tuple[str, ...]:
+def decision_lines(part: ToolPart) -> tuple[str, ...]:
     """How the questions of a call and about it were answered, and what else decided on it."""
     decided = tuple(explain_decision(one) for one in part.decisions)
-    own = result_of(part).strip() if part.tool == QUESTION else ""
+    own = result_text(part).strip() if part.tool == QUESTION else ""
     return (*decided, own) if own else decided
 
 
-def result_of(part: ToolPart) -> str:
+def result_text(part: ToolPart) -> str:
     """What a call ended with, as the model read it; "" while it runs."""
     match part.state:
         case Completed(output=output):
@@ -190,7 +194,7 @@ def result_of(part: ToolPart) -> str:
             return ""
 
 
-def found_in(messages: Sequence[MessageWithParts], typed: str) -> list[tuple[str, str]]:
+def find_text(messages: Sequence[MessageWithParts], typed: str) -> list[tuple[str, str]]:
     """Message and part ids of what holds *typed*, whatever its case, oldest first."""
     wanted = typed.casefold().strip()
     if not wanted:
@@ -199,21 +203,21 @@ def found_in(messages: Sequence[MessageWithParts], typed: str) -> list[tuple[str
         (item.message.id, part.id)
         for item in messages
         for part in item.parts
-        if isinstance(part, SyntheticPart) or not _of_harness(item)
-        if wanted in _searched(part).casefold()
+        if isinstance(part, SyntheticPart) or not _is_synthetic(item)
+        if wanted in _searchable_text(part).casefold()
     ]
 
 
-def _of_harness(item: MessageWithParts) -> bool:
+def _is_synthetic(item: MessageWithParts) -> bool:
     return isinstance(item.message, UserMessage) and item.message.synthetic
 
 
-def _searched(part: Part) -> str:
+def _searchable_text(part: Part) -> str:
     match part:
         case TextPart(text=text, synthetic=False):
             return text
         case ToolPart():
-            return f"{label_of(part).verb} {label_of(part).object}\n{result_of(part)}"
+            return f"{label_of(part).verb} {label_of(part).object}\n{result_text(part)}"
         case ReasoningPart(text=text):
             return text
         case ReportPart():

@@ -12,39 +12,39 @@ from agent.session.snapshots.snapshots import Snapshots
 from agent.store.store import Store
 from agent.tools.files.diffs import make_diff
 
-LARGEST = 400_000
+MAX_DIFF_CHARACTERS = 400_000
 """Characters of a file above which only its edits are shown, not the difference."""
 
 
-class Changes:
+class ChangeReader:
     """Reads differences of the sessions of one project."""
 
     def __init__(self, store: Store, snapshots: Snapshots) -> None:
         self._store = store
         self._snapshots = snapshots
 
-    async def of(
+    async def diffs(
         self, messages: Sequence[MessageWithParts], until: str | None = None
     ) -> tuple[DiffBlock, ...]:
         """One block a file, by path, of what *messages* changed, with what sub-agents did for them
         before the message *until*; for a file that no snapshot covers a block for each of its
         edits, in order."""
-        every = await with_children(self._store, messages, until)
+        every = await with_subagent_messages(self._store, messages, until)
         whole = await self._between(every)
-        edits = [block for block in edits_of(every) if block.path not in whole]
+        edits = [block for block in tool_diffs(every) if block.path not in whole]
         shown = [block for block in whole.values() if block is not None]
         return tuple(sorted((*shown, *edits), key=lambda block: block.path))
 
     async def _between(self, messages: Sequence[MessageWithParts]) -> dict[str, DiffBlock | None]:
         """By path the difference, None where a file is as it was before."""
         found: dict[str, DiffBlock | None] = {}
-        for path, (before, after) in (await ends_of(self._snapshots, messages)).items():
+        for path, (before, after) in (await first_and_last_blobs(self._snapshots, messages)).items():
             if before == after:
                 found[path] = None
                 continue
             old = await self._snapshots.content(before)
             new = await self._snapshots.content(after)
-            if old is None or new is None or len(old) + len(new) > LARGEST:
+            if old is None or new is None or len(old) + len(new) > MAX_DIFF_CHARACTERS:
                 continue
             change = "create" if before is None else "delete" if after is None else "modify"
             diff = await asyncio.to_thread(make_diff, path, old, new, change)
@@ -52,7 +52,7 @@ class Changes:
         return found
 
 
-async def with_children(
+async def with_subagent_messages(
     store: Store, messages: Sequence[MessageWithParts], until: str | None = None
 ) -> list[MessageWithParts]:
     """*messages* and those of the sub-agents that worked for them, at whatever depth; not what one
@@ -62,7 +62,7 @@ async def with_children(
         theirs = [m for m in await store.messages(child_id) if m.message.id > since]
         later = [m.message.id for m in theirs if is_request(m) and until and m.message.id > until]
         end = later[0] if later else None
-        found += await with_children(
+        found += await with_subagent_messages(
             store, [m for m in theirs if end is None or m.message.id < end], end
         )
     return found
@@ -74,7 +74,7 @@ def patches_in(messages: Iterable[MessageWithParts]) -> list[PatchPart]:
     return sorted(found, key=lambda patch: patch.id)
 
 
-async def ends_of(
+async def first_and_last_blobs(
     snapshots: Snapshots, messages: Iterable[MessageWithParts]
 ) -> dict[str, tuple[str | None, str | None]]:
     """By path what each file that *messages* changed was before the first change and is after the
@@ -102,7 +102,7 @@ def _children(messages: Iterable[MessageWithParts]) -> dict[str, str]:
     return found
 
 
-def edits_of(messages: Iterable[MessageWithParts]) -> Iterator[DiffBlock]:
+def tool_diffs(messages: Iterable[MessageWithParts]) -> Iterator[DiffBlock]:
     """The differences that tools showed, in order."""
     for part in (part for item in messages for part in item.parts):
         if isinstance(part, ToolPart) and isinstance(part.state, Completed):

@@ -7,35 +7,36 @@ ignore is left out, and so are files that are too large; the paths of those are 
 
 import asyncio
 import contextlib
+import fcntl
 import hashlib
+import itertools
 import os
 import re
 import shutil
 import unicodedata
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from agent.files.disk import TEMPORARY_GLOB
-from agent.session.snapshots.repository import keep_index, own_name, pass_over, put, set_up, to_be_made
 
 T = TypeVar("T")
 
-LARGEST = 2 * 1024 * 1024
+MAX_FILE_SIZE = 2 * 1024 * 1024
 """Bytes of a file above which it is not covered (spec 7, D5)."""
 
-MOST_FILES = 60_000
+MAX_FILES = 60_000
 """Files above which a folder is not covered at all: it is no project then."""
 
 TIMEOUT = 30.0
 """Seconds that git may take for one step; a folder that needs longer is not covered."""
 
-REPOSITORY = "160000"
+SUBMODULE_MODE = "160000"
 """The mode by which git tells a repository inside another one, as a submodule is."""
 
-HARDENED = (
+GIT_OPTIONS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.autocrlf=false"),
@@ -47,7 +48,7 @@ HARDENED = (
 )
 
 
-def folded(path: str) -> str:
+def fold_path(path: str) -> str:
     """*path* as file systems that know no upper case, or another form of accents, compare it."""
     return unicodedata.normalize("NFC", path).casefold()
 
@@ -73,25 +74,25 @@ class Snapshots:
         self._project = project
         # An index of its own for each: none waits for another, and one that was killed
         # leaves no lock behind.
-        name = own_name()
+        name = unique_name()
         self._new = self._git.with_name(f"{self._git.name}.new-{name}")
         self._index = self._git / f"index-{name}"
         self._lock = asyncio.Lock()
         self._ready = False
-        self.why = ""
+        self.unavailable_reason = ""
         """Why the project is not covered, empty while it is."""
 
     async def take(self) -> str | None:
         """The id of the project's files as they are now, None where they are not covered."""
-        async with self._alone(self._index):
-            if self.why or not await self._prepare():
+        async with self._exclusive(self._index):
+            if self.unavailable_reason or not await self._prepare():
                 return None
             if await self._run("add", "--all", "--ignore-errors", ".") is None:
                 # An unreadable file makes git say no and add the rest all the same.
                 await self._run("add", "--all", "--ignore-errors", "--update", ".")
             tree = await self._run("write-tree")
             if tree:
-                await _whole(lambda: keep_index(self._git, self._index))
+                await _run_to_end(lambda: save_index(self._git, self._index))
             return tree.strip() if tree else None
 
     async def with_file(self, tree: str, path: str) -> str | None:
@@ -101,7 +102,7 @@ class Snapshots:
             return None
         relative = str(Path(path).relative_to(self._project))
         index = self._index.with_name(f"{self._index.name}.with")
-        async with self._alone(index):
+        async with self._exclusive(index):
             if not await self._run("ls-tree", "--name-only", tree, "--", relative):
                 return None
             try:
@@ -110,17 +111,17 @@ class Snapshots:
                         return None
                 made = await self._run("write-tree", index=index)
             finally:
-                await asyncio.to_thread(_forget, index)
+                await asyncio.to_thread(_delete, index)
         return made.strip() if made else None
 
-    def named(self, paths: Iterable[str]) -> frozenset[str] | None:
+    def relative_paths(self, paths: Iterable[str]) -> frozenset[str] | None:
         """What ``changes`` calls the files at *paths* (in full), ``folded``; None if one of them
         lies elsewhere."""
         found: set[str] = set()
         for path in paths:
             if not Path(path).is_relative_to(self._project):
                 return None
-            found.add(folded(str(Path(path).relative_to(self._project))))
+            found.add(fold_path(str(Path(path).relative_to(self._project))))
         return frozenset(found)
 
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
@@ -130,19 +131,19 @@ class Snapshots:
         text = await self._run("diff-tree", *how, before, after)
         fields = (text or "").split("\0")
         raw = sum(field.startswith(":") for field in fields[::2])
-        counts = dict(_counted(field) for field in fields[2 * raw :] if field)
+        counts = dict(_parse_counts(field) for field in fields[2 * raw :] if field)
         found: list[FileChange] = []
         for head, path in zip(fields[: 2 * raw : 2], fields[1 : 2 * raw : 2], strict=True):
             was, became, old, new, _ = head.split(" ")
-            if REPOSITORY in {was.removeprefix(":"), became}:
+            if SUBMODULE_MODE in {was.removeprefix(":"), became}:
                 continue
             found.append(FileChange(path, _blob(old), _blob(new), *counts.get(path, (0, 0))))
         return tuple(found)
 
-    async def nested(self, tree: str) -> tuple[str, ...]:
+    async def nested_repositories(self, tree: str) -> tuple[str, ...]:
         """The repositories inside the project in a snapshot: what is in them is not covered."""
         listed = (await self._run("ls-tree", "-r", "-z", tree) or "").split("\0")
-        return tuple(one.partition("\t")[2] for one in listed if one.startswith(REPOSITORY))
+        return tuple(one.partition("\t")[2] for one in listed if one.startswith(SUBMODULE_MODE))
 
     async def content(self, blob: str | None) -> str | None:
         """The text of a blob, "" for None (no file); None for what is no text or is gone."""
@@ -153,7 +154,7 @@ class Snapshots:
 
     async def blob_of(self, path: str) -> str | None:
         """The blob that the file at *path* would be now, None where it is not there."""
-        link, is_file = await asyncio.to_thread(_kind, Path(self._project, path))
+        link, is_file = await asyncio.to_thread(_link_or_file, Path(self._project, path))
         if link is not None:
             output = await self._run("hash-object", "--stdin", given=os.fsencode(link))
         elif is_file:
@@ -166,14 +167,14 @@ class Snapshots:
         """Make *paths* what they are in *tree*; those that could not be are returned."""
         held = await self._run("ls-tree", "-r", "-z", "--name-only", tree)
         there = set((held or "").split("\0"))
-        async with self._alone(self._index):
-            failed = [path for path in paths if path not in there and not self._removed(path)]
+        async with self._exclusive(self._index):
+            failed = [path for path in paths if path not in there and not self._remove(path)]
             for path in (path for path in paths if path in there):
                 done = await self._run("checkout", "--force", tree, "--", path)
                 failed += [path] if done is None else []
         return tuple(failed)
 
-    def _removed(self, path: str) -> bool:
+    def _remove(self, path: str) -> bool:
         full = Path(self._project, path)
         try:
             full.unlink(missing_ok=True)
@@ -187,58 +188,66 @@ class Snapshots:
 
     async def _prepare(self) -> bool:
         """Make the git directory, and leave out what is too large; false where that fails."""
-        if await asyncio.to_thread(_holds_home, self._project):
-            self.why = "The home folder is no project: file changes cannot be undone here."
+        if await asyncio.to_thread(_contains_home, self._project):
+            self.unavailable_reason = (
+                "The home folder is no project: file changes cannot be undone here."
+            )
         elif shutil.which("git") is None:
-            self.why = "File changes cannot be undone without git."
+            self.unavailable_reason = "File changes cannot be undone without git."
         elif not self._ready and not await self._init():
-            self.why = "The snapshot folder cannot be written: file changes cannot be undone."
-        if self.why:
+            self.unavailable_reason = (
+                "The snapshot folder cannot be written: file changes cannot be undone."
+            )
+        if self.unavailable_reason:
             return False
         self._ready = True
         listed = await self._run("ls-files", "--others", "--exclude-standard", "-z")
         if listed is None:
-            self.why = "The project takes too long to read: file changes cannot be undone."
+            self.unavailable_reason = (
+                "The project takes too long to read: file changes cannot be undone."
+            )
             return False
         paths = [path for path in listed.split("\0") if path]
-        if len(paths) > MOST_FILES:
-            self.why = f"The folder has over {MOST_FILES:,} files: changes cannot be undone."
+        if len(paths) > MAX_FILES:
+            self.unavailable_reason = (
+                f"The folder has over {MAX_FILES:,} files: changes cannot be undone."
+            )
             return False
         # What was small when it was taken up may have grown.
         changed = (await self._run("ls-files", "--modified", "-z") or "").split("\0")
         every = [*paths, *filter(None, changed)]
-        large = await _whole(lambda: self._leave_out(every))
+        large = await _run_to_end(lambda: self._exclude_large(every))
         if grown := sorted({*large} & {*changed}):
             await self._run("rm", "--cached", "--force", "--quiet", "--", *grown)
         return True
 
-    def _leave_out(self, paths: list[str]) -> list[str]:
+    def _exclude_large(self, paths: list[str]) -> list[str]:
         """Have git pass over those of *paths* that are too large, and return them."""
         large: list[str] = []
         for path in paths:
             with contextlib.suppress(OSError):
                 status = os.lstat(os.path.join(self._project, path))  # noqa: PTH118 - many of them
-                if status.st_size > LARGEST:
+                if status.st_size > MAX_FILE_SIZE:
                     large.append(path)
         if large:
-            lines = "".join(f"/{_literal(path)}\n" for path in large)
+            lines = "".join(f"/{_exclude_pattern(path)}\n" for path in large)
             with (self._git / "info" / "exclude").open(
                 "a", encoding="utf-8", errors="surrogateescape"
             ) as exclude:
                 exclude.write(lines)
         return large
 
-    def _leave_out_own(self) -> None:
+    def _exclude_own_files(self) -> None:
         """Pass over files that another call is writing just now, and the program's own data where
         it lies in the project: it changes with every word, and undoing that would take its store
         back."""
-        pass_over(self._git, TEMPORARY_GLOB)
+        exclude(self._git, TEMPORARY_GLOB)
         data = self._git.parent.parent.resolve()
         project = Path(self._project).resolve()
         if data.is_relative_to(project) and data != project:
-            pass_over(self._git, f"/{_literal(str(data.relative_to(project)))}/")
+            exclude(self._git, f"/{_exclude_pattern(str(data.relative_to(project)))}/")
 
-    def left_out(self, since: float) -> tuple[str, ...]:
+    def oversized_files(self, since: float) -> tuple[str, ...]:
         """The files that are not covered for their size and were written *since* (Unix time)."""
         try:
             lines = (self._git / "info" / "exclude").read_text("utf-8", "surrogateescape")
@@ -258,37 +267,37 @@ class Snapshots:
 
     async def _init(self) -> bool:
         try:
-            made = not await _whole(lambda: to_be_made(self._git)) or await self._make()
+            made = not await _run_to_end(lambda: needs_creation(self._git)) or await self._create()
             if made:
-                await _whole(lambda: set_up(self._git, self._index))
-                await _whole(self._leave_out_own)
+                await _run_to_end(lambda: configure(self._git, self._index))
+                await _run_to_end(self._exclude_own_files)
         except OSError:
             return False
         return made
 
-    async def _make(self) -> bool:
+    async def _create(self) -> bool:
         """Make the git directory beside its place, and put it there whole: one whose making was
         ended half-way has locks that nobody takes off."""
         try:
             words = ("init", "--quiet", "--bare", "--template=", "--shared=0600")
             if await self._run(*words, str(self._new), bare=True) is None:
                 return False
-            await _whole(lambda: put(self._new, self._git))
+            await _run_to_end(lambda: install(self._new, self._git))
         finally:
-            await _whole(lambda: shutil.rmtree(self._new, ignore_errors=True))
+            await _run_to_end(lambda: shutil.rmtree(self._new, ignore_errors=True))
         return True
 
     @asynccontextmanager
-    async def _alone(self, index: Path) -> AsyncGenerator[None]:
+    async def _exclusive(self, index: Path) -> AsyncGenerator[None]:
         """Work on *index* while nothing else of this program does."""
         async with self._lock:
             # Left by a git that a cancel killed, wherever that came: it is nobody's any more.
-            _forget(index.with_name(f"{index.name}.lock"))
+            _delete(index.with_name(f"{index.name}.lock"))
             yield
 
     async def close(self) -> None:
         """Forget this program's own index."""
-        await asyncio.to_thread(_forget, self._index)
+        await asyncio.to_thread(_delete, self._index)
 
     async def _run(
         self,
@@ -311,7 +320,7 @@ class Snapshots:
         try:
             process = await asyncio.create_subprocess_exec(
                 "git",
-                *HARDENED,
+                *GIT_OPTIONS,
                 *where,
                 *arguments,
                 cwd=self._project,
@@ -335,7 +344,7 @@ class Snapshots:
         return output.decode("utf-8", "surrogateescape") if process.returncode == 0 else None
 
 
-async def _whole(work: Callable[[], T]) -> T:
+async def _run_to_end(work: Callable[[], T]) -> T:
     """Do *work* in a thread, to its end also where that is cancelled: none of it goes on behind
     whoever comes next."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
@@ -346,13 +355,13 @@ async def _whole(work: Callable[[], T]) -> T:
         raise
 
 
-def _forget(path: Path) -> None:
+def _delete(path: Path) -> None:
     """Delete *path*, if it is there and can be had: its folder may be closed to us."""
     with contextlib.suppress(OSError):
         path.unlink()
 
 
-def _kind(path: Path) -> tuple[str | None, bool]:
+def _link_or_file(path: Path) -> tuple[str | None, bool]:
     """Where a link points (None for what is none), and whether there is a file."""
     return (str(path.readlink()) if path.is_symlink() else None), path.is_file()
 
@@ -361,17 +370,113 @@ def _blob(name: str) -> str | None:
     return None if set(name) == {"0"} else name
 
 
-def _counted(field: str) -> tuple[str, tuple[int, int]]:
+def _parse_counts(field: str) -> tuple[str, tuple[int, int]]:
     """A path and the lines added and removed in it; ``-`` stands for what is no text."""
     added, removed, path = field.split("\t", 2)
     return path, (0 if added == "-" else int(added), 0 if removed == "-" else int(removed))
 
 
-def _literal(path: str) -> str:
+def _exclude_pattern(path: str) -> str:
     """*path* as a line of git's exclude file that means just it."""
     return "".join(f"\\{c}" if c in "*?[\\!# " else c for c in path)
 
 
-def _holds_home(folder: str) -> bool:
+def _contains_home(folder: str) -> bool:
     """Whether *folder* is the user's home, also where that is reached over a link, or above it."""
     return Path.home().resolve().is_relative_to(Path(folder).resolve())
+
+
+_numbers = itertools.count()
+_in_use: set[str] = set()
+
+ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -merge !diff\n"
+"""Bytes are kept as they are, and no filter of the project runs."""
+
+
+def unique_name() -> str:
+    """A name for the files of one that works with the directory: no other of this process or of a
+    living one has it."""
+    name = f"{os.getpid()}-{next(_numbers)}"
+    _in_use.add(name)
+    return name
+
+
+def needs_creation(git: Path) -> bool:
+    """Whether the directory *git* is not there yet; makes room for it then."""
+    if _mark(git).exists():
+        return False
+    git.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for old in git.parent.glob(f"{git.name}.new-*"):
+        if _is_abandoned(old.name.removeprefix(f"{git.name}.new-")):
+            shutil.rmtree(old, ignore_errors=True)
+    return True
+
+
+def install(new: Path, git: Path) -> None:
+    """Put what git made at *new* to its place, unless another was first. Raises ``OSError``."""
+    new.chmod(0o700)
+    (new / "info").mkdir(exist_ok=True, mode=0o700)
+    _write_private(new / "info" / "exclude", "/.git\n")
+    _write_private(_mark(new), ATTRIBUTES)
+    with _folder_lock(git.parent):
+        if not _mark(git).exists():
+            shutil.rmtree(git, ignore_errors=True)  # made half-way
+            new.rename(git)
+
+
+def configure(git: Path, index: Path) -> None:
+    """What git is to know of the project; and this program's *index* as one was kept last, so that
+    only what has changed since is read."""
+    if _mark(git).read_text("utf-8") != ATTRIBUTES:  # another may be reading it just now
+        _write_private(_mark(git), ATTRIBUTES)
+    for old in git.glob("index-*"):
+        if _is_abandoned(old.name.removeprefix("index-").partition(".")[0]):
+            old.unlink(missing_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copyfile(git / "index", index)
+        index.chmod(0o600)
+
+
+def exclude(git: Path, line: str) -> None:
+    """Have git pass over what *line* names, once."""
+    exclude = git / "info" / "exclude"
+    before = exclude.read_text("utf-8", "surrogateescape") if exclude.exists() else ""
+    if line not in before.splitlines():
+        with exclude.open("a", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(f"{line}\n")  # never without a line that another git goes by
+
+
+def save_index(git: Path, index: Path) -> None:
+    """Keep this program's index for those that come later."""
+    copy = index.with_name(f"{index.name}.copy")
+    with contextlib.suppress(OSError):
+        shutil.copyfile(index, copy)
+        copy.chmod(0o600)
+        copy.replace(git / "index")
+
+
+def _mark(git: Path) -> Path:
+    """The file that is there once the directory is whole."""
+    return git / "info" / "attributes"
+
+
+def _is_abandoned(name: str) -> bool:
+    """Whether nobody has the name any more: its process is gone, or this one came by its number."""
+    pid = name.partition("-")[0]
+    return name not in _in_use if pid == str(os.getpid()) else not Path("/proc", pid).exists()
+
+
+@contextlib.contextmanager
+def _folder_lock(folder: Path) -> Generator[None]:
+    """Look at what is in *folder* and change it while no other instance does."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write_private(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)

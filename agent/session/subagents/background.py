@@ -282,7 +282,7 @@ def has_user_message(queues: Queues, session_id: str) -> bool:
     )
 
 
-def used_by(items: list[MessageWithParts]) -> list[tuple[Usage, float | None]]:
+def reported_usage(items: list[MessageWithParts]) -> list[tuple[Usage, float | None]]:
     """What the sub-agents have taken whose reports are among *items*."""
     reports = (report_in(item) for item in items)
     return [(report.usage, report.cost) for report in reports if report is not None]

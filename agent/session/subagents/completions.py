@@ -14,7 +14,7 @@ from agent.records.usage import Usage
 from agent.session.usage import UpdateSession, record_usage
 from agent.tools.core.base import CompletionRequest
 
-THINKING = 2_000
+MIN_REASONING_OUTPUT = 2_000
 """Tokens that a model gets at least which thinks before it answers."""
 
 NO_MODEL = "none"
@@ -34,7 +34,7 @@ class Completions:
     small_model: str | None = None
     clock: Callable[[], float] = time.time
 
-    def of(self, session_id: str, model: str, spent: Spent) -> "SessionCompleter":
+    def for_session(self, session_id: str, model: str, spent: Spent) -> "SessionCompleter":
         """What answers for a session that works with *model*; *spent* gets what each took."""
         given = None if self.small_model == NO_MODEL else self.small_model
         name = given or self.catalog.small_model(model.partition("/")[0]) or model
@@ -54,7 +54,7 @@ class SessionCompleter:
     def with_model_hints(self, hints: Sequence[str]) -> "SessionCompleter":
         # Only what the user named or works with: nobody else brings in a model that costs more.
         known = dict.fromkeys((self.model, self.own, *self.deps.catalog.configured_models()))
-        meant = (_meant(hint, tuple(known), self.model) for hint in hints)
+        meant = (_match_hint(hint, tuple(known), self.model) for hint in hints)
         return replace(self, model=next((name for name in meant if name), self.model))
 
     @property
@@ -63,7 +63,9 @@ class SessionCompleter:
 
     async def complete(self, request: CompletionRequest) -> str:
         model = self.deps.catalog.model(self.model)
-        most = max(request.max_output, THINKING) if model.reasoning else request.max_output
+        most = (
+            max(request.max_output, MIN_REASONING_OUTPUT) if model.reasoning else request.max_output
+        )
         model_request = ModelRequest(
             model=model,
             system=(request.system,) if request.system else (),
@@ -79,7 +81,7 @@ class SessionCompleter:
         return answer.text
 
 
-def _meant(hint: str, names: Sequence[str], now: str) -> str | None:
+def _match_hint(hint: str, names: Sequence[str], now: str) -> str | None:
     """The one of *names* that *hint* speaks of: the one of just that name, else the one that has
     it in its own; *now* before others. None where it may be any of several."""
     low = hint.casefold()

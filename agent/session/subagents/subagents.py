@@ -29,7 +29,7 @@ from agent.session.api import PromptInput
 from agent.session.context.compaction import is_request
 from agent.session.repository import SessionRepository
 from agent.session.subagents.background import BackgroundRun, BackgroundTasks
-from agent.session.subagents.outcomes import WHY, result_of, why_ended
+from agent.session.subagents.results import END_REASONS, end_reason, subagent_result
 from agent.store.store import Store
 from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult, SubagentStatus
 
@@ -103,7 +103,7 @@ class Subagents:
         waited = tuple(key for key, (caller, _) in self._waited.items() if caller == session_id)
         return (*waited, *self._background_tasks.running(session_id)) if background else waited
 
-    async def behind(self, session_id: str) -> str | None:
+    async def background_root(self, session_id: str) -> str | None:
         """The sub-agent in the background in whose work a session is; None if it is in none."""
         while self._background_tasks.run(session_id) is None:
             try:
@@ -126,22 +126,22 @@ class Subagents:
             moved.set()
         return len(found)
 
-    def of(self, caller: Session, spent: Spent) -> "Family":
+    def for_caller(self, caller: Session, spent: Spent) -> "CallerSubagents":
         """What the calls of *caller* may do; *spent* gets what each sub-agent took of which they
         learn the end."""
-        return Family(self, self._background_tasks, caller, spent)
+        return CallerSubagents(self, self._background_tasks, caller, spent)
 
     async def run(
         self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Detached:
         """Do *request* for *caller*; cancelled, it ends a child that it waits for."""
-        child = await self._child(caller, request)
+        child = await self._resume_or_create(caller, request)
         if self._background_tasks.run(child.id) is not None:
             await self._sessions.prompt(child.id, PromptInput(text=request.prompt))
             return Detached("sent")
-        return await self._begun(caller, request, child, progress)
+        return await self._start(caller, request, child, progress)
 
-    async def _begun(
+    async def _start(
         self,
         caller: Session,
         request: SpawnRequest,
@@ -149,7 +149,7 @@ class Subagents:
         progress: Callable[[str], None],
     ) -> SpawnResult | Detached:
         job = BackgroundRun(child, caller, request, self._clock(), progress)
-        subscription = self._bus.subscribe(lambda event: _of(event, child.id))
+        subscription = self._bus.subscribe(lambda event: _concerns(event, child.id))
         try:
             asked = await self._sessions.prompt(child.id, self._prompt(caller, request))
         except BaseException:
@@ -159,15 +159,15 @@ class Subagents:
         work = self._work(job, asked, subscription)
         job.work = asyncio.create_task(work, name=f"sub-agent {child.id}")
         try:
-            return await self._waited_for(job, job.work)
+            return await self._wait_or_detach(job, job.work)
         except BaseException:
             job.work.cancel()
-            await _to_its_end(job.work)
+            await _wait_to_end(job.work)
             raise
 
-    async def standing(self, caller: Session, child_id: str) -> SubagentStatus:
+    async def status(self, caller: Session, child_id: str) -> SubagentStatus:
         """How a child of *caller* stands."""
-        child = await self._own(caller, child_id)
+        child = await self._own_child(caller, child_id)
         job = self._background_tasks.run(child.id)
         if job is not None:
             seconds = self._clock() - job.started
@@ -186,7 +186,7 @@ class Subagents:
             agent=child.agent,
             description=child.title,
             seconds=(task.ended or task.started) - task.started if task else 0.0,
-            result=result_of(messages, asked, outcome, WHY[outcome]),
+            result=subagent_result(messages, asked, outcome, END_REASONS[outcome]),
         )
 
     async def stop(self, child_id: str) -> None:
@@ -202,7 +202,7 @@ class Subagents:
             effort=agent.effort,
         )
 
-    async def _waited_for(
+    async def _wait_or_detach(
         self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
     ) -> SpawnResult | Detached:
         """Wait for the end of *work*, unless it is for the background, or is sent there."""
@@ -234,9 +234,11 @@ class Subagents:
         finally:
             subscription.close()
         outcome: BackgroundTaskState = end.outcome if end is not None else "completed"
-        return result_of(await self._store.messages(child_id), asked, outcome, why_ended(end))
+        return subagent_result(
+            await self._store.messages(child_id), asked, outcome, end_reason(end)
+        )
 
-    async def _own(self, caller: Session, child_id: str) -> Session:
+    async def _own_child(self, caller: Session, child_id: str) -> Session:
         """The child of *caller* with that id. Raises ``ToolError`` if there is none."""
         try:
             child = await self._store.session(child_id)
@@ -249,9 +251,9 @@ class Subagents:
             )
         return child
 
-    async def _child(self, caller: Session, request: SpawnRequest) -> Session:
+    async def _resume_or_create(self, caller: Session, request: SpawnRequest) -> Session:
         if request.resume:
-            child = await self._own(caller, request.session_id)
+            child = await self._own_child(caller, request.session_id)
             job = self._background_tasks.run(child.id)
             if job is not None and self._sessions.status(child.id) == Idle():
                 await job.ended.wait()  # it is over, and is just being told
@@ -296,11 +298,11 @@ class Subagents:
     async def _end(self, child_id: str) -> None:
         """A child that still works ends with the call that started it (S3)."""
         if await self._sessions.cancel(child_id):
-            await _to_its_end(asyncio.create_task(self._sessions.wait(child_id)))
+            await _wait_to_end(asyncio.create_task(self._sessions.wait(child_id)))
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class CallerSubagents:
     """The sub-agents of *caller*, as its calls reach them (``Subagents`` of the tools)."""
 
     subagents: Subagents
@@ -322,7 +324,7 @@ class Family:
         job = self.background_tasks.run(session_id)
         if job is not None and job.caller.id == self.caller.id and wait > 0:
             await self.background_tasks.wait_for_end(job, wait)
-        found = await self.subagents.standing(self.caller, session_id)
+        found = await self.subagents.status(self.caller, session_id)
         if found.result is None:
             return found
         report = await self.background_tasks.take_report(self.caller.id, session_id)
@@ -341,7 +343,7 @@ class Family:
         return await self.wait_for(session_id, 0)
 
 
-async def _to_its_end(task: "asyncio.Task[Any]") -> None:
+async def _wait_to_end(task: "asyncio.Task[Any]") -> None:
     """Wait for *task* whatever cancels the waiter."""
     while not task.done():
         try:
@@ -350,7 +352,7 @@ async def _to_its_end(task: "asyncio.Task[Any]") -> None:
             continue
 
 
-def _of(event: Event, session_id: str) -> bool:
+def _concerns(event: Event, session_id: str) -> bool:
     if isinstance(event, PartUpdated):
         return event.part.session_id == session_id
     return isinstance(event, Resync) or (

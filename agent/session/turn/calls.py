@@ -13,7 +13,7 @@ from agent.records.messages import AssistantMessage, Session, ToolPart, Usage
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.context.conversation import Conversation
 from agent.session.guards import DoomLoop
-from agent.session.prompt.system_prompt import Briefing
+from agent.session.prompt.system_prompt import SystemPrompt
 from agent.session.subagents.completions import Completions
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import ExecutorDeps, StepExecutor
@@ -33,7 +33,7 @@ class CallDeps:
     pipeline: Pipeline
     permissions: PermissionService
     catalog: Catalog
-    briefing: Briefing
+    system_prompt: SystemPrompt
     completions: Completions
     repeats: int
     before_change: BeforeChange | None
@@ -91,7 +91,7 @@ class TurnCalls:
                 doom=self._doom,
                 context=lambda part, progress: self._context(message, part, progress),
                 ask_repeat=ask_repeat,
-                attach=lambda touched: self._deps.briefing.attached(
+                attach=lambda touched: self._deps.system_prompt.nested_instructions(
                     self._session, conversation, touched, claimed
                 ),
                 clock=self._deps.clock,
@@ -137,8 +137,10 @@ class TurnCalls:
             vision=model.vision,
             documents=model.documents,
             callers=self._lineage.callers,
-            subagents=self._subagents.of(caller, self.used),
-            completer=self._deps.completions.of(self._session.id, message.model, self.used),
+            subagents=self._subagents.for_caller(caller, self.used),
+            completer=self._deps.completions.for_session(
+                self._session.id, message.model, self.used
+            ),
             before_change=self._deps.before_change,
             file_checks=self._deps.file_checks,
             on_saved=self._deps.saved,

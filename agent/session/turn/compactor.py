@@ -33,23 +33,23 @@ from agent.records.messages import (
     Usage,
     UserMessage,
 )
-from agent.session.context.budget import weight
+from agent.session.context.budget import message_weight
 from agent.session.context.compaction import (
     continue_message,
+    first_unanswered,
     marker_message,
     tail_start,
-    unanswered_from,
 )
 from agent.session.context.conversation import Conversation
-from agent.session.context.deferred_tools import known_by_name
-from agent.session.context.estimate import Calibration, tokens
-from agent.session.context.gauge import Gauge
-from agent.session.context.pins import pinned_text, pins_of
-from agent.session.context.prune import PROTECTED, excess, prunable, shorten
-from agent.session.context.step_settings import TurnSetting
-from agent.session.context.summary import Summariser, Summary
+from agent.session.context.deferred_tools import found_deferred_tools
+from agent.session.context.estimate import Calibration, estimate_tokens
+from agent.session.context.pins import collect_pins, pinned_text
+from agent.session.context.pruning import PROTECTED_TOOLS, outputs_to_fit, outputs_to_prune, shorten
+from agent.session.context.step_settings import StepSettings
+from agent.session.context.summary import Summarizer, Summary
+from agent.session.context.token_meter import TokenMeter
 from agent.session.hooks import SessionHooks
-from agent.session.prompt.system_prompt import Briefing
+from agent.session.prompt.system_prompt import SystemPrompt
 from agent.session.prompt.templates import template
 from agent.store.store import Store
 from agent.tools.registry import Registry
@@ -63,7 +63,7 @@ class CompactionSettings:
 
     reserved_tokens: int | None = None
     prune: bool = True
-    protected_tools: frozenset[str] = PROTECTED
+    protected_tools: frozenset[str] = PROTECTED_TOOLS
     model: str | None = None
 
 
@@ -76,7 +76,7 @@ class RoomDeps:
     clients: ClientPool
     catalog: Catalog
     agents: Agents
-    briefing: Briefing
+    system_prompt: SystemPrompt
     registry: Registry
     spills: SpillStore
     calibration: Calibration
@@ -106,20 +106,24 @@ class Compactor:
         self._callers = callers
         self._conversation = conversation
         self._since = since
-        self.gauge = Gauge(session.id, conversation, deps.calibration, deps.rules.reserved_tokens)
+        self.meter = TokenMeter(
+            session.id, conversation, deps.calibration, deps.rules.reserved_tokens
+        )
 
-    async def prune(self, setting: TurnSetting) -> bool:
+    async def prune(self, setting: StepSettings) -> bool:
         """Leave old tool outputs out; false when too little would be won (C2)."""
         if not self._deps.rules.prune:
             return False
-        factor, keep = self.gauge.factor(setting), self._deps.rules.protected_tools
+        factor, keep = self.meter.factor(setting), self._deps.rules.protected_tools
         visible = self._conversation.visible
-        chosen = prunable(visible, self.gauge.limits(setting), keep=keep, factor=factor)
+        chosen = outputs_to_prune(
+            visible, self.meter.effective_budget(setting), keep=keep, factor=factor
+        )
         if not chosen:
             return False
         shortened = await self._shortened(chosen)
         await self._deps.store.save(*shortened)
-        self._conversation.put({part.id: part for part in shortened})
+        self._conversation.replace_parts({part.id: part for part in shortened})
         return True
 
     async def _shortened(self, parts: Sequence[ToolPart]) -> list[ToolPart]:
@@ -141,7 +145,7 @@ class Compactor:
             return None
 
     async def compact(
-        self, setting: TurnSetting, newest: UserMessage, *, auto: bool = True, focus: str = ""
+        self, setting: StepSettings, newest: UserMessage, *, auto: bool = True, focus: str = ""
     ) -> tuple[Usage | None, float | None]:
         """Sum up what is old; what that took. *newest* is the request at hand, *focus* what to
         keep above all. Unless the user wanted it (not *auto*), the turn goes on behind it (C5).
@@ -155,9 +159,11 @@ class Compactor:
                 self._session.id, auto=auto, focus=focus, template=summariser.prompt
             )
             summariser = replace(summariser, focus=focus, prompt=prompt)
-        before, visible = self.gauge.used(setting), self._conversation.visible
-        budget, factor = self.gauge.limits(setting), self.gauge.factor(setting)
-        start = tail_start(visible, budget.tail, lambda item: weight(item).total * factor)
+        before, visible = self.meter.used_tokens(setting), self._conversation.visible
+        budget, factor = self.meter.effective_budget(setting), self.meter.factor(setting)
+        start = tail_start(
+            visible, budget.tail_tokens, lambda item: message_weight(item).total * factor
+        )
         summary = await self._summary(summariser, visible[:start] or visible)
         cost = cost_of(summary.usage, summariser.model.price)
         await self._deps.spend(summary.usage, cost)
@@ -170,21 +176,21 @@ class Compactor:
             summary=summary.text,
             auto=auto,
             tail_start_id=visible[start].message.id if start < len(visible) else None,
-            tools=known_by_name(self._deps.registry, self._conversation.all),
-            pins=await self._pins(visible[start:], budget.pins / factor),
+            tools=found_deferred_tools(self._deps.registry, self._conversation.all),
+            pins=await self._pins(visible[start:], budget.pin_tokens / factor),
             before=before,
             model=summariser.model.full_name,
             usage=summary.usage,
             cost=cost,
         )
-        goes_on = auto and unanswered_from(visible) == len(visible)
+        goes_on = auto and first_unanswered(visible) == len(visible)
         following = [continue_message(message, now)] if goes_on else []
         await self._settle(setting, visible[start:], (message, marker), following)
         return summary.usage, cost
 
     async def _settle(
         self,
-        setting: TurnSetting,
+        setting: StepSettings,
         tail: Sequence[MessageWithParts],
         made: tuple[UserMessage, CompactionPart],
         following: Sequence[MessageWithParts],
@@ -192,40 +198,42 @@ class Compactor:
         """Store the marker and take it over. A *tail* of few but very long outputs is shortened
         too: it may take half of what is usable."""
         message, marker = made
-        budget, factor = self.gauge.limits(setting), self.gauge.factor(setting)
-        words = tokens(marker.summary) + tokens(marker.pins)
-        fixed = factor * (self.gauge.overhead(setting) + words)
+        budget, factor = self.meter.effective_budget(setting), self.meter.factor(setting)
+        words = estimate_tokens(marker.summary) + estimate_tokens(marker.pins)
+        fixed = factor * (self.meter.fixed_tokens(setting) + words)
         most = min(budget.usable / 2, budget.usable * 3 / 4 - fixed)
-        chosen = excess(tail, max(0.0, most), keep=self._deps.rules.protected_tools, factor=factor)
+        chosen = outputs_to_fit(
+            tail, max(0.0, most), keep=self._deps.rules.protected_tools, factor=factor
+        )
         shortened = await self._shortened(chosen) if chosen else []
         parts = {part.id: part for part in shortened}
         left = [replace(m, parts=tuple(parts.get(p.id, p) for p in m.parts)) for m in tail]
-        after = round(fixed + factor * sum(weight(item).total for item in left))
+        after = round(fixed + factor * sum(message_weight(item).total for item in left))
         item = MessageWithParts(message, (replace(marker, after=after),))
-        item = await self._deps.briefing.begin(self._session, item, self._callers)
+        item = await self._deps.system_prompt.with_session_block(self._session, item, self._callers)
         items = (item, *following)
         records = [record for each in items for record in (each.message, *each.parts)]
         await self._deps.store.save(*shortened, *records)
-        self._conversation.put(parts)
+        self._conversation.replace_parts(parts)
         self._conversation.add(*items)
-        self.gauge.relieved()
+        self.meter.clear_refusal()
         self._deps.bus.publish(Compacted(self._session.id))
 
-    def _summariser(self, setting: TurnSetting, focus: str) -> Summariser:
+    def _summariser(self, setting: StepSettings, focus: str) -> Summarizer:
         """The ``compaction`` agent: its model and prompt where the settings name some (C3)."""
         agent = self._deps.agents.get("compaction")
         named = self._deps.rules.model or agent.model
         model = self._deps.catalog.model(named) if named else setting.model
-        return Summariser(
+        return Summarizer(
             client=self._deps.clients.client_for(model),
             model=model,
             prompt=(agent.prompt or template("compaction")).strip(),
             session_id=self._session.id,
             focus=focus,
-            factor=self.gauge.factor(replace(setting, model=model)),
+            factor=self.meter.factor(replace(setting, model=model)),
         )
 
-    async def _summary(self, summariser: Summariser, old: Sequence[MessageWithParts]) -> Summary:
+    async def _summary(self, summariser: Summarizer, old: Sequence[MessageWithParts]) -> Summary:
         """Ask for a summary as a step is asked for: tried again, with the countdown (R7)."""
         earlier = self._conversation.marker
         told = [m for m in old if earlier is None or m.message.id != earlier.message_id]
@@ -234,7 +242,7 @@ class Compactor:
         try:
             while True:
                 try:
-                    return await summariser.sum_up(told, earlier.summary if earlier else "")
+                    return await summariser.summarize(told, earlier.summary if earlier else "")
                 except ProviderError as error:
                     mended = attempt > 1
                     wait = retry_delay(
@@ -254,7 +262,7 @@ class Compactor:
         store, session_id = self._deps.store, self._session.id
         held = self._conversation.all
         older = await store.preserved_messages(session_id, held[0].message.id)
-        pins = pins_of(
+        pins = collect_pins(
             [*older, *held],
             await store.pinned_ids(session_id),
             await store.todos(session_id),

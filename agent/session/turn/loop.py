@@ -11,7 +11,7 @@ from dataclasses import replace
 from agent.provider.client import ModelInfo, ModelRequest
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.messages import AssistantMessage, ErrorInfo, Finish, UserMessage
-from agent.session.context.step_settings import TurnSetting
+from agent.session.context.step_settings import StepSettings
 from agent.session.guards import MAX_CUT_CALLS, StepLimit
 from agent.session.turn.loop_state import LoopState, Reason, TurnEnd, TurnHost
 from agent.session.turn.step import StepResult
@@ -141,22 +141,22 @@ async def _one_step(
 
 
 async def _make_room(
-    host: TurnHost, setting: TurnSetting, state: LoopState, newest: UserMessage
+    host: TurnHost, setting: StepSettings, state: LoopState, newest: UserMessage
 ) -> TurnEnd | LoopState:
     """Prune, then compact before a step that would not fit (spec 2, C1)."""
-    gauge = host.compactor.gauge
+    gauge = host.compactor.meter
     budget = gauge.budget(setting)
-    if budget is None or state.relief == "compacted" or gauge.used(setting) < budget.usable:
+    if budget is None or state.relief == "compacted" or gauge.used_tokens(setting) < budget.usable:
         return state
     if not setting.auto_compact:
         return TurnEnd("limit_reached", error=ErrorInfo("context", NO_ROOM))
-    if await host.compactor.prune(setting) and gauge.used(setting) < budget.usable:
+    if await host.compactor.prune(setting) and gauge.used_tokens(setting) < budget.usable:
         return state
     return await _compacted(host, setting, state, newest)
 
 
 async def _compacted(
-    host: TurnHost, setting: TurnSetting, state: LoopState, newest: UserMessage
+    host: TurnHost, setting: StepSettings, state: LoopState, newest: UserMessage
 ) -> TurnEnd | LoopState:
     """Sum up what is old. Twice in a row without getting below the limit is enough (C6)."""
     try:
@@ -167,7 +167,7 @@ async def _compacted(
         return TurnEnd(
             "failed", "error", ErrorInfo(error.kind, error.message if overflow else text)
         )
-    budget, used = host.compactor.gauge.budget(setting), host.compactor.gauge.used(setting)
+    budget, used = host.compactor.meter.budget(setting), host.compactor.meter.used_tokens(setting)
     fruitless = state.fruitless + 1 if budget is not None and used >= budget.usable else 0
     if fruitless >= MAX_FRUITLESS:
         return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_FULL))
@@ -176,7 +176,7 @@ async def _compacted(
 
 async def _overflowed(
     host: TurnHost,
-    setting: TurnSetting,
+    setting: StepSettings,
     state: LoopState,
     result: StepResult,
     newest: UserMessage,
@@ -187,7 +187,7 @@ async def _overflowed(
     if state.relief == "compacted":
         return TurnEnd("failed", "error", ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_FULL))
     await host.drop(_assistant(result))
-    host.compactor.gauge.refused(setting)
+    host.compactor.meter.note_refusal(setting)
     if state.relief == "none" and await host.compactor.prune(setting):
         return replace(state, reason=Reason.PRUNE_RETRY, relief="pruned"), newest
     shorter = await _compacted(host, setting, state, newest)
@@ -198,7 +198,7 @@ async def _overflowed(
 
 async def _at_rest(
     host: TurnHost,
-    setting: TurnSetting,
+    setting: StepSettings,
     state: LoopState,
     result: StepResult,
     newest: UserMessage,
@@ -229,13 +229,13 @@ def _assistant(result: StepResult) -> AssistantMessage:
     return message
 
 
-def _output_cap(host: TurnHost, setting: TurnSetting, state: LoopState) -> int:
+def _output_cap(host: TurnHost, setting: StepSettings, state: LoopState) -> int:
     """The output cap of the next step, within what the prompt leaves of the window: providers
     refuse a request whose prompt and cap are more together."""
     cap = state.max_output or default_output(setting.model)
     if setting.model.context_limit is None:
         return cap
-    left = setting.model.context_limit - host.compactor.gauge.used(setting)
+    left = setting.model.context_limit - host.compactor.meter.used_tokens(setting)
     return min(cap, max(LEAST_OUTPUT, left))
 
 
@@ -272,7 +272,7 @@ def _ended(result: StepResult, state: LoopState) -> TurnEnd | None:
 
 async def _following(
     host: TurnHost,
-    setting: TurnSetting,
+    setting: StepSettings,
     state: LoopState,
     result: StepResult,
     newest: UserMessage,

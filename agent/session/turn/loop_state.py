@@ -12,7 +12,7 @@ from agent.records.messages import (
     Outcome,
     UserMessage,
 )
-from agent.session.context.step_settings import TurnSetting
+from agent.session.context.step_settings import StepSettings
 from agent.session.guards import TurnTotals
 from agent.session.turn.compactor import Compactor
 from agent.session.turn.step import Step, StepResult
@@ -78,7 +78,7 @@ class TurnHost(Protocol):
         the turn may end before they have."""
         ...
 
-    async def settings(self, newest: UserMessage) -> TurnSetting: ...
+    async def settings(self, newest: UserMessage) -> StepSettings: ...
 
     @property
     def compactor(self) -> Compactor:
@@ -89,10 +89,10 @@ class TurnHost(Protocol):
         """The conversation as the next request holds it."""
         ...
 
-    async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step: ...
+    async def new_step(self, setting: StepSettings, parent: UserMessage, step: int) -> Step: ...
 
     async def run_step(
-        self, step: Step, setting: TurnSetting, request: ModelRequest
+        self, step: Step, setting: StepSettings, request: ModelRequest
     ) -> StepResult: ...
 
     async def nudge(self, text: str, after: UserMessage) -> UserMessage:

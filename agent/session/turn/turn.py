@@ -29,16 +29,16 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.context.conversation import Conversation
-from agent.session.context.deferred_tools import wanted
+from agent.session.context.deferred_tools import offered_tools
 from agent.session.context.estimate import Calibration
-from agent.session.context.step_settings import TurnSetting
+from agent.session.context.step_settings import StepSettings
 from agent.session.guards import TurnLimits, TurnTotals
 from agent.session.hooks import SessionHooks
-from agent.session.prompt.system_prompt import Briefing, block_of, useful
+from agent.session.prompt.system_prompt import SystemPrompt, session_block, useful_tools
 from agent.session.queue import Queues, is_queued
-from agent.session.snapshots.change_tracker import ChangeTracker, Trackers
+from agent.session.snapshots.change_tracker import ChangeTracker, ChangeTrackers
 from agent.session.snapshots.snapshots import Snapshots
-from agent.session.subagents.background import used_by
+from agent.session.subagents.background import reported_usage
 from agent.session.subagents.completions import Completions
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.calls import CallDeps, TurnCalls
@@ -77,7 +77,7 @@ class SessionServices:
     questions: QuestionService
     agents: Agents
     queues: Queues
-    briefing: Briefing
+    system_prompt: SystemPrompt
     completions: Completions
     update: UpdateSession
     registry: Registry
@@ -94,7 +94,7 @@ class SessionServices:
     file_checks: FileChecks | None = None
     editor: Editor | None = None
     terminals: Terminals | None = None
-    trackers: Trackers = field(default_factory=Trackers)
+    trackers: ChangeTrackers = field(default_factory=ChangeTrackers)
     clock: Callable[[], float] = field(default=time.time)
     wait_for_background: bool = True
 
@@ -104,18 +104,18 @@ class SessionServices:
         model_name: str,
         history: Sequence[MessageWithParts],
         callers: tuple[str, ...],
-    ) -> TurnSetting:
+    ) -> StepSettings:
         """What holds for a step of an agent and a model that goes on from *history*; *callers*
         are the agents above the session's, nearest first."""
         agent, model = self.agents.get(agent_name), self.catalog.model(model_name)
-        tools = useful(self.registry.names_for(model.id), history)
+        tools = useful_tools(self.registry.names_for(model.id), history)
         allowed = self.agents.offered_tools(agent.name, tools, callers)
-        offered = wanted(self.registry, allowed, model, history)
-        return TurnSetting(
+        offered = offered_tools(self.registry, allowed, model, history)
+        return StepSettings(
             agent=agent.name,
             model=model,
             effort=None,
-            system=(self.briefing.head(agent, model), block_of(history)),
+            system=(self.system_prompt.head(agent, model), session_block(history)),
             tools=self.registry.schemas(offered) if model.tools else (),
             guards=self.limits.guards(agent.max_steps),
             temperature=agent.temperature,
@@ -150,11 +150,11 @@ class Turn:
             pipeline=deps.pipeline,
             permissions=deps.permissions,
             catalog=deps.catalog,
-            briefing=deps.briefing,
+            system_prompt=deps.system_prompt,
             completions=deps.completions,
             repeats=deps.limits.max_repeats,
             before_change=self._before_change,
-            saved=partial(deps.trackers.saved, lineage.root_id),
+            saved=partial(deps.trackers.include_saved_file, lineage.root_id),
             file_checks=deps.file_checks,
             terminals=deps.terminals,
             clock=deps.clock,
@@ -176,7 +176,7 @@ class Turn:
             clients=deps.clients,
             catalog=deps.catalog,
             agents=deps.agents,
-            briefing=deps.briefing,
+            system_prompt=deps.system_prompt,
             registry=deps.registry,
             spills=deps.spills,
             calibration=deps.calibration,
@@ -199,7 +199,7 @@ class Turn:
 
     def load(self, stored: list[MessageWithParts]) -> None:
         """Start from the session's messages as they stand, those that wait left out."""
-        self._conversation.renew([item for item in stored if not is_queued(item)])
+        self._conversation.replace_all([item for item in stored if not is_queued(item)])
 
     async def take_queued(self, *, first: bool, ending: bool) -> list[UserMessage]:
         history = self._conversation.all
@@ -211,7 +211,7 @@ class Turn:
             everything=first or ending,
         )
         self._conversation.add(*taken)
-        for usage, cost in used_by(taken):
+        for usage, cost in reported_usage(taken):
             self._calls.used(usage, cost)
         users = [item.message for item in taken if isinstance(item.message, UserMessage)]
         self._newest = users[-1] if users else self._newest
@@ -226,13 +226,13 @@ class Turn:
                 return taken
         return []
 
-    async def settings(self, newest: UserMessage) -> TurnSetting:
+    async def settings(self, newest: UserMessage) -> StepSettings:
         deps = self._deps
         callers = self._lineage.callers
         if newest.id != self._briefed:
             history = self._conversation.all
-            told = await deps.briefing.tell(self._session, newest, history, callers)
-            self._conversation.renew(told)
+            told = await deps.system_prompt.add_context(self._session, newest, history, callers)
+            self._conversation.replace_all(told)
             self._briefed = newest.id
         now = deps.step_settings(newest.agent, newest.model, self._conversation.all, callers)
         return replace(now, effort=newest.effort)
@@ -258,7 +258,7 @@ class Turn:
             return TurnEnd("failed", "error", ErrorInfo(error.kind, NO_SUMMARY + error.message))
         return TurnEnd("completed")
 
-    async def new_step(self, setting: TurnSetting, parent: UserMessage, step: int) -> Step:
+    async def new_step(self, setting: StepSettings, parent: UserMessage, step: int) -> Step:
         message = AssistantMessage(
             id=new_id("msg"),
             session_id=self._session.id,
@@ -283,7 +283,9 @@ class Turn:
         await self._deps.store.save(message)
         return self._step
 
-    async def run_step(self, step: Step, setting: TurnSetting, request: ModelRequest) -> StepResult:
+    async def run_step(
+        self, step: Step, setting: StepSettings, request: ModelRequest
+    ) -> StepResult:
         due = subtasks_due(self._conversation.all)
         client = SubtaskClient(due) if due else self._deps.clients.client_for(setting.model)
         if not self._lineage.callers:
@@ -291,9 +293,9 @@ class Turn:
         with self._deps.tracing.span(
             f"step {step.message.step}", gen_ai__conversation__id=self._session.id
         ):
-            estimated = self._room.gauge.estimate(setting)
+            estimated = self._room.meter.estimated_tokens(setting)
             result = await step.run(client, request)
-        self._room.gauge.learn(setting, estimated, result.usage)
+        self._room.meter.calibrate(setting, estimated, result.usage)
         self._conversation.add(result.message)
         await self._add_usage(*step.uncounted())
         await self._track(result.message.message)
@@ -343,7 +345,7 @@ class Turn:
             message.session_id,
             lambda s: with_model_usage(s, message.model, message.usage, message.cost),
         )
-        self._conversation.drop(message.id)
+        self._conversation.remove(message.id)
 
     async def stop_hooks(self, message: AssistantMessage) -> str | None:
         own = (self._deps.hooks.stopping,) if self._deps.hooks is not None else ()

@@ -17,7 +17,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.session.review.timeline import answers_of, result_of, words_of
+from agent.session.review.timeline import decision_lines, result_text, user_text
 from app.screens.review.timeline import LoadedSession, TimelineRow
 
 
@@ -33,7 +33,7 @@ def text_to_copy(session: LoadedSession, row: TimelineRow) -> str:
     """Return what copying *row* gives: its text, or a call with its output or changes."""
     part = session.part(row.message_id, row.part_id)
     if isinstance(part, ToolPart):
-        return "\n".join((_label_text(part), *answers_of(part), _result_text(part))).strip()
+        return "\n".join((_label_text(part), *decision_lines(part), _result_text(part))).strip()
     if isinstance(part, TextPart | ReasoningPart):
         return part.text
     if isinstance(part, CompactionPart | ReportPart):
@@ -79,7 +79,7 @@ def _message_text(session: LoadedSession, row: TimelineRow) -> str:
     if item is None:
         return ""
     error = item.message.error if item.message.role == "assistant" else None
-    return error.message if error is not None and row.part_id else words_of(item)
+    return error.message if error is not None and row.part_id else user_text(item)
 
 
 def _label_text(part: ToolPart) -> str:
@@ -91,7 +91,7 @@ def _result_text(part: ToolPart) -> str:
     diffs = _diffs(part)
     if part.tool == "question":
         return ""
-    return "\n".join(_patch(diffs)) if diffs else result_of(part)
+    return "\n".join(_patch(diffs)) if diffs else result_text(part)
 
 
 def _diffs(part: Part) -> list[DiffBlock]:
@@ -121,8 +121,8 @@ def _full_output(part: ToolPart) -> str:
         try:
             return Path(state.spill).read_text("utf-8", "replace")
         except OSError:
-            return result_of(part)  # it is kept for some days only
-    return result_of(part)
+            return result_text(part)  # it is kept for some days only
+    return result_text(part)
 
 
 def _file_stem(name: str) -> str:

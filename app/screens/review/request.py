@@ -26,11 +26,11 @@ class PastRequestScreen(PageScreen):
         message: AssistantMessage,
         secrets: Sequence[str],
     ) -> None:
-        from agent.session.review.past_request import sent  # brings the provider's records
+        from agent.session.review.past_request import past_request  # brings the provider's records
 
         sections = [
             Content.assemble((f"{heading}\n", "bold $tone-accent"), sanitize(_cut(text)))
-            for heading, text in sent(messages, message.id, secrets)
+            for heading, text in past_request(messages, message.id, secrets)
         ]
         facts = Content.styled(
             f"{message.model}   agent {message.agent}\n{LEFT_OUT}", "$tone-muted"

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from agent.records.errors import NothingToDo
 from agent.records.messages import MessageWithParts
 from agent.redact import redacted
-from agent.session.review.timeline import found_in
+from agent.session.review.timeline import find_text
 from app.screens.base.dialog import Dialog
 from app.screens.base.text_input import TextScreen
 from app.screens.review.extract import file_to_save, text_to_copy
@@ -260,7 +260,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         loaded = (one.messages for one in self._loaded.values())
-        self._hits = sorted(hit for messages in loaded for hit in found_in(messages, event.value))
+        self._hits = sorted(hit for messages in loaded for hit in find_text(messages, event.value))
         self._hit_index = -1
         self._end_search()
         if self._hits:
@@ -360,7 +360,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     ) -> None:
         from app.screens.review.changes import ChangesScreen  # when it is asked for
 
-        blocks = await self._runtime.sessions.undo.changes.of(messages, until)
+        blocks = await self._runtime.sessions.undo.changes.diffs(messages, until)
         if blocks:
             await show_dialog(app_of(self), ChangesScreen(title, blocks))
         else:

@@ -30,15 +30,15 @@ from agent.records.messages import (
 )
 from agent.session.api import SessionSnapshot
 from agent.session.review.timeline import (
-    Step,
-    TurnLine,
-    answers_of,
-    failed,
+    TimelineStep,
+    TimelineTurn,
+    decision_lines,
     is_edit,
+    is_failed,
     is_question,
-    said_by,
+    synthetic_line,
     timeline,
-    words_of,
+    user_text,
 )
 from agent.store.store import Store
 from app.session.view import SessionView
@@ -53,7 +53,7 @@ class LoadedSession:
 
     session: Session
     messages: tuple[MessageWithParts, ...]
-    turns: tuple[TurnLine, ...]
+    turns: tuple[TimelineTurn, ...]
     todos: tuple[TodoItem, ...] = ()
 
     def view(self) -> SessionView:
@@ -116,7 +116,7 @@ class TimelineRow:
     """With *part_id*, its position in the transcript."""
     part_id: str
     line: Content
-    step: Step | None = None
+    step: TimelineStep | None = None
     """The response that it belongs to, if any."""
     child: str | None = None
     """The session of the sub-agent that it started or that reports in it."""
@@ -202,7 +202,7 @@ def _rows_of_turn(loaded: LoadedSession, place: int, context: _RowContext) -> It
         step = next((s for s in turn.steps if s.message.id == id_), None)
         if step is None and item in turn.prompts:
             if everything:
-                yield row(id_, "", _line("▌", "$tone-blue", words_of(item), context))
+                yield row(id_, "", _line("▌", "$tone-blue", user_text(item), context))
             continue
         for part in item.parts:
             if step is None and not isinstance(part, SyntheticPart):
@@ -221,7 +221,7 @@ def _rows_of_turn(loaded: LoadedSession, place: int, context: _RowContext) -> It
             yield row(id_, f"{id_}/end", line, step=step)
 
 
-def _end_line(step: Step, context: _RowContext) -> Content | None:
+def _end_line(step: TimelineStep, context: _RowContext) -> Content | None:
     """Return the line for a step that did not end normally, None if the filter hides it."""
     error = step.message.error
     if step.message.interrupted:
@@ -244,13 +244,15 @@ def _part_line(part: Part, context: _RowContext, *, unfolded: bool) -> Content |
     if isinstance(part, CompactionPart | ReportPart):
         if context.filter != "everything":
             return None
-        return _line("◇", "$tone-muted", said_by(part), context, folds=_fold_glyph(part, unfolded))
+        return _line(
+            "◇", "$tone-muted", synthetic_line(part), context, folds=_fold_glyph(part, unfolded)
+        )
     if not isinstance(part, ToolPart):
         return None
     fits = {
         "everything": True,
         "tools": True,
-        "errors": failed(part),
+        "errors": is_failed(part),
         "edits": is_edit(part),
         "questions": is_question(part),
     }
@@ -259,7 +261,7 @@ def _part_line(part: Part, context: _RowContext, *, unfolded: bool) -> Content |
     line = _tool_line(part, context, unfolded=unfolded)
     if context.filter != "questions":
         return line
-    answers = [_line(" ", "", answer, context, "$tone-faint") for answer in answers_of(part)]
+    answers = [_line(" ", "", answer, context, "$tone-faint") for answer in decision_lines(part)]
     return Content("\n").join([line, *answers])
 
 
@@ -276,7 +278,7 @@ def _tool_line(part: ToolPart, context: _RowContext, *, unfolded: bool) -> Conte
             glyph, tone = "○", "$tone-faint"
     label = label_of(part)
     text = f"{label.verb} {_short_path(label.object)} {label.note}".strip()
-    words = "$tone-err" if failed(part) else "$tone-muted"
+    words = "$tone-err" if is_failed(part) else "$tone-muted"
     return _line(glyph, tone, text, context, words, _fold_glyph(part, unfolded))
 
 
@@ -310,7 +312,7 @@ def _line(
     return line.truncate(context.width, ellipsis=True)
 
 
-def turn_line(turn: TurnLine, width: int, *, unfolded: bool) -> Content:
+def turn_line(turn: TimelineTurn, width: int, *, unfolded: bool) -> Content:
     """Return two lines: time and title, then the turn's numbers."""
     tone = "$tone-warn" if turn.cancelled else "$tone-err" if turn.failures else ""
     title = " ".join(sanitize_line(turn.text[: 4 * width]).split()) or "Untitled"
@@ -384,7 +386,7 @@ def row_facts(loaded: LoadedSession, row: TimelineRow) -> Content:
     else:
         facts = step_facts(row.step.message, row.step)
     part = loaded.part(row.message_id, row.part_id)
-    if isinstance(part, ToolPart) and (answers := answers_of(part)):
+    if isinstance(part, ToolPart) and (answers := decision_lines(part)):
         text = "  ".join(" ".join(sanitize_line(answer).split()) for answer in answers)
         facts = Content.assemble((text, "$tone-accent"), "   ", facts)
     if row.child is not None:
@@ -393,7 +395,7 @@ def row_facts(loaded: LoadedSession, row: TimelineRow) -> Content:
     return facts
 
 
-def step_facts(message: AssistantMessage, step: Step) -> Content:
+def step_facts(message: AssistantMessage, step: TimelineStep) -> Content:
     """Return what one response used: ``Step 3  sonnet  2.4s  in 18.2k (16.9k cached)  out 310``."""
     facts = [sanitize_line(message.model.partition("/")[2] or message.model)]
     if step.seconds is not None:
@@ -406,7 +408,7 @@ def step_facts(message: AssistantMessage, step: Step) -> Content:
     return Content.assemble((f"Step {message.step}  ", "bold"), ("  ".join(facts), "$tone-muted"))
 
 
-def turn_facts(turn: TurnLine) -> Content:
+def turn_facts(turn: TimelineTurn) -> Content:
     """Return what a turn used in total."""
     facts = [count(len(turn.steps), "step") if turn.steps else "no step"]
     if turn.seconds is not None:

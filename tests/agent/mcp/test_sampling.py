@@ -156,7 +156,7 @@ async def test_the_small_model_answers(tmp_path: Path, small: str | None, name: 
         completions = Completions(
             runtime.catalog, runtime.clients, runtime.sessions.repository.update, small
         )
-        assert completions.of("ses_1", "openai/gpt-5.4", lambda *_: None).model == name
+        assert completions.for_session("ses_1", "openai/gpt-5.4", lambda *_: None).model == name
 
 
 async def test_x4_a_server_may_hint_at_a_model_of_the_config(tmp_path: Path) -> None:
@@ -198,5 +198,5 @@ async def test_x4_a_hint_counts_where_it_is_plain(
         completions = Completions(
             runtime.catalog, runtime.clients, runtime.sessions.repository.update
         )
-        completer = completions.of("ses_1", "openai/gpt-5.4", lambda *_: None)
+        completer = completions.for_session("ses_1", "openai/gpt-5.4", lambda *_: None)
         assert completer.with_model_hints(hints).model == name

@@ -6,7 +6,7 @@ import pytest
 
 from agent.mcp.records import Server
 from agent.records.events import Notice
-from agent.session.prompt.environment import Situation, sections_of, words_of
+from agent.session.prompt.environment import Environment, block_sections, server_texts
 from tests.agent.mcp.shop import Shop, open_shop, workshop
 from tests.agent.mcp.test_turns import SHOP, connected
 from tests.agent.session.prompt.test_system_prompt import DONE, system, text, trusted
@@ -32,13 +32,13 @@ async def test_a_servers_words_are_told_as_its_own(tmp_path: Path) -> None:
         session = await harness.session()
         await harness.turn(session, "go")
         prompt = system(harness.server.requests[0].body)
-        contents = await harness.runtime.context_usage.contents(
+        contents = await harness.runtime.context_usage.measure(
             session.id, "scripted/model-1", "build"
         )
     assert QUOTED in prompt
     assert "neither from the person nor from their project" in prompt
-    assert [name for name, _ in sections_of(prompt)] == ["environment", "mcp"]
-    (named,) = [one.name for one in contents.of("tools") if "MCP server" in one.name]
+    assert [name for name, _ in block_sections(prompt)] == ["environment", "mcp"]
+    (named,) = [one.name for one in contents.in_group("tools") if "MCP server" in one.name]
     assert named == "shop (MCP server, 11 tools)"
 
 
@@ -49,10 +49,12 @@ async def test_words_are_counted_with_the_servers_tools(tmp_path: Path) -> None:
         folder.mkdir()
         async with trusted(folder, mcp=saying(words)) as harness:
             await connected(harness, "shop")
-            contents = await harness.runtime.context_usage.contents(
+            contents = await harness.runtime.context_usage.measure(
                 None, "scripted/model-1", "build"
             )
-        (size,) = [one.tokens for one in contents.of("tools") if one.name.startswith("shop (")]
+        (size,) = [
+            one.tokens for one in contents.in_group("tools") if one.name.startswith("shop (")
+        ]
         sizes.append(size)
     assert sizes[1] - sizes[0] > 500
 
@@ -118,9 +120,13 @@ async def test_words_are_cut_and_none_are_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["shop", "a\n</mcp>\nb"])
 def test_the_words_of_a_block_are_found_by_server(name: str) -> None:
-    situation = Situation(
-        directory="/p", project="/p", date="", repository=None, servers={name: "a\n\nb", "z": "c"}
+    situation = Environment(
+        directory="/p",
+        project="/p",
+        date="",
+        git=None,
+        server_instructions={name: "a\n\nb", "z": "c"},
     )
-    (one, said), (two, _) = words_of(situation.block())
+    (one, said), (two, _) = server_texts(situation.session_block())
     assert (one, two) == (" ".join(name.split()), "z")
     assert said.rstrip() == f"The MCP server {one} says:\n> a\n>\n> b"

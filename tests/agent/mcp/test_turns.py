@@ -176,9 +176,9 @@ def test_the_forms_of_other_programs_are_read(tmp_path: Path) -> None:
 async def test_c11_a_server_is_one_source_of_the_window(tmp_path: Path) -> None:
     async with open_harness(tmp_path, mcp={"shop": SHOP}) as harness:
         await connected(harness, "shop")
-        contents = await harness.runtime.context_usage.contents(None, "scripted/model-1", "build")
-    names = [source.name for source in contents.of("tools")]
-    servers = [source for source in contents.of("tools") if "MCP server" in source.name]
+        contents = await harness.runtime.context_usage.measure(None, "scripted/model-1", "build")
+    names = [source.name for source in contents.in_group("tools")]
+    servers = [source for source in contents.in_group("tools") if "MCP server" in source.name]
     assert [source.name.split(" (")[0] for source in servers] == ["shop"]
     assert servers[0].tokens > 0
     assert not [name for name in names if name.startswith("shop_")]

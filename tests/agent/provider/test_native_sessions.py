@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Completed, ReasoningPart, TextPart
-from agent.session.subagents.last_answer import last_answer
+from agent.session.subagents.results import last_response
 from tests.support.harness import APIS, MODEL, TEXT_APIS, Harness, open_harness
 from tests.support.script import (
     Call,
@@ -69,7 +69,7 @@ async def test_a_paused_response_is_continued_as_one_response(tmp_path: Path) ->
         )
         session = await harness.session()
         assert (await harness.turn(session, "hi")).outcome == "completed"
-        assert last_answer(await harness.messages(session)) == "and the second."
+        assert last_response(await harness.messages(session)) == "and the second."
         assert [type(tool.state) for tool in await harness.tools(session)] == [Completed]
         await harness.turn(session, "more")
         sent = [_unmarked(r.body["messages"]) for r in harness.server.requests if r.body["tools"]]

@@ -13,7 +13,7 @@ import pytest
 from agent.bus import Bus
 from agent.provider.client import AssistantTurn, ToolCallContent, ToolTurn
 from agent.records.messages import AssistantMessage, Completed, Failed, ToolPart, is_open
-from agent.session.context.request_turns import turns_of
+from agent.session.context.request_turns import request_turns
 from agent.store.store import Store
 from tests.agent.store.samples import rows, start_child
 from tests.support.aftermath import trial
@@ -166,7 +166,7 @@ async def _holds(path: Path, told: list[tuple[str, str]], where: str) -> None:
 
 def _valid(messages, where: str) -> None:
     """Every call is followed by its result, which says so if it never came."""
-    turns = turns_of(messages)
+    turns = request_turns(messages)
     for at, turn in enumerate(turns):
         if isinstance(turn, AssistantTurn):
             calls = [c.call_id for c in turn.content if isinstance(c, ToolCallContent)]

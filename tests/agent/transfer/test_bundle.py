@@ -12,7 +12,7 @@ from agent.bus import Bus
 from agent.records.blocks import SubtaskBlock, TodoItem
 from agent.records.errors import NothingToDo
 from agent.records.messages import AssistantMessage, CompactionPart, Failed, ToolPart
-from agent.session.context.request_turns import turns_of
+from agent.session.context.request_turns import request_turns
 from agent.store.store import Store
 from agent.transfer.bundle import Bundle, collect_bundle, to_json, without_secrets
 from agent.transfer.exporter import default_name, export, export_form, export_text
@@ -331,7 +331,7 @@ async def test_d6_opencodes_export_is_read(store: Store, tmp_path: Path) -> None
     assert isinstance(failed, AssistantMessage)
     assert failed.error is not None
     assert failed.error.message == "overloaded"
-    assert turns_of(messages)  # valid to be sent: every call has its result
+    assert request_turns(messages)  # valid to be sent: every call has its result
 
 
 def test_nonsense_in_opencodes_form_is_left_out() -> None:

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from agent.records.messages import CompactionPart
-from agent.session.review.context_usage import Contents, Source
+from agent.session.review.context_usage import ContextSource, ContextUsage
 from app.screens.base.page import PageScreen
 from app.screens.context_usage import bar, context_usage_text
 from tests.app.conftest import Running, Starter
@@ -86,26 +86,28 @@ async def test_compacting_an_empty_session_is_refused_in_a_sentence(start: Start
         await running.until_shown("No session is open yet")
 
 
-CONTENTS = Contents(
+CONTENTS = ContextUsage(
     model="anthropic/claude-sonnet-4.5",
     used=61_240,
     measured=True,
     window=200_000,
     reserved=20_000,
     sources=(
-        Source("system", "rules of the program", 1_105),
-        Source("system", "instruction files", 2_310),
-        Source("system", "environment and mode", 325),
-        Source("tools", "bash", 900),
-        Source("tools", "edit", 600),
-        Source("tools", "github_create_[pull]_request_with_a_very_long_name_of_a_server", 1_400),
-        Source("messages", "your messages", 4_100),
-        Source("messages", "answers", 9_500),
-        Source("messages", "reasoning", 3_000),
-        Source("messages", "tool calls", 6_000),
-        Source("output", "read", 22_000),
-        Source("output", "bash", 9_960),
-        Source("output", "grep", 40),
+        ContextSource("system", "rules of the program", 1_105),
+        ContextSource("system", "instruction files", 2_310),
+        ContextSource("system", "environment and mode", 325),
+        ContextSource("tools", "bash", 900),
+        ContextSource("tools", "edit", 600),
+        ContextSource(
+            "tools", "github_create_[pull]_request_with_a_very_long_name_of_a_server", 1_400
+        ),
+        ContextSource("messages", "your messages", 4_100),
+        ContextSource("messages", "answers", 9_500),
+        ContextSource("messages", "reasoning", 3_000),
+        ContextSource("messages", "tool calls", 6_000),
+        ContextSource("output", "read", 22_000),
+        ContextSource("output", "bash", 9_960),
+        ContextSource("output", "grep", 40),
     ),
 )
 

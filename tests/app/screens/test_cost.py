@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from agent.records.usage import Usage
-from agent.session.review.costs import Costs, Spent
+from agent.session.review.costs import SessionCosts, Spending
 from app.screens.base.page import PageScreen
 from app.screens.cost import cost_text
 from app.session.usage import cache_hit_rate, session_cost
@@ -18,11 +18,11 @@ from tests.support.records import session
 from tests.support.script import Text, Tokens, answer
 from tests.support.snapshots import assert_pictures
 
-TALK = Spent(Usage(820_000, 21_400, 9_100, 702_000, 61_000), 0.9312)
-CHILDREN = Spent(Usage(240_000, 8_000, 0, 180_000, 20_000), 0.2204)
-SUMMARY = Spent(Usage(61_000, 900), 0.0412)
-TITLE = Spent(Usage(420, 12), None, unpriced=True)
-COSTS = Costs(
+TALK = Spending(Usage(820_000, 21_400, 9_100, 702_000, 61_000), 0.9312)
+CHILDREN = Spending(Usage(240_000, 8_000, 0, 180_000, 20_000), 0.2204)
+SUMMARY = Spending(Usage(61_000, 900), 0.0412)
+TITLE = Spending(Usage(420, 12), None, unpriced=True)
+COSTS = SessionCosts(
     total=TALK + CHILDREN + SUMMARY + TITLE,
     purposes=(
         ("conversation", TALK),
@@ -54,7 +54,7 @@ def test_r8_rows_fit_and_an_incomplete_sum_says_so(width: int) -> None:
 
 
 def test_r8_without_usage_it_says_so() -> None:
-    assert "no usage" in cost_text(Costs(Spent(), (), ()), 67).plain
+    assert "no usage" in cost_text(SessionCosts(Spending(), (), ()), 67).plain
 
 
 async def test_r8_the_command_shows_the_open_session(scripted: ModelServer, start: Starter) -> None:

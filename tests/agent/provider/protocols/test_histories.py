@@ -21,7 +21,7 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.session.context.request_turns import turns_of
+from agent.session.context.request_turns import request_turns
 from tests.support import strict_anthropic, strict_chat, strict_gemini, strict_responses
 from tests.support.provider_requests import request, sent_body
 from tests.support.wire import seal
@@ -132,7 +132,7 @@ def test_every_history_is_valid_in_every_dialect(
     most: int | None,
 ) -> None:
     more = {"effort": effort, "tools": tools, "max_output": most, "session_id": "ses"}
-    turns = turns_of(history)
+    turns = request_turns(history)
     assert strict_chat.violations(body(turns, "openai-chat", **more)) == []
     made = body(turns, "anthropic-messages", **more)
     assert strict_anthropic.violations(made, {"anthropic-version": "x"}) == []
@@ -148,7 +148,9 @@ def test_every_history_is_valid_at_bedrock_by_anthropics_rules(
 ) -> None:
     model = ModelInfo(provider="acme", id="one", name="One", api="bedrock", wire_id=CLAUDE)
     made = sent_body(
-        history_request(turns_of(history), model=model, effort=effort, tools=tools, max_output=500)
+        history_request(
+            request_turns(history), model=model, effort=effort, tools=tools, max_output=500
+        )
     )
     assert str(made).count("cachePoint") <= 4
     assert strict_anthropic.violations(as_anthropic(made), {"anthropic-version": "x"}) == []
@@ -196,7 +198,7 @@ def block_of(block: dict[str, Any]) -> dict[str, Any]:
 @given(HISTORIES)
 def test_a_longer_history_only_appends_to_the_request(history: list[MessageWithParts]) -> None:
     """The cached start of a conversation stays the same when the conversation continues."""
-    turns, longer = turns_of(history), turns_of([*history, replace(FIRST)])
+    turns, longer = request_turns(history), request_turns([*history, replace(FIRST)])
     short, long = (body(t, "openai-responses")["input"] for t in (turns, longer))
     assert body(turns, "openai-responses")["input"] == short
     assert long[: len(short)] == short
@@ -221,7 +223,7 @@ def test_unsigned_or_foreign_thinking_is_not_sent() -> None:
             id="m", session_id="ses", created=0, parent_id="m", turn_id="trn", step=1,
             agent="build", model=model,
         )  # fmt: skip
-        turns = turns_of([FIRST, MessageWithParts(message, parts), FIRST])
+        turns = request_turns([FIRST, MessageWithParts(message, parts), FIRST])
         return str(body(turns, "anthropic-messages"))
 
     assert "secret plan" in said("signed", MODELS[0])
@@ -235,7 +237,7 @@ def test_ids_that_repeat_in_each_step_become_unique() -> None:
         agent="build", model=MODELS[0],
     )  # fmt: skip
     history = [FIRST, *(MessageWithParts(step, (call("call_0", "done"),)) for _ in range(3)), FIRST]
-    items = body(turns_of(history), "openai-responses")["input"]
+    items = body(request_turns(history), "openai-responses")["input"]
     assert [i["call_id"] for i in items if "call_id" in i] == [
         *("call_0", "call_0", "call_0_2", "call_0_2", "call_0_3", "call_0_3")
     ]

@@ -33,7 +33,7 @@ def model(**limits: int) -> ModelInfo:
 
 
 def test_c1_what_is_usable_follows_the_limits_and_the_settings() -> None:
-    assert Budget.of(model()) is None
+    assert Budget.for_model(model()) is None
     sizes = {
         (200_000, 64_000, None): 180_000,
         (200_000, 8_000, None): 192_000,
@@ -42,10 +42,10 @@ def test_c1_what_is_usable_follows_the_limits_and_the_settings() -> None:
         (32_000, 16_000, 90_000): 8_000,
     }
     for (window, output, reserved), usable in sizes.items():
-        budget = Budget.of(model(context_limit=window, output_limit=output), reserved)
+        budget = Budget.for_model(model(context_limit=window, output_limit=output), reserved)
         assert budget is not None
         assert budget.usable == usable
-    own = Budget.of(model(context_limit=400_000, input_limit=272_000, output_limit=128_000))
+    own = Budget.for_model(model(context_limit=400_000, input_limit=272_000, output_limit=128_000))
     assert own is not None
     assert own.usable == 252_000
 

@@ -49,4 +49,4 @@ def test_c3_the_tail_is_of_whole_turns_and_at_least_two_messages(
     ("usable", "tail"), [(4_000, 2_000), (8_000, 2_000), (20_000, 5_000), (200_000, 8_000)]
 )
 def test_c3_the_tail_takes_a_quarter_between_two_and_eight_thousand(usable: int, tail: int) -> None:
-    assert Budget(usable + 1_000, 1_000).tail == tail
+    assert Budget(usable + 1_000, 1_000).tail_tokens == tail

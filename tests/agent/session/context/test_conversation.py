@@ -1,7 +1,7 @@
 """What a turn holds in memory of its session (spec 2, C3; 9, Q1: memory stays flat)."""
 
 from agent.records.messages import CompactionPart, MessageWithParts, TextPart, UserMessage
-from agent.session.context.compaction import compacted
+from agent.session.context.compaction import visible_messages
 from agent.session.context.conversation import Conversation
 
 
@@ -33,7 +33,7 @@ def test_q1_what_a_summary_stands_for_is_not_held() -> None:
         conversation.add(item)
         history.append(item)
         # What is sent is what the whole history would send.
-        assert tuple(conversation.visible) == compacted(history)
+        assert tuple(conversation.visible) == visible_messages(history)
     assert conversation.marker is not None
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from agent.session.context import estimate
-from agent.session.context.estimate import NARROW, SLICE, SLICES, WIDE, Calibration, tokens
+from agent.session.context.estimate import (
+    MAX_FACTOR,
+    MIN_FACTOR,
+    SLICE_COUNT,
+    SLICE_SIZE,
+    Calibration,
+    estimate_tokens,
+)
 
 TEXTS = Path(__file__).parent / "texts"
 ROOT = Path(__file__).parents[4]
@@ -55,7 +62,7 @@ def encodings():
 
 @pytest.mark.parametrize("name", [n for n in COUNTS if n not in ABROAD])
 def test_c8_prose_and_code_are_estimated_within_15_percent(name: str, record_property) -> None:
-    estimated = tokens((TEXTS / name).read_text("utf-8"))
+    estimated = estimate_tokens((TEXTS / name).read_text("utf-8"))
     errors = [f"{estimated / counted - 1:+.1%}" for counted in COUNTS[name]]
     record_property("errors", errors)
     assert all(abs(estimated / counted - 1) <= 0.15 for counted in COUNTS[name]), errors
@@ -64,7 +71,7 @@ def test_c8_prose_and_code_are_estimated_within_15_percent(name: str, record_pro
 @pytest.mark.parametrize("name", sorted(ABROAD))
 def test_c8_other_scripts_lie_between_what_tokenizers_make_of_them(name: str) -> None:
     fewest, most = COUNTS[name]
-    assert fewest * 0.95 <= tokens((TEXTS / name).read_text("utf-8")) <= most * 1.05
+    assert fewest * 0.95 <= estimate_tokens((TEXTS / name).read_text("utf-8")) <= most * 1.05
 
 
 def test_c8_the_recorded_counts_are_tiktokens(encodings) -> None:
@@ -84,8 +91,8 @@ def test_c8_the_programs_own_files_are_estimated_within_15_percent(
         text = file.read_text("utf-8")
         real = len(encodings[0].encode(text, disallowed_special=()))
         if real >= 200:
-            off.append((abs(tokens(text) / real - 1), str(file)))
-            total, counted = total + tokens(text), counted + real
+            off.append((abs(estimate_tokens(text) / real - 1), str(file)))
+            total, counted = total + estimate_tokens(text), counted + real
     off.sort()
     record_property("files", f"half within {off[len(off) // 2][0]:.1%}, worst {off[-3:]}")
     assert off[int(len(off) * 0.95)][0] <= 0.15
@@ -94,14 +101,14 @@ def test_c8_the_programs_own_files_are_estimated_within_15_percent(
 
 def test_c8_a_very_long_text_is_judged_by_slices() -> None:
     line = (TEXTS / "shelf.py.txt").read_text("utf-8")
-    copies = 3 * SLICES * SLICE // len(line)
-    assert tokens(line * copies) == pytest.approx(tokens(line) * copies, rel=0.03)
+    copies = 3 * SLICE_COUNT * SLICE_SIZE // len(line)
+    assert estimate_tokens(line * copies) == pytest.approx(estimate_tokens(line) * copies, rel=0.03)
 
 
 def test_c8_nothing_is_nothing_and_more_is_never_less() -> None:
-    assert tokens("") == 0
+    assert estimate_tokens("") == 0
     text = (TEXTS / "tests.log.txt").read_text("utf-8")
-    sizes = [tokens(text[:end]) for end in range(0, len(text), 50)]
+    sizes = [estimate_tokens(text[:end]) for end in range(0, len(text), 50)]
     assert all(a <= b + 2 for a, b in itertools.pairwise(sizes))
 
 
@@ -119,23 +126,23 @@ def test_c8_estimates_follow_the_last_report_of_their_session_and_model() -> Non
 def test_c8_a_report_that_cannot_be_true_moves_an_estimate_only_so_far() -> None:
     calibration = Calibration()
     calibration.observe("s", "m", 50_000, 100)
-    assert calibration.factor("s", "m") == NARROW
+    assert calibration.factor("s", "m") == MIN_FACTOR
     calibration.observe("s", "m", 100, 50_000)
-    assert calibration.factor("s", "m") == WIDE
+    assert calibration.factor("s", "m") == MAX_FACTOR
     calibration.observe("s", "m", 100, 0)
-    assert calibration.factor("s", "m") == WIDE, "no report is no news"
+    assert calibration.factor("s", "m") == MAX_FACTOR, "no report is no news"
 
 
 def test_q1_a_text_is_estimated_once_however_often_it_is_weighed() -> None:
     text = "def once(upon, a_time): return 7\n" * 2_000
-    counted = tokens(text)
-    before = len(estimate.known)
+    counted = estimate_tokens(text)
+    before = len(estimate.cached_estimates)
     again = "".join(list(text))
     assert again is not text
-    assert tokens(again) == counted
-    assert len(estimate.known) == before, "an equal text of another turn is no new one"
-    assert tokens(text + "more words") > counted
-    assert len(estimate.known) == before + 1
-    for number in range(estimate.MOST_KNOWN + 10):
-        tokens(f"{number:0>100}")
-    assert len(estimate.known) <= estimate.MOST_KNOWN
+    assert estimate_tokens(again) == counted
+    assert len(estimate.cached_estimates) == before, "an equal text of another turn is no new one"
+    assert estimate_tokens(text + "more words") > counted
+    assert len(estimate.cached_estimates) == before + 1
+    for number in range(estimate.MAX_CACHED + 10):
+        estimate_tokens(f"{number:0>100}")
+    assert len(estimate.cached_estimates) <= estimate.MAX_CACHED

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.records.messages import AssistantMessage, CompactionPart, Completed, TextPart
-from agent.session.context.estimate import tokens
-from agent.session.context.pins import pin, pinnable
+from agent.session.context.estimate import estimate_tokens
+from agent.session.context.pins import pinnable_messages, set_pinned
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Answer, Call, Failure, Text, Tokens, answer
 
@@ -49,7 +49,7 @@ class Model:
     pinned_at: int = 0
 
     def __call__(self, body: dict) -> Answer:
-        size = round(1.2 * tokens(json.dumps(body, ensure_ascii=False)))
+        size = round(1.2 * estimate_tokens(json.dumps(body, ensure_ascii=False)))
         if size + body["max_tokens"] > WINDOW:
             self.refused.append(json.dumps(body))
             return OVERFLOW
@@ -105,9 +105,9 @@ async def test_c1_to_c7_a_long_session_in_a_small_window(tmp_path: Path) -> None
             text = FIRST if number == 0 else f"{PIN} Go on with part {number}."
             assert (await harness.turn(session, text)).outcome == "completed"
             if number == 1:
-                mine = pinnable(await harness.messages(session))
+                mine = pinnable_messages(await harness.messages(session))
                 chosen = next(p for p in mine if p.text.startswith(PIN))
-                await pin(harness.runtime.store, chosen.message_id, pinned=True)
+                await set_pinned(harness.runtime.store, chosen.message_id, pinned=True)
                 model.pinned_at = model.summaries
         spent = time.process_time() - began
         await _holds(harness, session, model)

@@ -3,7 +3,7 @@
 import json
 
 from agent.records.messages import Session
-from agent.session.context.pins import pin, pinnable
+from agent.session.context.pins import pinnable_messages, set_pinned
 from tests.support.harness import Harness
 from tests.support.script import Call, Hold, Text, answer
 
@@ -31,12 +31,14 @@ async def test_c4_a_pinned_message_outlives_two_summaries_until_it_is_unpinned(
 ) -> None:
     session = await talked(harness)
     store = harness.runtime.store
-    listed = pinnable(await harness.messages(session))
+    listed = pinnable_messages(await harness.messages(session))
     assert [p.role for p in listed] == ["user", "assistant"] * 4
     wanted = {p.message_id for p in listed if p.text.startswith(("question 1", "question 2"))}
     for message_id in wanted:
-        await pin(store, message_id, pinned=True)
-    assert {p.message_id for p in pinnable(await harness.messages(session)) if p.pinned} == wanted
+        await set_pinned(store, message_id, pinned=True)
+    assert {
+        p.message_id for p in pinnable_messages(await harness.messages(session)) if p.pinned
+    } == wanted
     for number in range(2):
         await compact(harness, session)
         harness.server.script(answer(Text(f"later {number}")))
@@ -46,7 +48,7 @@ async def test_c4_a_pinned_message_outlives_two_summaries_until_it_is_unpinned(
         assert "question 1" in body
         assert "question 2" in body
     for message_id in wanted:
-        await pin(store, message_id, pinned=False)
+        await set_pinned(store, message_id, pinned=False)
     await compact(harness, session)
     harness.server.script(answer(Text("last")))
     await harness.turn(session, "and now?")
@@ -62,9 +64,9 @@ async def test_c4_what_is_pinned_while_a_turn_runs_stays_pinned(harness: Harness
     before = len(harness.events)
     asked = await harness.send(session, "go")
     await hold.reached.wait()
-    listed = pinnable(await harness.messages(session))
+    listed = pinnable_messages(await harness.messages(session))
     assert [p.message_id for p in listed] == [asked], "what is still being said is not listed"
-    await pin(harness.runtime.store, asked, pinned=True)
+    await set_pinned(harness.runtime.store, asked, pinned=True)
     hold.gate.set()
     await harness.idle(session, after=before)
     assert await harness.runtime.store.pinned_ids(session.id) == {asked}
@@ -73,14 +75,14 @@ async def test_c4_what_is_pinned_while_a_turn_runs_stays_pinned(harness: Harness
 async def test_c4_what_is_pinned_after_it_was_summed_up_comes_back_once(harness: Harness) -> None:
     session = await talked(harness)
     await compact(harness, session)
-    listed = pinnable(await harness.messages(session))
+    listed = pinnable_messages(await harness.messages(session))
     late = next(p.message_id for p in listed if p.text == "question 1")
     long = next(p.message_id for p in listed if p.text.startswith("answer 1"))
     harness.server.script(answer(Text("fine")))
     await harness.turn(session, "go on")
     assert "question 1" not in json.dumps(harness.server.requests[-1].body)
     for message_id in (late, long):
-        await pin(harness.runtime.store, message_id, pinned=True)
+        await set_pinned(harness.runtime.store, message_id, pinned=True)
     for number in range(2):
         harness.server.script(answer(Text("fine")))
         await harness.turn(session, f"and on {number}")
@@ -101,9 +103,9 @@ async def test_c4_a_message_that_is_pinned_while_it_is_sent_is_not_told_twice(
 ) -> None:
     session = await talked(harness)
     await compact(harness, session)
-    listed = pinnable(await harness.messages(session))
+    listed = pinnable_messages(await harness.messages(session))
     visible = next(p.message_id for p in listed if p.text == "question 3")
-    await pin(harness.runtime.store, visible, pinned=True)
+    await set_pinned(harness.runtime.store, visible, pinned=True)
     harness.server.script(answer(Text("fine")))
     await harness.turn(session, "go on")
     assert json.dumps(harness.server.requests[-1].body).count("question 3") == 1

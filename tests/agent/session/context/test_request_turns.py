@@ -23,7 +23,7 @@ from agent.records.messages import (
     ToolState,
     UserMessage,
 )
-from agent.session.context.request_turns import ABORTED, INTERRUPTED, turns_of
+from agent.session.context.request_turns import ABORTED, INTERRUPTED, request_turns
 
 IDS = {"session_id": "ses", "message_id": "msg"}
 DONE = Completed(
@@ -63,7 +63,7 @@ def call(state: ToolState, call_id: str = "c1") -> ToolPart:
 
 
 def test_a_call_is_followed_by_its_result() -> None:
-    turns = turns_of([user(), assistant(text("I look."), call(DONE))])
+    turns = request_turns([user(), assistant(text("I look."), call(DONE))])
     assert turns == (
         UserTurn((TextContent("hello"),)),
         AssistantTurn(
@@ -75,59 +75,61 @@ def test_a_call_is_followed_by_its_result() -> None:
 
 
 def test_r4_text_behind_a_call_opens_a_turn_of_its_own() -> None:
-    turns = turns_of([assistant(call(DONE, "c1"), call(DONE, "c2"), text("And now."))])
+    turns = request_turns([assistant(call(DONE, "c1"), call(DONE, "c2"), text("And now."))])
     assert [type(t) for t in turns] == [AssistantTurn, ToolTurn, AssistantTurn]
     assert [c.call_id for c in turns[1].content] == ["c1", "c2"]
 
 
 def test_l10_a_call_that_never_ended_gets_a_result() -> None:
-    turns = turns_of([assistant(call(Pending(raw='{"comm')))])
+    turns = request_turns([assistant(call(Pending(raw='{"comm')))])
     assert turns[0].content == (ToolCallContent("c1", "bash", {}),)
     assert turns[1].content == (ToolResultContent("c1", "bash", ABORTED, is_error=True),)
 
 
 def test_l10_an_aborted_call_keeps_its_output() -> None:
     state = Failed(error=ABORTED, kind="aborted", started=0, ended=1, input={}, output="half")
-    output = turns_of([assistant(call(state))])[1].content[0].output
+    output = request_turns([assistant(call(state))])[1].content[0].output
     assert ABORTED in output
     assert "half" in output
 
 
 def test_reasoning_alone_is_no_turn() -> None:
-    assert turns_of([assistant(ReasoningPart(id="p", text="hm", ended=1, **IDS))]) == ()
+    assert request_turns([assistant(ReasoningPart(id="p", text="hm", ended=1, **IDS))]) == ()
 
 
 def test_reasoning_keeps_its_field_and_opaque_data() -> None:
     part = ReasoningPart(
         id="p", text="hm", ended=1, field_name="reasoning", opaque={"signature": "s"}, **IDS
     )
-    content = turns_of([assistant(part, text("yes"))])[0].content
+    content = request_turns([assistant(part, text("yes"))])[0].content
     assert content[0] == ReasoningContent("hm", "reasoning", {"signature": "s"})
 
 
 def test_l3_a_steered_message_is_wrapped_for_good() -> None:
-    turns = turns_of([user("stop that", steered=True)])
+    turns = request_turns([user("stop that", steered=True)])
     (content,) = turns[0].content
     assert "stop that" in content.text
     assert content.text.startswith("<system-reminder>")
-    assert turns == turns_of([user("stop that", steered=True)])
+    assert turns == request_turns([user("stop that", steered=True)])
 
 
 def test_l3_synthetic_text_is_never_wrapped() -> None:
-    assert turns_of([user("go on", steered=True, synthetic=True)])[0].content[0].text == "go on"
+    assert (
+        request_turns([user("go on", steered=True, synthetic=True)])[0].content[0].text == "go on"
+    )
 
 
 def test_a_waiting_message_is_not_sent() -> None:
-    assert turns_of([user(turn_id=None)]) == ()
+    assert request_turns([user(turn_id=None)]) == ()
 
 
 def test_ignored_text_is_not_sent() -> None:
     item = user()
     hidden = TextPart(id="p", text="only shown", ignored=True, ended=0, **IDS)
-    turns = turns_of([MessageWithParts(item.message, (*item.parts, hidden))])
+    turns = request_turns([MessageWithParts(item.message, (*item.parts, hidden))])
     assert turns == (UserTurn((TextContent("hello"),)),)
 
 
 def test_after_an_interrupt_the_next_prompt_says_so() -> None:
-    turns = turns_of([user(), assistant(text("I w"), interrupted=True), user("other")])
+    turns = request_turns([user(), assistant(text("I w"), interrupted=True), user("other")])
     assert turns[-1].content == (TextContent(INTERRUPTED), TextContent("other"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.records.context_parts import CompactionPart
 from agent.records.messages import MessageWithParts, Session, UserMessage
 from agent.session.context.conversation import Conversation
-from agent.session.context.pins import pin
+from agent.session.context.pins import set_pinned
 from tests.support.harness import Harness
 from tests.support.script import Call, Text, answer
 
@@ -66,7 +66,7 @@ async def test_c4_what_outlasts_a_summary_is_read_and_nothing_else(harness: Harn
     await talk(harness, session, range(2, 5))
     every = await store.messages(session.id)
     asked = [m for m in every if isinstance(m.message, UserMessage)]
-    await pin(store, asked[4].message.id, pinned=True)
+    await set_pinned(store, asked[4].message.id, pinned=True)
     kept = await store.preserved_messages(session.id, "~")
     loads = [m.message.id for m in every if any(getattr(p, "tool", "") == "skill" for p in m.parts)]
     wanted = {asked[0].message.id, asked[4].message.id, *loads}

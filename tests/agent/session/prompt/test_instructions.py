@@ -9,8 +9,8 @@ import pytest
 
 from agent.config.paths import Paths
 from agent.permission.trust.trust import TrustStatus
-from agent.session.prompt.instruction_file import MAX_CHARACTERS, imports
-from agent.session.prompt.instructions import MAX_TOTAL, Collected, Instructions
+from agent.session.prompt.instruction_file import MAX_CHARACTERS, imported_paths
+from agent.session.prompt.instructions import MAX_TOTAL, CollectedInstructions, Instructions
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Place:
             mode=self.mode,
         )
 
-    async def collect(self, directory: str = "sub/deep") -> Collected:
+    async def collect(self, directory: str = "sub/deep") -> CollectedInstructions:
         folder = self.project / directory
         folder.mkdir(parents=True, exist_ok=True)
         return await self.reader().collect(str(folder), str(self.project), fetch=True)
@@ -61,11 +61,11 @@ def place(tmp_path: Path) -> Place:
     return made
 
 
-def sources(found: Collected) -> list[str]:
+def sources(found: CollectedInstructions) -> list[str]:
     return [each.source for each in found.files]
 
 
-def text(found: Collected) -> str:
+def text(found: CollectedInstructions) -> str:
     return "\n".join(each.text for each in found.files)
 
 
@@ -194,7 +194,7 @@ async def test_f04_imports_follow_once_and_cycles_are_cut(place: Place) -> None:
     ],
 )
 def test_i4_what_counts_as_an_import(line: str, expected: list[str]) -> None:
-    assert imports(line) == expected
+    assert imported_paths(line) == expected
 
 
 async def test_i4_imports_are_bounded_in_depth_and_number(place: Place) -> None:

@@ -9,15 +9,15 @@ from agent.permission.trust.project_files import ProjectFindings
 from agent.permission.trust.trust import Trust, TrustStore
 from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
-from agent.session.prompt.remember import Remember
+from agent.session.prompt.remember import InstructionEditor
 
 ONCE = PermissionReply("once")
 
 
-def notes(project: Path, directory: Path | None = None) -> Remember:
+def notes(project: Path, directory: Path | None = None) -> InstructionEditor:
     look = partial(ProjectFindings)
     trust = Trust(TrustStore(project.parent / "data"), project, str(project), look, look())
-    return Remember(directory or project, project, trust, "nearest")
+    return InstructionEditor(directory or project, project, trust, "nearest")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from agent.session.prompt.templates import Family, family_of, head, template
+from agent.session.prompt.templates import Family, model_family, system_head, template
 from tests.support.harness import open_harness
 from tests.support.script import Text, answer
 
@@ -52,7 +52,7 @@ FAMILIES = get_args(Family)
 
 @pytest.mark.parametrize(("model", "family"), MODELS.items())
 def test_i1_a_model_finds_its_family(model: str, family: str) -> None:
-    assert family_of(model) == family
+    assert model_family(model) == family
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -81,10 +81,12 @@ def test_i1_tools_that_prompts_name_exist() -> None:
 
 
 def test_i1_an_agents_own_prompt_and_the_users_replace_the_template() -> None:
-    assert head("gpt-5", "You sing.", {}) == f"You sing.\n\n{template('shared')}"
-    assert head("gpt-5", None, {"claude": "x"}) == template("gpt")
-    assert head("gpt-5", None, {"gpt": "Mine."}) == "Mine."
-    assert head("gpt-5", None, {"gpt": "Mine.\n{{shared}}"}) == f"Mine.\n{template('shared')}"
+    assert system_head("gpt-5", "You sing.", {}) == f"You sing.\n\n{template('shared')}"
+    assert system_head("gpt-5", None, {"claude": "x"}) == template("gpt")
+    assert system_head("gpt-5", None, {"gpt": "Mine."}) == "Mine."
+    assert (
+        system_head("gpt-5", None, {"gpt": "Mine.\n{{shared}}"}) == f"Mine.\n{template('shared')}"
+    )
 
 
 async def test_i1_the_head_goes_ahead_of_everything(tmp_path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.session.prompt.title import LIMIT, title_of
+from agent.session.prompt.user_message import MAX_TITLE, title_of
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ def test_titles(prompt: str, title: str) -> None:
 
 def test_long_prompts_are_cut_at_a_word() -> None:
     title = title_of("word " * 100)
-    assert len(title) <= LIMIT
+    assert len(title) <= MAX_TITLE
     assert title.endswith("word…")
 
 
 def test_one_endless_word_is_cut_hard() -> None:
-    assert len(title_of("x" * 500)) == LIMIT
+    assert len(title_of("x" * 500)) == MAX_TITLE

@@ -8,7 +8,7 @@ from tests.support.script import Call, Text, Tokens, answer
 
 
 async def of(harness: Harness, session):
-    return await harness.runtime.context_usage.contents(session.id, "scripted/model-1", "build")
+    return await harness.runtime.context_usage.measure(session.id, "scripted/model-1", "build")
 
 
 async def test_c11_the_sources_add_up_to_what_was_reported(tmp_path: Path) -> None:
@@ -27,11 +27,11 @@ async def test_c11_the_sources_add_up_to_what_was_reported(tmp_path: Path) -> No
     assert all(source.tokens >= 0 for source in contents.sources)
     assert (contents.window, contents.reserved) == (100_000, 20_000)
     assert contents.free == 100_000 - 20_000 - 12_040
-    assert [source.name for source in contents.of("output")] == ["read"]
-    assert {"read", "edit", "bash"} <= {source.name for source in contents.of("tools")}
-    system = {source.name for source in contents.of("system")}
+    assert [source.name for source in contents.in_group("output")] == ["read"]
+    assert {"read", "edit", "bash"} <= {source.name for source in contents.in_group("tools")}
+    system = {source.name for source in contents.in_group("system")}
     assert system == {"rules of the program", "instruction files", "environment and mode"}
-    messages = {source.name: source.tokens for source in contents.of("messages")}
+    messages = {source.name: source.tokens for source in contents.in_group("messages")}
     assert messages["your messages"] > 0
     assert messages["answers"] > 0
     assert contents.total("output") > messages["answers"]
@@ -54,7 +54,7 @@ async def test_c11_before_the_first_prompt_it_is_what_a_new_session_begins_with(
     tmp_path: Path,
 ) -> None:
     async with trusted(tmp_path, {"AGENTS.md": "Use tabs.\n" * 300}) as harness:
-        before = await harness.runtime.context_usage.contents(None, "scripted/model-1", "build")
+        before = await harness.runtime.context_usage.measure(None, "scripted/model-1", "build")
         assert await harness.runtime.sessions.repository.list() == []
         harness.server.script(answer(Text("yes"), Tokens(0, 0)))
         session = await harness.session()
@@ -62,14 +62,14 @@ async def test_c11_before_the_first_prompt_it_is_what_a_new_session_begins_with(
         after = await of(harness, session)
     assert before.total("messages") == before.total("output") == 0
     assert not before.measured
-    assert before.of("system") == after.of("system")
-    assert before.of("tools") == after.of("tools")
-    assert "instruction files" in {source.name for source in before.of("system")}
+    assert before.in_group("system") == after.in_group("system")
+    assert before.in_group("tools") == after.in_group("tools")
+    assert "instruction files" in {source.name for source in before.in_group("system")}
 
 
 async def test_c11_a_new_session_is_told_of_the_mode_of_its_agent(tmp_path: Path) -> None:
     async with trusted(tmp_path, {}) as harness:
         window = harness.runtime.context_usage
-        build = await window.contents(None, "scripted/model-1", "build")
-        plan = await window.contents(None, "scripted/model-1", "plan")
+        build = await window.measure(None, "scripted/model-1", "build")
+        plan = await window.measure(None, "scripted/model-1", "plan")
     assert plan.total("system") > build.total("system")

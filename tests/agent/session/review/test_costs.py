@@ -6,7 +6,13 @@ import pytest
 
 from agent.records.messages import Session
 from agent.records.usage import Usage
-from agent.session.review.costs import UNNAMED, Costs, Ledger, Spent, costs_of
+from agent.session.review.costs import (
+    UNKNOWN_MODEL,
+    CostLedger,
+    SessionCosts,
+    Spending,
+    session_costs,
+)
 from tests.support.harness import open_harness
 from tests.support.script import Answer, Call, Text, Tokens, answer
 
@@ -46,7 +52,7 @@ async def test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up(
         before = len(harness.events)
         await harness.runtime.sessions.compaction.start(session.id)
         await harness.idle(session, after=before)
-        costs = await costs_of(harness.runtime.store, session.id)
+        costs = await session_costs(harness.runtime.store, session.id)
         record = await harness.runtime.store.session(session.id)
     by = {name: spent.usage for name, spent in costs.purposes}
     assert by == {
@@ -81,7 +87,7 @@ async def test_r8_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
         harness.server.script(answer(Text("yes"), Tokens(1_000, 10)))
         session = await harness.session()
         await harness.turn(session, "Well?")
-        costs: Costs = await costs_of(harness.runtime.store, session.id)
+        costs: SessionCosts = await session_costs(harness.runtime.store, session.id)
     assert costs.total.cost is None
     assert costs.total.unpriced
 
@@ -106,7 +112,7 @@ async def test_r8_what_left_no_message_has_its_model_all_the_same(tmp_path: Path
         assert plan is not None
         await undo.undo(plan, files=False, conversation=True)
         await harness.turn(session, "third")
-        costs = await costs_of(harness.runtime.store, session.id)
+        costs = await session_costs(harness.runtime.store, session.id)
         record = await harness.runtime.store.session(session.id)
     by = {name: spent.usage for name, spent in costs.purposes}
     assert by == {
@@ -122,10 +128,10 @@ async def test_r8_what_left_no_message_has_its_model_all_the_same(tmp_path: Path
 
 def test_r8_sums_of_which_no_model_was_noted_are_still_told() -> None:
     """Sessions from before models were noted."""
-    ledger = Ledger()
+    ledger = CostLedger()
     old = Session(
         id="ses_1", directory="/", project="/", title="", created=0.0, updated=0.0,
         usage=Usage(500, 5), cost=0.25,
     )  # fmt: skip
     ledger.add(old, [], child=False)
-    assert ledger.costs().models == ((UNNAMED, Spent(Usage(500, 5), 0.25)),)
+    assert ledger.costs().models == ((UNKNOWN_MODEL, Spending(Usage(500, 5), 0.25)),)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from agent.bus import Bus
 from agent.records.messages import AssistantMessage, CompactionPart, PatchPart, Usage
-from agent.session.review.past_request import sent
-from agent.session.review.timeline import found_in, timeline
-from agent.session.snapshots.changes import Changes
+from agent.session.review.past_request import past_request
+from agent.session.review.timeline import find_text, timeline
+from agent.session.snapshots.changes import ChangeReader
 from agent.session.snapshots.snapshots import Snapshots
 from agent.store.store import Store
 from tests.support import records
@@ -73,16 +73,16 @@ def test_a_turn_that_a_report_began_says_so_and_does_not_count_its_waiting() -> 
 
 def test_search_finds_what_people_see_of_the_harness() -> None:
     messages = (told("msg_b5", SUMMARY), told("msg_c5", records.report("msg_c5", "Two readers.")))
-    assert found_in(messages, "DONE") == [("msg_b5", "prt_s")]
-    assert found_in(messages, "two readers") == [("msg_c5", "msg_c5r")]
-    assert found_in(messages, "for the model") == []
+    assert find_text(messages, "DONE") == [("msg_b5", "prt_s")]
+    assert find_text(messages, "two readers") == [("msg_c5", "msg_c5r")]
+    assert find_text(messages, "for the model") == []
 
 
 def test_search_looks_at_words_calls_and_results() -> None:
-    assert found_in(TURN, "DO IT") == [("msg_a", "msg_aa")]
-    assert found_in(TURN, "make") == [("msg_b", "prt_2")]
-    assert found_in(TURN, "code 2") == [("msg_b", "prt_2")]
-    assert found_in(TURN, " ") == []
+    assert find_text(TURN, "DO IT") == [("msg_a", "msg_aa")]
+    assert find_text(TURN, "make") == [("msg_b", "prt_2")]
+    assert find_text(TURN, "code 2") == [("msg_b", "prt_2")]
+    assert find_text(TURN, " ") == []
 
 
 def test_what_was_sent_begins_with_the_newest_summary() -> None:
@@ -97,9 +97,9 @@ def test_what_was_sent_begins_with_the_newest_summary() -> None:
         tail_start_id="msg_b5",
     )
     history = (*TURN[:2], replace(marker, parts=(part,)), *TURN[2:])
-    before = sent(history, "msg_b")
+    before = past_request(history, "msg_b")
     assert before == (("user", "do it"),)
-    text = "\n".join(text for _, text in sent(history, "msg_d"))
+    text = "\n".join(text for _, text in past_request(history, "msg_d"))
     assert "it was done" in text
     assert "and that" in text
     assert "exit code 2" not in text
@@ -133,7 +133,7 @@ async def test_changes_are_net_and_fall_back_to_the_edits(tmp_path: Path) -> Non
     diff = records.diff("elsewhere.txt", "+x")
     edit = records.tool("prt_e", "msg_b", records.completed("Edit", "elsewhere.txt", diff))
     store = await Store.open(tmp_path / "sessions.db", Bus())
-    blocks = await Changes(store, snapshots).of([step("msg_b", edit, *patches)])
+    blocks = await ChangeReader(store, snapshots).diffs([step("msg_b", edit, *patches)])
     await store.close()
     await snapshots.close()
     assert [block.path for block in blocks] == ["a.txt", "elsewhere.txt"]

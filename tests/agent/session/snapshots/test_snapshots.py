@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent.files.disk import TEMPORARY_GLOB, temporary_path
-from agent.session.snapshots.repository import put
+from agent.session.snapshots.snapshots import install
 from agent.session.snapshots.snapshots import Snapshots
 
 
@@ -35,7 +35,7 @@ async def covers(snapshots: Snapshots, file: Path) -> bool:
     before = await snapshots.take()
     await asyncio.to_thread(file.write_text, "new")
     after = await snapshots.take()
-    assert snapshots.why == ""
+    assert snapshots.unavailable_reason == ""
     assert before is not None
     assert after is not None
     return [change.path for change in await snapshots.changes(before, after)] == [file.name]
@@ -92,7 +92,7 @@ async def test_d5_many_that_start_at_once_have_one_folder(tmp_path: Path, half_m
         (place(tmp_path) / "config.lock").touch()
     many = [Snapshots(tmp_path / "snapshots", str(project)) for _ in range(12)]
     first = await asyncio.gather(*(one.take() for one in many))
-    assert [one.why for one in many] == [""] * 12
+    assert [one.unavailable_reason for one in many] == [""] * 12
     await asyncio.to_thread((project / "made").write_text, "new")
     later = await asyncio.gather(*(one.take() for one in many))
     assert len({*first}) == len({*later}) == 1
@@ -109,7 +109,7 @@ def test_d5_one_folder_never_takes_the_place_of_another(tmp_path: Path) -> None:
 
     def start(new: Path, together: threading.Barrier) -> int:
         together.wait()
-        put(new, git)
+        install(new, git)
         return git.stat().st_ino
 
     for number in range(40):
@@ -141,7 +141,7 @@ async def test_u01_the_programs_own_data_is_no_file_of_the_project(
         assert before is not None
         assert after is not None
         assert [change.path for change in await made.changes(before, after)] == ["file"]
-        assert made.left_out(begun - 60) == ()
+        assert made.oversized_files(begun - 60) == ()
         await made.close()
 
 
@@ -170,4 +170,4 @@ async def test_d5_a_folder_that_cannot_be_had_ends_no_turn(
     place(tmp_path).parent.mkdir()
     place(tmp_path).write_text("no folder")
     assert await snapshots.take() is None
-    assert snapshots.why.startswith("The snapshot folder cannot be written")
+    assert snapshots.unavailable_reason.startswith("The snapshot folder cannot be written")

@@ -537,10 +537,10 @@ async def test_u11_changes_of_a_turn_have_what_was_left_to_the_background(tmp_pa
             more = {"session_id": child.id}
         changes, messages = harness.runtime.sessions.undo.changes, await harness.messages(session)
         first, _, second, _ = timeline(messages)
-        of_first = await changes.of(first.messages, second.first_id)
+        of_first = await changes.diffs(first.messages, second.first_id)
         assert [b.path for b in of_first] == ["first.txt"]
-        assert [b.path for b in await changes.of(second.messages)] == ["second.txt"]
-        assert [b.path for b in await changes.of(messages)] == ["first.txt", "second.txt"]
+        assert [b.path for b in await changes.diffs(second.messages)] == ["second.txt"]
+        assert [b.path for b in await changes.diffs(messages)] == ["first.txt", "second.txt"]
 
 
 async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Path) -> None:

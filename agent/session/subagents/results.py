@@ -9,13 +9,41 @@ from agent.records.messages import (
     Completed,
     Failed,
     MessageWithParts,
+    Part,
+    TextPart,
     ToolPart,
     Usage,
 )
-from agent.session.subagents.last_answer import last_answer
 from agent.tools.core.subagents import SpawnResult
 
-WHY: dict[BackgroundTaskState, str] = {
+
+def last_response(messages: Sequence[MessageWithParts]) -> str:
+    """The newest answer that has text: the last step may have been a call, or nothing at all.
+
+    A step that the output limit cut off, or that the provider paused, is gone on with in the next
+    one, so their texts are one answer."""
+    pieces: list[str] = []
+    for item in reversed(messages):
+        if not isinstance(item.message, AssistantMessage):
+            continue
+        if pieces and not _is_continued(item.message, item.parts):
+            break
+        texts = [
+            part.text for part in item.parts if isinstance(part, TextPart) and not part.ignored
+        ]
+        if any(text.strip() for text in texts):
+            pieces.append("".join(texts))
+    return "".join(reversed(pieces)).strip()
+
+
+def _is_continued(message: AssistantMessage, parts: tuple[Part, ...]) -> bool:
+    """Whether the next step continues the text of *message*. One with calls is followed by what
+    the model says to their results."""
+    called = any(isinstance(part, ToolPart) for part in parts)
+    return message.finish in {"length", "paused"} and not called
+
+
+END_REASONS: dict[BackgroundTaskState, str] = {
     "running": "",
     "completed": "",
     "cancelled": "The sub-agent was stopped by the user before it was done.",
@@ -26,16 +54,16 @@ WHY: dict[BackgroundTaskState, str] = {
 }
 
 
-def why_ended(end: SessionIdle | None) -> str:
+def end_reason(end: SessionIdle | None) -> str:
     """Why a child did not complete, as a sentence for the model; empty if it did."""
     if end is None:
         return ""
     told = end.outcome in {"limit_reached", "failed"} and end.error is not None
     reason = f" {end.error.message}" if told and end.error is not None else ""
-    return WHY[end.outcome] + reason
+    return END_REASONS[end.outcome] + reason
 
 
-def result_of(
+def subagent_result(
     messages: Sequence[MessageWithParts], asked: str, outcome: BackgroundTaskState, error: str
 ) -> SpawnResult:
     """What came of the prompt *asked* (the id of its message)."""
@@ -48,7 +76,7 @@ def result_of(
     costs = [answer.cost for answer in answers if answer.cost is not None]
     return SpawnResult(
         outcome=outcome,
-        text=last_answer(mine),
+        text=last_response(mine),
         error=error,
         calls=sum(
             isinstance(part, ToolPart) and isinstance(part.state, Completed | Failed)

@@ -1,13 +1,13 @@
 """How full the model's window is: what was reported, else what is estimated (spec 2, C1, C8)."""
 
 from agent.records.messages import AssistantMessage, Usage
-from agent.session.context.budget import UNKNOWN, Budget, Scales, schema_tokens
+from agent.session.context.budget import DEFAULT_BUDGET, Budget, WeightCache, schema_tokens
 from agent.session.context.conversation import Conversation
-from agent.session.context.estimate import NARROW, Calibration, tokens
-from agent.session.context.step_settings import TurnSetting
+from agent.session.context.estimate import MIN_FACTOR, Calibration, estimate_tokens
+from agent.session.context.step_settings import StepSettings
 
 
-class Gauge:
+class TokenMeter:
     """Measures one session's *conversation*. *reserved* tokens of a window are kept for the
     answer, None for the rule of C1."""
 
@@ -22,29 +22,29 @@ class Gauge:
         self._conversation = conversation
         self._calibration = calibration
         self._reserved = reserved
-        self._scales = Scales()
+        self._scales = WeightCache()
         self._overheads: dict[tuple[str, ...], int] = {}
         self._refused: int | None = None
 
-    def budget(self, setting: TurnSetting) -> Budget | None:
+    def budget(self, setting: StepSettings) -> Budget | None:
         """The limits of the step's model, None where they are not known."""
-        return Budget.of(setting.model, self._reserved)
+        return Budget.for_model(setting.model, self._reserved)
 
-    def used(self, setting: TurnSetting) -> int:
+    def used_tokens(self, setting: StepSettings) -> int:
         """Tokens of the next request: what the last step reported and what came since; where
         nothing fitting was reported, an estimate."""
-        whole = self.estimate(setting)
-        reported = self.reported(setting)
+        whole = self.estimated_tokens(setting)
+        reported = self.reported_tokens(setting)
         if reported is None:
             return round(self.factor(setting) * whole)
         # Some servers report only the part of a prompt that they had not cached.
-        return max(reported, round(NARROW * whole))
+        return max(reported, round(MIN_FACTOR * whole))
 
-    def reported(self, setting: TurnSetting) -> int | None:
+    def reported_tokens(self, setting: StepSettings) -> int | None:
         """What the last step reported with what came since; None where it does not hold: it was
         another model's, or the conversation was made shorter."""
         visible, marker = self._conversation.visible, self._conversation.marker
-        weights, pruned = self._scales.weigh(visible), self._scales.pruned(visible)
+        weights, pruned = self._scales.weights(visible), self._scales.pruned(visible)
         since = 0
         for item, weight in zip(reversed(visible), reversed(weights), strict=True):
             message = item.message
@@ -57,39 +57,39 @@ class Gauge:
             since += weight.total
         return None
 
-    def estimate(self, setting: TurnSetting) -> int:
+    def estimated_tokens(self, setting: StepSettings) -> int:
         """The estimated tokens of the next request, before any correction."""
-        return self.overhead(setting) + self._scales.total(self._conversation.visible)
+        return self.fixed_tokens(setting) + self._scales.total(self._conversation.visible)
 
-    def learn(self, setting: TurnSetting, estimated: int, usage: Usage | None) -> None:
+    def calibrate(self, setting: StepSettings, estimated: int, usage: Usage | None) -> None:
         """Correct later estimates by what was reported for a request of *estimated* tokens."""
         if usage is not None:
             name = setting.model.full_name
             self._calibration.observe(self._session_id, name, estimated, usage.input)
 
-    def refused(self, setting: TurnSetting) -> None:
+    def note_refusal(self, setting: StepSettings) -> None:
         """Note that the provider found the request too long that was just sent."""
-        self._refused = self.used(setting)
+        self._refused = self.used_tokens(setting)
 
-    def relieved(self) -> None:
+    def clear_refusal(self) -> None:
         """Forget what was refused: the conversation is another one."""
         self._refused = None
 
-    def factor(self, setting: TurnSetting) -> float:
+    def factor(self, setting: StepSettings) -> float:
         """What makes tokens of the model's of estimated ones."""
         return self._calibration.factor(self._session_id, setting.model.full_name)
 
-    def overhead(self, setting: TurnSetting) -> int:
+    def fixed_tokens(self, setting: StepSettings) -> int:
         """The estimated tokens of the system prompt and the tools."""
         key = (*setting.system, *(tool.name for tool in setting.tools))
         if key not in self._overheads:
-            size = sum(map(tokens, setting.system)) + schema_tokens(setting.tools)
+            size = sum(map(estimate_tokens, setting.system)) + schema_tokens(setting.tools)
             self._overheads[key] = size
         return self._overheads[key]
 
-    def limits(self, setting: TurnSetting) -> Budget:
+    def effective_budget(self, setting: StepSettings) -> Budget:
         """The limits to make room by: what the model has, or less where less was refused."""
         known = self.budget(setting)
         if self._refused is None:
-            return known or UNKNOWN
-        return (known or Budget(self._refused, self._refused)).below(self._refused)
+            return known or DEFAULT_BUDGET
+        return (known or Budget(self._refused, self._refused)).after_refusal(self._refused)

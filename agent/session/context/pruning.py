@@ -6,34 +6,34 @@ from dataclasses import replace
 
 from agent.records.messages import AssistantMessage, Completed, Failed, MessageWithParts, ToolPart
 from agent.session.context.budget import Budget, output_tokens
-from agent.session.context.estimate import tokens
+from agent.session.context.estimate import estimate_tokens
 from agent.session.context.request_turns import result_text
 
-PROTECTED = frozenset({"skill"})
+PROTECTED_TOOLS = frozenset({"skill"})
 """Tools whose output is never pruned; the settings may name more."""
 
-TURNS = 2
+PROTECTED_TURNS = 2
 """Turns whose output is protected: the running one and the one before it."""
 
-STEPS = 10
+PROTECTED_STEPS = 10
 """Steps of the running turn whose output is protected, when it has more."""
 
-LEAST = 100
+MIN_GAIN = 100
 """Tokens below which shortening an output is not worth while."""
 
 
-def prunable(
+def outputs_to_prune(
     messages: Sequence[MessageWithParts],
     budget: Budget,
     *,
-    keep: AbstractSet[str] = PROTECTED,
+    keep: AbstractSet[str] = PROTECTED_TOOLS,
     factor: float = 1.0,
 ) -> tuple[ToolPart, ...]:
     """The old outputs to leave out, () when too little would be won.
 
     Outputs of the tools in *keep* stay; *factor* makes tokens of the model's of estimated ones.
     """
-    protected = protected_from(messages)
+    protected = first_protected(messages)
     kept = won = 0.0
     full = False
     chosen: list[ToolPart] = []
@@ -42,26 +42,30 @@ def prunable(
             if not isinstance(part, ToolPart) or not can_shorten(part, keep):
                 continue
             size = output_tokens(part) * factor
-            full = full or (index < protected and kept + size > budget.kept_output)
+            full = full or (index < protected and kept + size > budget.kept_output_tokens)
             if not full:
                 kept += size
-            elif (gain := won_by(part) * factor) > 0:
+            elif (gain := tokens_saved(part) * factor) > 0:
                 won += gain
                 chosen.append(part)
-    return tuple(chosen) if won >= budget.worth_pruning else ()
+    return tuple(chosen) if won >= budget.min_pruned_tokens else ()
 
 
-def excess(
-    messages: Sequence[MessageWithParts], most: float, *, keep: AbstractSet[str], factor: float
+def outputs_to_fit(
+    messages: Sequence[MessageWithParts],
+    max_tokens: float,
+    *,
+    keep: AbstractSet[str],
+    factor: float,
 ) -> tuple[ToolPart, ...]:
     """The outputs to leave out, oldest first, so that those of *messages* take *most* tokens."""
-    parts = [part for part in _calls(messages) if can_shorten(part, keep)]
+    parts = [part for part in _tool_parts(messages) if can_shorten(part, keep)]
     total = sum(output_tokens(part) for part in parts) * factor
     chosen: list[ToolPart] = []
     for part in parts:
-        if total <= most:
+        if total <= max_tokens:
             break
-        if (gain := won_by(part) * factor) > 0:
+        if (gain := tokens_saved(part) * factor) > 0:
             chosen.append(part)
             total -= gain
     return tuple(chosen)
@@ -75,10 +79,10 @@ def can_shorten(part: ToolPart, keep: AbstractSet[str]) -> bool:
     )
 
 
-def won_by(part: ToolPart) -> int:
+def tokens_saved(part: ToolPart) -> int:
     """The tokens that are won by leaving an output out, 0 where that is not worth while."""
-    gain = output_tokens(part) - tokens(result_text(shorten(part, 0.0, None))[0])
-    return gain if gain >= LEAST else 0
+    gain = output_tokens(part) - estimate_tokens(result_text(shorten(part, 0.0, None))[0])
+    return gain if gain >= MIN_GAIN else 0
 
 
 def shorten(part: ToolPart, now: float, spill: str | None) -> ToolPart:
@@ -90,23 +94,23 @@ def shorten(part: ToolPart, now: float, spill: str | None) -> ToolPart:
     return replace(part, state=replace(state, compacted=now, spill=state.spill or spill))
 
 
-def protected_from(messages: Sequence[MessageWithParts]) -> int:
+def first_protected(messages: Sequence[MessageWithParts]) -> int:
     """The index from which on nothing is pruned."""
     turns = steps = 0
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index].message
         if isinstance(message, AssistantMessage):
             steps += 1
-            if turns == 0 and steps > STEPS:
+            if turns == 0 and steps > PROTECTED_STEPS:
                 return index + 1
         elif not message.synthetic and not message.steered:
             turns += 1
-            if turns == TURNS:
+            if turns == PROTECTED_TURNS:
                 return index
     return 0
 
 
-def _calls(messages: Sequence[MessageWithParts]) -> Iterator[ToolPart]:
+def _tool_parts(messages: Sequence[MessageWithParts]) -> Iterator[ToolPart]:
     for item in messages:
         for part in item.parts:
             if isinstance(part, ToolPart):
