@@ -1,11 +1,11 @@
-"""What every tool call goes through, whatever the tool (spec 3, T2).
+"""The pipeline that every tool call goes through.
 
     find by name → validate → hooks before → prepare → permission → execute → hooks after
     → truncate and spill
 
-No tool steps around it. A call ends as one of two outcomes and never as an exception, but
-for ``CancelledError``, which passes untouched: this is the boundary at which a fault of a
-tool is caught, whatever it is. An edited command, and what a hook changed, go back to *validate*.
+A call ends with one of two outcomes and never with an exception, except for ``CancelledError``:
+any fault of a tool is caught here. A command that the user edits, and arguments that a hook
+changes, are validated again.
 """
 
 import asyncio
@@ -36,37 +36,38 @@ log = logging.getLogger(__name__)
 
 
 class CallObserver(Protocol):
-    """Hears how a call goes, so that it can be stored and shown."""
+    """Gets the progress of a call, to store and show it."""
 
     async def on_running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
     ) -> None:
-        """The call is prepared: this is what it would do. Again after a command was edited."""
+        """The call is prepared. Called again after the user edits the command."""
         ...
 
     def on_request(self, request_id: str | None) -> None:
-        """A question is open (its id), or over (None)."""
+        """The call waits for a request (its id), or no longer (None)."""
         ...
 
     def on_terminal(self, terminal: str) -> None:
-        """It runs in a terminal of the user's editor (its id)."""
+        """The call runs in a terminal of the user's editor (its id)."""
         ...
 
     def on_decision(self, consent: Decision) -> None:
-        """Somebody or something allowed or refused the call."""
+        """A user, rule or hook allowed or refused the call."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedCall:
-    """A call whose tool was found and whose arguments fit.
-
-    *input* is what the model sent, mended; *safe* tells whether it may run beside others (L8).
-    """
+    """A call whose tool was found and whose arguments are valid."""
 
     name: str
     input: JsonObject
+    """The arguments of the model, repaired."""
+
     safe: bool
+    """The call can run beside others."""
+
     polling: bool
     tool: AnyTool
     args: ToolArgs
@@ -74,8 +75,7 @@ class ResolvedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCompleted:
-    """A call with a result. *failed_sibling*: it cancels the other calls of its step (L8);
-    *stop_turn*: a hook ends the turn with it; *touched* are the files that it read or changed."""
+    """A call with a result."""
 
     input: JsonObject
     label: ToolLabel
@@ -86,24 +86,29 @@ class CallCompleted:
     spill: str | None = None
     files: tuple[FilePart, ...] = ()
     cancels_siblings: bool = False
+    """Cancels the other calls of its step."""
+
     stop_turn: bool = False
+    """A hook ends the turn after this call."""
+
     touched: tuple[str, ...] = ()
+    """The files that it read or changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailed:
-    """A call without a result; *error* is for the model.
-
-    *stop_turn* is true when the user refused it without a word to the model (M5).
-    """
+    """A call without a result."""
 
     kind: FailureKind
     error: str
+    """The error, for the model."""
+
     input: JsonObject | None = None
     label: ToolLabel = field(default_factory=lambda: ToolLabel(""))
     blocks: tuple[Block, ...] = ()
     output: str = ""
     stop_turn: bool = False
+    """The user refused the call without feedback for the model."""
 
 
 CallOutcome: TypeAlias = CallCompleted | CallFailed
@@ -111,7 +116,7 @@ CallOutcome: TypeAlias = CallCompleted | CallFailed
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a call has come: what its failure can still show."""
+    """The last known input, label and blocks of a call, which its failure shows."""
 
     input: JsonObject
     label: ToolLabel
@@ -119,7 +124,7 @@ class _Progress:
 
 
 class Pipeline:
-    """Runs calls. Built once; it holds nothing of a call."""
+    """Runs calls. It is built once and has no state of a call."""
 
     def __init__(
         self,
@@ -137,16 +142,16 @@ class Pipeline:
 
     @property
     def truncator(self) -> Truncator:
-        """What cuts all that the model gets to read."""
+        """Return the truncator of all that the model reads."""
         return self._truncator
 
     def verb(self, name: str) -> str:
-        """The tool's word for its calls, "" for a tool that nobody has."""
+        """Return the verb of the tool's labels, "" for an unknown tool."""
         tool = self._registry.find(name)
         return tool.spec.verb if tool is not None else ""
 
     def resolve(self, name: str, arguments: str) -> ResolvedCall | CallFailed:
-        """Find the tool and check its *arguments*, the JSON text as it came."""
+        """Find the tool and validate its *arguments*, the JSON text of the model."""
         tool = self._registry.find(name)
         if tool is None:
             known = ", ".join(self._registry.names)
@@ -182,7 +187,7 @@ class Pipeline:
     async def run(
         self, call: ResolvedCall, context: ToolContext, observer: CallObserver
     ) -> CallOutcome:
-        """Take *call* from prepare to its outcome, in a span of its own (T6)."""
+        """Run *call* from ``prepare`` to its outcome, in a tracing span."""
         with self._tracing.span(
             f"execute_tool {call.name}",
             gen_ai__operation__name="execute_tool",
@@ -206,10 +211,9 @@ class Pipeline:
         observer: CallObserver,
         hooks: CallHooks | None,
     ) -> CallOutcome:
-        """Take *call* from prepare to its outcome.
+        """Run *call*, and turn whatever it raises into an outcome.
 
-        *context* is the caller's; its ``ask`` is replaced by one that shows the question as
-        this call's.
+        The ``ask`` of *context* is replaced by one whose requests belong to this call.
         """
         asking = PermissionContext(
             session_id=context.session_id,
@@ -292,7 +296,7 @@ class Pipeline:
             edited = with_edited_command(call.tool.args, call.input, reply)
             if edited is None:
                 break
-            # What the user wrote needs no second question, but a deny still holds.
+            # The user's own command needs no second request, but a deny rule still applies.
             by_user = True
             args, edited = validate(call.tool.args, edited)
             call = replace(call, input=edited, args=args)
@@ -317,7 +321,7 @@ class Pipeline:
         return CallHooks(self._hooks, call.name, context)
 
     def _changed(self, call: ResolvedCall, before: PreToolOutcome) -> ResolvedCall:
-        """*call* with the arguments that a hook gave it, checked like the model's."""
+        """Return *call* with the arguments of a hook, validated like the model's."""
         if before.input is None:
             return call
         args, values = validate(call.tool.args, before.input)
@@ -393,12 +397,12 @@ async def _run_before_hooks(
 
 
 def _with_notes(text: str, notes: Sequence[str]) -> str:
-    """*text* with what was said of the call behind it."""
+    """Return *text* followed by *notes*."""
     return "\n\n".join((text, *(f"[{encodable(note)}]" for note in notes)))
 
 
 async def _with_diagnostics(call: ResolvedCall, result: Result, context: ToolContext) -> Result:
-    """*result* with what the language servers say of the files that a call changed (X6)."""
+    """Return *result* with the diagnostics of the files that the call changed."""
     if context.file_checks is None or not result.touched:
         return result
     if call.safe:

@@ -1,4 +1,4 @@
-"""All tools in one place: by name, as schemas, and how they are built (spec 3, T1, T2)."""
+"""The registry of all tools, and the list of the built-in ones."""
 
 import re
 import sys
@@ -70,8 +70,10 @@ class ToolServices:
 
 
 class Registry:
-    """Tools by name: those built in, then those that come and go while the program runs, each
-    sorted by name. Raises ``ValueError`` if two that are built in claim the same name or alias.
+    """All tools by name: the built-in ones, then those of MCP servers and plugins, which come
+    and go, each sorted by name.
+
+    Raises ``ValueError`` if two built-in tools claim the same name or alias.
     """
 
     def __init__(self, tools: Iterable[AnyTool], *, limits: Limits | None = None) -> None:
@@ -83,7 +85,7 @@ class Registry:
         }
         self._builtin: dict[str, AnyTool] = {}
         self._added: dict[str, tuple[AnyTool, ...]] = {}
-        self._words: dict[str, Mapping[str, str]] = {}
+        self._instructions: dict[str, Mapping[str, str]] = {}
         self._claimed: dict[str, AnyTool] = {}
         ordered = sorted(tools, key=_name)
         for tool in ordered:
@@ -98,12 +100,14 @@ class Registry:
         self._known = dict(self._claimed)
 
     def replace_tools(
-        self, owner: str, tools: Iterable[AnyTool], words: Mapping[str, str] | None = None
+        self, owner: str, tools: Iterable[AnyTool], instructions: Mapping[str, str] | None = None
     ) -> None:
-        """Make *tools* those of *owner*, in place of the ones it had, and *words* what MCP
-        servers, by their names, say of theirs as a whole. The schemas hold from the next request
-        on. Raises ``ValueError``, and changes nothing, if one has the name of a tool that is
-        built in, in whatever spelling, or that of another owner's."""
+        """Replace the tools of *owner* by *tools*, from the next request on.
+
+        *instructions* are those of MCP servers on their tools, by server name. Raises
+        ``ValueError``, and changes nothing, if a tool has the name of a built-in tool, in
+        whatever spelling, or of another owner's.
+        """
         given = tuple(tools)
         others = [tool for name, held in self._added.items() if name != owner for tool in held]
         names = [tool.spec.name for tool in (*others, *given)]
@@ -111,7 +115,7 @@ class Registry:
             if self.is_builtin_name(tool.spec.name) or names.count(tool.spec.name) > 1:
                 raise ValueError(f"There is a tool named {tool.spec.name} already.")
         self._added[owner] = given
-        self._words[owner] = dict(words or {})
+        self._instructions[owner] = dict(instructions or {})
         self._tools, self._known = dict(self._builtin), dict(self._claimed)
         for tool in sorted((*others, *given), key=_name):
             self._tools[tool.spec.name] = tool
@@ -123,11 +127,13 @@ class Registry:
 
     @property
     def server_instructions(self) -> Mapping[str, str]:
-        """What servers say of their tools as a whole, by the server's name."""
-        return {server: text for said in self._words.values() for server, text in said.items()}
+        """Return the instructions of MCP servers on their tools, by server name."""
+        return {
+            server: text for given in self._instructions.values() for server, text in given.items()
+        }
 
     def is_builtin_name(self, name: str) -> bool:
-        """Whether *name*, in whatever spelling, means a tool that is built in."""
+        """Return whether *name*, in whatever spelling, means a built-in tool."""
         return _normalized(name) in self._claimed
 
     def _schema(self, tool: AnyTool) -> ToolSchema:
@@ -139,16 +145,16 @@ class Registry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tools' own names, in order."""
+        """Return the names of the tools, in order."""
         return tuple(self._tools)
 
     @property
     def on_demand(self) -> tuple[str, ...]:
-        """The names of the tools that a request may leave out, in order."""
+        """Return the names of the tools that a request can leave out, in order."""
         return tuple(tool.spec.name for tool in self if tool.spec.on_demand)
 
     def names_for(self, model: str) -> tuple[str, ...]:
-        """The names of the tools that the model of id *model* is offered, in order."""
+        """Return the names of the tools that the model with the id *model* is offered, in order."""
         specs = [tool.spec for tool in self]
         own = [spec for spec in specs if spec.models is None or spec.models.search(model)]
         replaced = {name for spec in own for name in spec.replaces}
@@ -158,12 +164,13 @@ class Registry:
         return iter(self._tools.values())
 
     def find(self, name: str) -> AnyTool | None:
-        """The tool that *name* means: exactly, or in another case, spelling or by an alias."""
+        """Return the tool that *name* means: its name in any case and spelling, or an alias."""
         tool = self._tools.get(name)
         return tool if tool is not None else self._known.get(_normalized(name))
 
     def schemas(self, names: Collection[str] | None = None) -> tuple[ToolSchema, ...]:
-        """The schemas of *names* (None: all), in order: the same bytes on each request."""
+        """Return the schemas of *names* (None: all), in a fixed order, so that the prompt cache of
+        providers stays valid."""
         return tuple(
             schema for name, schema in self._schemas.items() if names is None or name in names
         )
@@ -174,7 +181,7 @@ def _name(tool: AnyTool) -> str:
 
 
 def _normalized(name: str) -> str:
-    """*name* without case, blanks and separators: models write todo_write and TodoWrite."""
+    """Return *name* without case, spaces and separators: models write todo_write and TodoWrite."""
     return re.sub(r"[^a-z0-9]", "", name.removeprefix("functions.").casefold())
 
 
@@ -183,7 +190,7 @@ def _subagent_tools(agents: tuple[SubagentInfo, ...]) -> tuple[AnyTool, ...]:
 
 
 def build_tools(services: ToolServices) -> Registry:
-    """All built-in tools."""
+    """Return the registry with all built-in tools."""
     truncator, shells = services.truncator, services.shells
     lsp, search = services.lsp, services.search
     questions, skills = services.questions, services.skills

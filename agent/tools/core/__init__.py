@@ -1,1 +1,1 @@
-"""What every tool builds on: the base protocol, arguments, schemas and truncation."""
+"""The base of all tools: protocol, arguments, schemas, truncation."""

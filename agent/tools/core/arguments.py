@@ -1,8 +1,9 @@
-"""A model's arguments: parsed, mended where harmless, refused with words that teach (T4).
+"""Parse and validate the arguments that a model sends.
 
-Mended without a word: text that is empty or ``null`` for no arguments, a JSON string where
-an object or list was meant, "10" for 10 and 10 for "10", null for an absent optional,
-``filePath`` for ``file_path``.
+Harmless slips are repaired silently: text that is empty or ``null`` for no arguments, a JSON
+string in place of an object or list, "10" for 10 and 10 for "10", null for an absent optional,
+``filePath`` for ``file_path``. For anything else the model gets an error that says what is
+expected.
 """
 
 import json
@@ -21,7 +22,7 @@ from agent.tools.core.clean_text import encodable, encodable_json
 MAX_ISSUES = 5
 MAX_ISSUE_LENGTH = 100
 MAX_ROUNDS = 3
-"""How often the input is mended and checked again; each round can reveal a deeper slip."""
+"""Rounds of repair and validation; each can reveal a deeper slip."""
 
 MAX_QUOTED = 40
 
@@ -40,7 +41,7 @@ _JSON_TYPES = {
     "dataclass": "object",
     "none": "null",
 }
-"""First word of pydantic's error types, in JSON's words."""
+"""The first word of pydantic's error types → the name of the type in JSON."""
 
 _BOUNDS = {
     "greater_than": ("more than", "gt"),
@@ -56,7 +57,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def parse_arguments(raw: str) -> JsonObject:
-    """The arguments in *raw*. Raises ``InvalidArguments`` that quotes what is wrong."""
+    """Return the arguments in *raw*. Raises ``InvalidArguments``, which quotes what is wrong."""
     if raw.strip() in {"", "null"}:
         return {}
     value = _load_json(raw)
@@ -90,7 +91,7 @@ def _load_json(raw: str) -> Json:
 
 
 def validate(model: type[ArgsT], values: JsonObject) -> tuple[ArgsT, JsonObject]:
-    """*values* as *model*, and the values as they stand after harmless slips were mended.
+    """Return *values* as *model*, and the values after repair.
 
     Raises ``InvalidArguments`` with an instruction to try again.
     """
@@ -99,10 +100,10 @@ def validate(model: type[ArgsT], values: JsonObject) -> tuple[ArgsT, JsonObject]
             return model.model_validate(values), values
         except ValidationError as error:
             issues = error.errors(include_url=False)
-            mended = _repair(model, values, issues)
-            if mended is None:
+            repaired = _repair(model, values, issues)
+            if repaired is None:
                 raise InvalidArguments(_error_message(model, issues)) from None
-            values = mended
+            values = repaired
     try:
         return model.model_validate(values), values
     except ValidationError as error:
@@ -112,7 +113,7 @@ def validate(model: type[ArgsT], values: JsonObject) -> tuple[ArgsT, JsonObject]
 def _repair(
     model: type[ToolArgs], values: JsonObject, issues: list[ErrorDetails]
 ) -> JsonObject | None:
-    """A copy of *values* with what can be mended safely, None if there is nothing."""
+    """Return a copy of *values* with all safe repairs made, None without any."""
     result = cast("JsonObject", json.loads(json.dumps(values)))
     changed = False
     for issue in issues:
@@ -125,7 +126,8 @@ def _repair(
 def _container_of(
     values: JsonObject, loc: tuple[int | str, ...]
 ) -> dict[Any, Any] | list[Any] | None:
-    """The object or list that holds the value at *loc*; None if the path is not the input's."""
+    """Return the object or list that contains the value at *loc*, None if there is no such path
+    in the input."""
     holder: Any = values
     for key in loc[:-1]:
         try:
@@ -179,7 +181,7 @@ def _repair_value(
 
 
 def _repair_key(model: type[ToolArgs] | None, holder: dict[Any, Any], key: Any) -> bool:
-    """Take an unknown key for a known one in another spelling; drop an unknown null."""
+    """Replace an unknown key by the known one that is spelled alike; drop an unknown null."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]+", "_", str(key)).lower()
     if model is not None and snake != key and snake in model.model_fields and snake not in holder:
         holder[snake] = holder.pop(key)
@@ -234,7 +236,7 @@ def _problem_text(model: type[ToolArgs], issue: ErrorDetails) -> str:
 
 
 def _quote(value: Any) -> str:
-    """*value* as JSON, cut short."""
+    """Return *value* as JSON, shortened."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
@@ -245,8 +247,7 @@ def _quote(value: Any) -> str:
 def with_edited_command(
     args: type[BaseModel], given: JsonObject, reply: PermissionReply | None
 ) -> JsonObject | None:
-    """The arguments *given* with the command that the user wrote; None if it is as the model
-    sent it."""
+    """Return *given* with the command as the user edited it, None if it is unchanged."""
     if reply is None or reply.edited_command is None or "command" not in args.model_fields:
         return None
     command = encodable(reply.edited_command)

@@ -1,8 +1,9 @@
-"""What a tool is (spec 3, T1): arguments, a plan without effect, then the effect.
+"""The protocol of a tool: its arguments, a plan without effects, then the effect.
 
-A tool is one module ``x.py`` beside its description ``x.txt``. The pipeline calls
-``prepare`` (no effect: it says what would happen, what must be asked, what the dialog
-shows), asks, and only then ``execute``. So what was shown is what runs (spec 4, M10).
+A tool is one module ``x.py`` beside its description ``x.txt``. The pipeline calls ``prepare``,
+which has no effect: it says what the call would do, which permissions it needs and what the
+dialog shows. After the user's reply it calls ``execute`` with that very plan, so what was shown
+is what runs.
 """
 
 import re
@@ -23,7 +24,7 @@ from agent.tools.core.subagents import Subagents
 
 
 class ToolArgs(BaseModel):
-    """Base of every tool's arguments. Unknown keys are errors that teach (T4)."""
+    """Base class of every tool's arguments. Unknown keys are errors that the model reads."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,67 +35,80 @@ PayloadT = TypeVar("PayloadT")
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[PayloadT]):
-    """What a call would do. *payload* is frozen: ``execute`` acts on it and nothing else.
-
-    *heading* is the dialog's question ("Run this command?"). *writes* are all files that the call
-    may change (real paths), None where nobody can say.
-    """
+    """The effect that a call would have."""
 
     label: ToolLabel
     payload: PayloadT
+    """Frozen: ``execute`` acts on it and on nothing else."""
+
     needs: tuple[PermissionNeed, ...] = ()
     blocks: tuple[Block, ...] = ()
     heading: str = "Allow this?"
+    """The question of the permission dialog ("Run this command?")."""
+
     writes: tuple[str, ...] | None = None
+    """All files that the call can change (real paths), None where they are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call gave. *output* is for the model and is cut by the pipeline (T5).
-
-    *blocks* replace the plan's in the transcript, None keeps them; *facts* are short words
-    shown at the row's right ("142 lines"). *files* are attachments for models that see them.
-    *failed* marks a result that cancels its siblings (a bash command that failed, L8).
-    *touched* are the files that were read or changed (real paths): instructions of their folders
-    are attached once the step's calls are over (L8, spec 6, I4).
-    """
+    """The result of a call."""
 
     output: str
+    """The text for the model; the pipeline truncates it."""
+
     label: ToolLabel | None = None
     blocks: tuple[Block, ...] | None = None
+    """Replace the plan's blocks in the transcript; None keeps those."""
+
     facts: tuple[str, ...] = ()
+    """Short facts at the right end of the transcript row ("142 lines")."""
+
     exit_code: int | None = None
     files: tuple[FilePart, ...] = ()
+    """Attachments for models that can see them."""
+
     failed: bool = False
+    """Cancels the other calls of the step, as a failed command does."""
+
     spill: str | None = None
     touched: tuple[str, ...] = ()
+    """Files that were read or changed (real paths): the instructions of their folders are
+    attached once all calls of the step are done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionRequest:
-    """A prompt of somebody else's that a model is to answer. *max_output* is in tokens."""
+    """A prompt from outside the session, such as an MCP server's, for a model to answer."""
 
     system: str
     turns: tuple[UserTurn | AssistantTurn, ...]
     max_output: int
+    """The most tokens of the response."""
+
     temperature: float | None = None
 
 
 class Completer(Protocol):
-    """Has a prompt answered by *model* (``provider/model``), on the session's account. *vision*
-    tells whether it sees images."""
+    """A model that answers prompts from outside; the session pays for it."""
 
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        """The model, as ``provider/model``."""
+        ...
+
     @property
-    def vision(self) -> bool: ...
+    def vision(self) -> bool:
+        """Return whether the model sees images."""
+        ...
 
     def with_model_hints(self, hints: Sequence[str]) -> "Completer":
-        """The one for the first of *hints* (pieces of models' names) that is plain; else itself."""
+        """Return the completer of the first of *hints* (parts of model names) that names one
+        model, or this one."""
         ...
 
     async def complete(self, request: CompletionRequest) -> str:
-        """The answer. Raises ``OpencodePyError`` where there is none."""
+        """Return the response. Raises ``OpencodePyError`` if there is none."""
         ...
 
 
@@ -102,135 +116,161 @@ BeforeChange: TypeAlias = Callable[[tuple[str, ...] | None], Awaitable[None]]
 
 
 class Ask(Protocol):
-    """Asks for needs that are found only while executing (a redirect to another host)."""
+    """Asks for permissions whose need shows only while executing (a redirect to another host)."""
 
     async def __call__(
         self, needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
     ) -> PermissionReply:
-        """The reply. *blocks* show what it is about, none of them what the call is about.
+        """Return the reply. Without *blocks* the dialog shows those of the call.
         Raises ``PermissionRejected``."""
         ...
 
 
 class FileChecks(Protocol):
-    """What is done with files once a tool has read or changed them (spec 10, X6 and X7)."""
+    """Formatters and language servers, for files that a tool has read or changed."""
 
     @property
-    def has_formatters(self) -> bool:
-        """Whether any formatter is switched on."""
+    def formats(self) -> bool:
+        """Return whether any formatter is on."""
         ...
 
-    def warm_up(self, paths: Sequence[str]) -> None:
-        """Files were read."""
+    def touch(self, paths: Sequence[str]) -> None:
+        """Note that files were read."""
         ...
 
     async def format(self, path: str) -> str:
-        """Format a file in place; what went wrong as a sentence, "" if nothing did."""
+        """Format a file in place. Return what went wrong as a sentence, or ""."""
         ...
 
-    async def error_report(self, paths: Sequence[str]) -> str:
-        """What is wrong in files that were changed, for the model; "" if nothing is known."""
+    async def report(self, paths: Sequence[str]) -> str:
+        """Return the problems in changed files, for the model, "" without any."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """Where and for whom a call runs. *directory* is the session's working folder (absolute,
-    resolved), *project* its root.
-
-    *root_id* is the root of the session tree, by which questions are routed; *callers* are the
-    agents for which a sub-agent works, nearest first. *vision* and *documents* tell whether the
-    model sees images and PDF files.
-    *waiting* is told the id of a question that the call waits for, None when it is over.
-    *progress* shows the live tail of output (bounded by the caller's throttle).
-    *ask* is for needs found only while executing. *children* runs sub-agents, and *completer* has a
-    prompt answered, None where there are none; *before_change* is awaited before anything that may
-    change files, with which ones (``Plan.writes``). *by_user*: the user wrote the call and nobody
-    is asked about it. *file_checks* looks after files that were read or changed, None where nothing
-    does. *saved* is told the real path of a file whose unsaved changes were saved for the user.
-    *terminals* are those of the user's editor, None where commands run in shells of the program's;
-    *placed* is told the id of the one that a call runs in.
-    """
+    """The session and the services that a call runs with."""
 
     session_id: str
     root_id: str
+    """The root of the session tree: permission requests and questions are routed by it."""
+
     message_id: str
     call_id: str
     agent: str
     directory: str
+    """The working directory of the session, absolute and resolved."""
+
     project: str
+    """The root of the project."""
+
     files: FileTracker
     progress: Callable[[str], None]
+    """Shows the end of the output while the call runs; the caller throttles it."""
+
     ask: Ask
     vision: bool = False
+    """The model sees images."""
+
     documents: bool = False
+    """The model sees PDF files."""
+
     on_request: Callable[[str | None], None] = field(default=lambda _: None)
+    """Called with the id of the request that the call waits for, and with None afterwards."""
+
     callers: tuple[str, ...] = ()
+    """The agents for which a sub-agent works, nearest first."""
+
     subagents: Subagents | None = None
     completer: Completer | None = None
     before_change: BeforeChange | None = None
+    """Awaited before anything that can change files, with ``Plan.writes``."""
+
     by_user: bool = False
+    """The user wrote the call, so it needs no permission."""
+
     file_checks: FileChecks | None = None
     on_saved: Callable[[str], Awaitable[None]] | None = None
+    """Called with the real path of a file whose unsaved changes were saved for the user."""
+
     terminals: Terminals | None = None
+    """The terminals of the user's editor, None where commands run in shells of the program."""
+
     on_terminal: Callable[[str], None] = field(default=lambda _: None)
+    """Called with the id of the editor's terminal that the call runs in."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """The fixed facts of a tool.
+    """The fixed properties of a tool.
 
-    *indirect* tools run beside others though files may change by them.
-    *keep* says which end of a long output is kept; *variables* fill the ``{{name}}`` slots of
-    the description; *polling* tools are left out of doom-loop detection (L4); *aliases* are
-    names that models use for it. A tool that *pages* cuts its output itself: line numbers and
-    a closing note may then pass the limits a little.
-
-    *models* says which models get it, by their id (None: all); for those it stands in place of
-    the tools *instead_of*. *on_demand* tools are left out of requests while they are many; then
-    the tool that *finds* them is offered. *server* is the MCP server that brings it, "" for none.
+    What settings, permissions and hooks need to know is in ``agent.records.tool_facts``.
     """
 
     name: str
     verb: str
+    """The first word of the call's label."""
+
     aliases: tuple[str, ...] = ()
+    """Other names that models use for it."""
+
     kept_end: Literal["head", "tail"] = "head"
+    """The end of a long output that is kept."""
+
     polling: bool = False
+    """Repeated calls are normal: they are no sign of a doom loop."""
+
     paginates: bool = False
+    """It cuts its output itself: line numbers and a closing note can pass the limits a little."""
+
     changes_indirectly: bool = False
+    """Its calls run beside others although files can change through them."""
+
     on_demand: bool = False
+    """It is left out of requests while there are many such tools; ``finds_tools`` finds it."""
+
     finds_tools: bool = False
+    """It finds the tools that are left out of requests."""
+
     models: re.Pattern[str] | None = None
+    """Matches the ids of the models that get it, None for all."""
+
     replaces: tuple[str, ...] = ()
+    """The tools that it replaces for those models."""
+
     server: str = ""
+    """The MCP server that brings it, "" for none."""
+
     variables: dict[str, str] = field(default_factory=dict[str, str])
+    """The values of the ``{{name}}`` slots in the description."""
 
 
 class Tool(Protocol[ArgsT, PayloadT]):
-    """The protocol of a tool; the registry finds it by ``spec.name``."""
+    """A tool; the registry finds it by ``spec.name``."""
 
     spec: ToolSpec
     args: type[ArgsT]
 
     def concurrency_safe(self, args: ArgsT) -> bool:
-        """Whether a call with these parsed arguments may run beside others (L8)."""
+        """Return whether a call with these arguments can run beside others."""
         ...
 
     async def prepare(self, args: ArgsT, ctx: ToolContext) -> Plan[PayloadT]:
-        """Say what would happen. No effect. Raises ``ToolError`` for what can't work."""
+        """Return what the call would do, without doing it. Raises ``ToolError`` for what cannot
+        work."""
         ...
 
     async def execute(
         self, plan: Plan[PayloadT], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        """Do it. *reply* is None when nothing had to be asked."""
+        """Do what *plan* says. *reply* is None if no permission was needed."""
         ...
 
 
 @runtime_checkable
 class ExternalTool(Protocol):
-    """A tool of somebody else's: it brings its description and the schema of its arguments,
-    where one of our own has an ``x.txt`` and an arguments model."""
+    """A tool of an MCP server or plugin: it brings its description and the schema of its
+    arguments, where a built-in tool has a text file and an arguments model."""
 
     description: str
     parameters: JsonObject

@@ -1,4 +1,4 @@
-"""What hooks say of a tool call, before and after it (spec 3, T3; spec 10, H1)."""
+"""The hooks of a tool call: before it, at its permission request, and after it."""
 
 import json
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from agent.records.requests import Action, PermissionNeed
 from agent.tools.core.base import Result, ToolContext
 
 MAX_SENT = 500_000
-"""Characters of a result that a hook is told."""
+"""Characters of a result or error that a hook gets."""
 
 REFUSED = "A hook refused this call: {reason}"
 OBJECTS = "A hook objects: {reason}"
@@ -21,25 +21,31 @@ NO_REASON = "it gave no reason"
 
 @dataclass(frozen=True, slots=True)
 class PreToolOutcome:
-    """What is to be done about a call: its *input*, None as it was; whether a hook *vouches* for
-    it; a *need* that asks the user; *notes* for the model."""
+    """The decision of the hooks before a call."""
 
     input: JsonObject | None = None
+    """The arguments that a hook put in place of the model's."""
+
     approved: bool = False
+    """A hook allows the call."""
+
     need: PermissionNeed | None = None
+    """Asks the user, because a hook wants that."""
+
     notes: tuple[str, ...] = ()
+    """Notes for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallHooks:
-    """The hooks of one call: the tool's *name*, its arguments and where it runs."""
+    """The hooks of one call of the tool *name*, built once for the call."""
 
     hooks: Hooks
     name: str
     context: ToolContext
 
     async def before_call(self, arguments: JsonObject) -> PreToolOutcome:
-        """Ask the hooks. Raises ``PermissionRejected`` for a call that one refuses."""
+        """Run the hooks before the call. Raises ``PermissionRejected`` if one refuses it."""
         if self.context.by_user or not self.hooks.any_for("PreToolUse", self.name):
             return PreToolOutcome()
         answer = await self._run("PreToolUse", arguments, {})
@@ -50,13 +56,13 @@ class CallHooks:
             raise PermissionRejected(REFUSED.format(reason=reason), by_rule=True)
         asks = None
         if answer.decision == "ask":
-            # No rule covers it: what a hook asks is asked (T3).
+            # No rule covers this need: if a hook wants the user asked, the user is asked.
             why = answer.reason or "a hook wants you to look"
             asks = PermissionNeed("hook", self.name, shown=self.name, reason=why, strict="guarded")
         return PreToolOutcome(answer.input, answer.decision == "allow", asks, _notes(answer))
 
     async def on_permission_request(self, arguments: JsonObject) -> tuple[Action | None, str]:
-        """What hooks say of a question before the user sees it, and why."""
+        """Run the hooks before the user sees a permission request; return the decision and why."""
         if not self.hooks.any_for("PermissionRequest", self.name):
             return None, ""
         answer = await self._run("PermissionRequest", arguments, {})
@@ -68,7 +74,8 @@ class CallHooks:
     async def after_call(
         self, arguments: JsonObject, result: Result
     ) -> tuple[Result, tuple[str, ...], bool]:
-        """*result* as hooks left it, what they say to the model, and whether the turn ends."""
+        """Run the hooks after the call; return the result as they left it, their notes for the
+        model, and whether they end the turn."""
         if self.context.by_user or not self.hooks.any_for("PostToolUse", self.name):
             return result, (), False
         response: JsonObject = {"output": result.output[:MAX_SENT]}
@@ -80,7 +87,7 @@ class CallHooks:
         return result, _notes(answer), answer.stop is not None
 
     async def after_failure(self, arguments: JsonObject, error: str) -> tuple[str, ...]:
-        """What hooks say to the model of a call that failed."""
+        """Run the hooks after a failed call; return their notes for the model."""
         if self.context.by_user or not self.hooks.any_for("PostToolUseFailure", self.name):
             return ()
         details: JsonObject = {"error": error[:MAX_SENT]}

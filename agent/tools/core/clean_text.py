@@ -1,7 +1,8 @@
-"""Text that can always be stored and sent: no lone surrogates (trial DECODE).
+"""Clean text: without lone surrogates, so that it can be stored and sent, and without
+invisible marks.
 
-They come from JSON escapes of a model (``\\ud83d`` alone) and from file names that are not
-UTF-8. One of them in a session would make every later request fail.
+Lone surrogates come from JSON escapes of a model (``\\ud83d`` alone) and from file names that
+are not UTF-8. One of them in a session would make every later request fail.
 """
 
 import dataclasses
@@ -14,7 +15,7 @@ ValueT = TypeVar("ValueT")
 
 
 def encodable(text: str) -> str:
-    """*text* with U+FFFD in place of each lone surrogate."""
+    """Return *text* with U+FFFD in place of each lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -23,7 +24,7 @@ def encodable(text: str) -> str:
 
 
 def encodable_json(value: Json) -> Json:
-    """The same for every string of a JSON value."""
+    """Return *value* with every string in it made encodable."""
     match value:
         case str():
             return encodable(value)
@@ -36,7 +37,7 @@ def encodable_json(value: Json) -> Json:
 
 
 def encodable_record(value: ValueT) -> ValueT:
-    """The same for every string of a frozen record (a block, a label) or a tuple of them."""
+    """Return a frozen record (a block, a label) or a tuple of them with every string encodable."""
     return cast("ValueT", _clean_value(value))
 
 
@@ -62,9 +63,9 @@ def _clean_value(value: Any) -> Any:
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-"""Marks that no reader sees but a model may read: hidden instructions are written so."""
+"""Marks that no reader sees but a model reads; hidden instructions are written with them."""
 
 
 def without_invisible(text: str) -> str:
-    """*text* without invisible marks. Joiners stay: scripts and emoji are written with them."""
+    """Return *text* without invisible marks. Joiners stay: scripts and emoji need them."""
     return _INVISIBLE.sub("", text)

@@ -1,7 +1,7 @@
-"""Questions of the ``question`` tool, and who waits for their answers (spec 0, A4).
+"""The pending questions of the ``question`` tool.
 
-The record of a question is public; the future that waits for its answer stays in here. The
-first answer wins. Whatever ends the call that asks takes its question away and says so.
+The record of a question is public; the future that waits for its answer is private here. The
+first answer wins. When the call that asks ends for another reason, its question is withdrawn.
 """
 
 import asyncio
@@ -16,14 +16,15 @@ from agent.records.requests import Question, QuestionReply
 
 @dataclass(frozen=True, slots=True)
 class _PendingQuestion:
-    """The future holds an exception as a *result*: nobody may be left to retrieve it."""
+    """A question and its future. An exception is set as the *result*: an exception that nobody
+    retrieves would be logged."""
 
     question: Question
     future: asyncio.Future[QuestionReply | OpencodePyError]
 
 
 class QuestionService:
-    """All questions that wait. Used from one loop."""
+    """All pending questions. Used from one event loop."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -32,10 +33,10 @@ class QuestionService:
     async def ask(
         self, question: Question, on_asked: Callable[[str | None], None]
     ) -> QuestionReply:
-        """Wait for the answer. *on_asked* gets the question's id, and None when it is over.
+        """Ask, and wait for the answer. *on_asked* gets the question's id, then None.
 
-        Raises ``ToolError`` when it was declined because nobody is there, and
-        ``PermissionRejected`` when it was withdrawn.
+        Raises ``ToolError`` if it was declined because no user is there, and
+        ``PermissionRejected`` if it was withdrawn.
         """
         waiting = _PendingQuestion(question, asyncio.get_running_loop().create_future())
         self._waiting[question.id] = waiting
@@ -52,15 +53,15 @@ class QuestionService:
         return answer
 
     def reply(self, question_id: str, reply: QuestionReply) -> bool:
-        """Answer a question. False when it was answered or withdrawn before."""
+        """Answer a question. Return False if it is no longer pending."""
         return self._resolve(question_id, reply, reply)
 
     def decline(self, question_id: str, why: str) -> bool:
-        """End a question that nobody can answer; the model reads *why* and goes on."""
+        """End a question that nobody can answer; the model reads *why* and continues."""
         return self._resolve(question_id, None, ToolError(why))
 
     def pending(self, root_id: str | None = None) -> tuple[Question, ...]:
-        """The questions that wait, oldest first; of one session tree or of all."""
+        """Return the pending questions, oldest first, of one session tree or of all."""
         return tuple(
             waiting.question
             for waiting in self._waiting.values()

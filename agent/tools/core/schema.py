@@ -1,4 +1,8 @@
-"""A tool's JSON schema as models read it best: no titles, no references, no open objects."""
+"""The schema and description of a built-in tool, as models get them.
+
+Schemas have no titles, no references and no open objects. Descriptions are the text files
+beside the modules, with their ``{{slots}}`` filled.
+"""
 
 import inspect
 import re
@@ -11,9 +15,9 @@ from agent.tools.core.base import Tool, ToolArgs
 
 
 def parameters(model: type[ToolArgs]) -> JsonObject:
-    """The schema of *model*, type object, self-contained.
+    """Return the self-contained schema of *model*, of type object.
 
-    Raises ``ValueError`` for a model that refers to itself: no tool needs one.
+    Raises ``ValueError`` for a model that refers to itself.
     """
     raw = cast("JsonObject", model.model_json_schema())
     definitions = cast("dict[str, JsonObject]", raw.pop("$defs", {}))
@@ -65,7 +69,7 @@ def _clean_value(
 
 
 def _without_null(schema: JsonObject) -> JsonObject:
-    """``X or null`` as X: an optional that is absent says the same."""
+    """Return ``X or null`` as X: leaving the optional out means the same."""
     choices = schema.get("anyOf")
     if not isinstance(choices, list):
         return schema
@@ -83,7 +87,7 @@ _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 def fill_slots(template: str, variables: Mapping[str, str], *, name: str = "a description") -> str:
-    """*template* with its slots filled. Raises ``ValueError`` for a slot without a value."""
+    """Return *template* with its slots filled. Raises ``ValueError`` for a slot without a value."""
     unknown = sorted({slot for slot in _SLOT.findall(template) if slot not in variables})
     if unknown:
         raise ValueError(f"{name} uses unknown variables: {', '.join(unknown)}")
@@ -94,10 +98,10 @@ def fill_slots(template: str, variables: Mapping[str, str], *, name: str = "a de
 
 
 def read_description(tool: Tool[Any, Any], common: Mapping[str, str]) -> str:
-    """The description of *tool*: ``<name>.txt`` beside its module.
+    """Return the description of *tool*: ``<name>.txt`` beside its module.
 
-    *common* holds the variables that every tool may use; the tool's own come first, and each
-    of them must be used (``ValueError`` else).
+    Its slots take the tool's own variables, all of which must be used, and the *common* ones.
+    Raises ``ValueError`` otherwise.
     """
     path = Path(inspect.getfile(type(tool))).with_name(f"{tool.spec.name}.txt")
     template = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the tools of sub-agents ask of the harness, which they do not know (spec 0, A6)."""
+"""The interface through which the tools of sub-agents reach the session service."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from agent.records.usage import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpawnRequest:
-    """A task for a sub-agent, of the call *call_id* of the message *message_id*. *session_id* is
-    the child session: a new one's id, or with *resume* that of an earlier child of the same
-    session. The call does not wait for what is done in the *background*."""
+    """A task for a sub-agent."""
 
     session_id: str
+    """The child session: the id of a new one, or with *resume* of an earlier child."""
+
     agent: str
     description: str
     prompt: str
@@ -22,16 +22,20 @@ class SpawnRequest:
     call_id: str
     resume: bool = False
     background: bool = False
+    """The call does not wait for the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpawnResult:
-    """How a sub-agent's turn ended. *text* is its last text, empty if there was none; *error*
-    says why it did not complete, empty if it did."""
+    """The end of a sub-agent's turn."""
 
     outcome: BackgroundTaskState
     text: str
+    """Its last text, "" without one."""
+
     error: str
+    """Why it did not complete, "" if it did."""
+
     calls: int
     usage: Usage
     cost: float | None
@@ -39,40 +43,45 @@ class SpawnResult:
 
 @dataclass(frozen=True, slots=True)
 class Detached:
-    """The call is over and the sub-agent goes on: it was *asked* for so, the user *moved* it to
-    the background, or it worked there and was *told* something more."""
+    """The call is over and the sub-agent continues in the background."""
 
     reason: Literal["requested", "moved", "sent"]
+    """The call requested it, the user moved it there, or it works there already and was sent
+    another prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentStatus:
-    """How a sub-agent of a session stands. *seconds* is how long it works or worked, *activity*
-    what it does at the moment; *result* is None while it works."""
+    """The status of a sub-agent of a session."""
 
     agent: str
     description: str
     seconds: float
+    """How long it has worked."""
+
     activity: str = ""
+    """Its current activity."""
+
     result: SpawnResult | None = None
+    """None while it works."""
 
 
 class Subagents(Protocol):
-    """The sub-agents of the session that a call belongs to. All raise ``ToolError`` with what
-    cannot be done."""
+    """The sub-agents of the session of a call. All methods raise ``ToolError`` for what is not
+    possible."""
 
     async def run(
         self, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Detached:
-        """Have *request* done; *progress* gets a line whenever something new is done. Cancelled,
-        it ends a sub-agent that it waits for."""
+        """Run *request*; *progress* gets a line for each new activity. When the call is
+        cancelled, a sub-agent that it waits for is cancelled too."""
         ...
 
     async def wait_for(self, session_id: str, wait: float) -> SubagentStatus:
-        """How a sub-agent stands, after waiting up to *wait* seconds for its end. What came of it
-        is handed over here, and not as a message any more."""
+        """Wait up to *wait* seconds for the end of a sub-agent and return its status. A result
+        that is returned here is not reported as a message again."""
         ...
 
     async def stop(self, session_id: str) -> SubagentStatus:
-        """End a sub-agent; its standing then, handed over as ``look`` does."""
+        """Stop a sub-agent and return its status, as ``wait_for`` does."""
         ...

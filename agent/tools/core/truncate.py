@@ -1,8 +1,8 @@
-"""Cut what a model gets to read, keep the whole in a private file (spec 3, T5).
+"""Truncate what a model gets to read, and keep the whole text in a private file.
 
-An output is cut at 2,000 lines or 50 KB, whichever comes first, at its head or its tail;
-lines over 2,000 characters are cut too. The notice, which counts within the limits, says
-how much there was and how to read the rest.
+The limits are 2,000 lines or 50 KB, whichever comes first, from the head or the tail; lines are
+cut at 2,000 characters. The notice, which counts toward the limits, says how much there was and
+how to read the rest.
 """
 
 from collections.abc import Iterator
@@ -15,25 +15,25 @@ MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
 MAX_LINE_CHARS = 2_000
 LINE_SLACK = 100
-"""Characters that a tool may put around a line that it has cut itself (numbers, a mark)."""
+"""Characters that a tool can add to a line that it has cut itself (numbers, a mark)."""
 
 NUMBER_CHARS = 10
 NOTE_LINES, NOTE_BYTES = 10, 1_024
-"""What a tool that pages may add: a number to each line, and a closing note."""
+"""Additions of a tool that paginates: a number for each line, and a closing note."""
 
 Keep = Literal["head", "tail"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where an output is cut: lines, UTF-8 bytes in all, characters in a line."""
+    """The limits of an output: lines, UTF-8 bytes in all, characters of a line."""
 
     lines: int = MAX_LINES
     bytes: int = MAX_BYTES
     line_chars: int = MAX_LINE_CHARS
 
     def reduced(self, *, lines: int, bytes: int) -> "Limits":  # named like the field
-        """These limits with room left for a notice; at least half of each stays."""
+        """Return these limits minus the size of a notice, at least half of each."""
         return Limits(
             max(self.lines - lines, (self.lines + 1) // 2),
             max(self.bytes - bytes, (self.bytes + 1) // 2),
@@ -43,10 +43,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
-    """*text* is for the model, the notice included. *spill* is the file with the whole."""
+    """The text for the model, with the notice."""
 
     text: str
     spill: str | None = None
+    """The file with the whole text."""
 
 
 def count_lines(text: str) -> int:
@@ -54,7 +55,7 @@ def count_lines(text: str) -> int:
 
 
 def fits(text: str, limits: Limits) -> bool:
-    """Whether nothing has to be cut."""
+    """Return whether *text* is within the limits."""
     if len(text) > limits.bytes or len(text.encode("utf-8", "replace")) > limits.bytes:
         return False
     if count_lines(text) > limits.lines:
@@ -64,7 +65,7 @@ def fits(text: str, limits: Limits) -> bool:
 
 
 def _lines(text: str, keep: Keep) -> Iterator[str]:
-    """The lines of *text* from the kept end on, without splitting more than is used."""
+    """Yield the lines of *text* from its kept end on, without splitting more than is used."""
     if keep == "head":
         start = 0
         while start < len(text):
@@ -87,7 +88,7 @@ def _shorten(line: str, limits: Limits) -> str:
 
 
 def cut(text: str, limits: Limits, keep: Keep) -> str:
-    """The head or tail of *text* that fits; never half a character."""
+    """Return the head or tail of *text* that fits, never half a character."""
     kept: list[str] = []
     room = limits.bytes
     for line in _lines(text, keep):
@@ -106,9 +107,9 @@ def cut(text: str, limits: Limits, keep: Keep) -> str:
 
 
 class Truncator:
-    """Cuts outputs and keeps the whole of what it cuts in *spills*.
+    """Truncates outputs and keeps the whole text in *spills*.
 
-    Methods write files: call them in a thread where the text does not fit.
+    Its methods write files: call them in a thread if the text does not fit.
     """
 
     def __init__(self, limits: Limits, spills: SpillStore) -> None:
@@ -116,8 +117,8 @@ class Truncator:
         self.spills = spills
 
     def fits(self, text: str, *, paged: bool = False) -> bool:
-        """Whether *text* is left as it is. *paged* text may pass the limits by its line
-        numbers and a closing note: a tool that pages has cut it before."""
+        """Return whether *text* is within the limits. *paged* text can exceed them by its line
+        numbers and a closing note."""
         limits = self.limits
         if paged:
             limits = Limits(
@@ -128,11 +129,11 @@ class Truncator:
         return fits(text, limits)
 
     def shorten(self, text: str, keep: Keep) -> str:
-        """*text* within the limits, without notice or file: for errors."""
+        """Return *text* within the limits, without notice or file: for errors."""
         return text if self.fits(text) else cut(text, self.limits, keep)
 
     def apply(self, text: str, keep: Keep) -> Truncated:
-        """*text* as it is if it fits, else cut with a notice and spilled."""
+        """Return *text*, truncated with a notice and saved if it does not fit."""
         if self.fits(text):
             return Truncated(text)
         spill, error = self._save(text)
@@ -142,7 +143,7 @@ class Truncator:
     def apply_captured(
         self, captured: CapturedOutput, *, note_lines: int, note_bytes: int
     ) -> Truncated:
-        """The tail of a command's output, with room left for notes of the given size."""
+        """Return the tail of a command's output, less by notes of the given size."""
         limits = self.limits.reduced(lines=note_lines, bytes=note_bytes)
         spill, error = captured.spill, captured.spill_error
         if captured.complete:
@@ -167,7 +168,8 @@ class Truncator:
         spilled: tuple[SpillFile | None, str],
         limits: Limits,
     ) -> Truncated:
-        """*whole* is lines and bytes of everything, *spilled* the file or why there is none."""
+        """Cut *text*, which is part of a *whole* of lines and bytes; *spilled* is the file, or why
+        there is none."""
         spill, error = spilled
         room = 360 + len((spill.path if spill else error).encode("utf-8", "replace"))
         kept = cut(text, limits.reduced(lines=2, bytes=room), keep)
