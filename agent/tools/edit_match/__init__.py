@@ -1,16 +1,16 @@
-"""Where an edit goes and what it writes (spec 3, E1 to E5).
+"""Match an edit with the text of a file, and apply it.
 
-Located loosely, proved to be unique, then merged: a line that the model did not change is
-never written. ``apply`` goes from the strictest tier to the loosest:
+A place is found loosely, proved to be unique, and then merged: a line that the model did not
+change is never written. ``apply`` goes from the strictest tier to the loosest:
 
-    exact      old_string byte for byte; line endings and a byte order mark don't count
-    block      whole lines, white space and typographic characters aside
-    numbering  both again, with the line numbers of read output taken off
-    spoiling   both again, with escapes or entities of old_string undone
-    near       all lines but one, with rare ones among them and no rival place
+1. exact: old_string byte for byte, except for line endings and a byte order mark;
+2. block: whole lines, compared without white space and typographic characters;
+3. malformed: both again, without the line numbers of the read tool, or with escapes or entities
+   of old_string undone;
+4. near: all lines except one, with rare lines among them and no similar place elsewhere.
 
-All but the first end in ``merge``. ``placing`` puts the chunks of patches in place by the same
-means. Every refusal names its rule and shows the nearest text.
+All tiers except the first end in ``merge``. ``patch_chunk`` applies the chunks of patches in the
+same way. Every refusal names its reason and shows the nearest text.
 """
 
 from agent.tools.edit_match.apply import apply_edit

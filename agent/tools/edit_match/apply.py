@@ -1,4 +1,4 @@
-"""One edit of a text: from the strictest way to find ``old_string`` to the loosest (E1)."""
+"""Apply one edit: from the strictest way to find ``old_string`` to the loosest."""
 
 from dataclasses import replace
 
@@ -17,11 +17,12 @@ from agent.tools.edit_match.refusals import (
 )
 
 MIN_ADDED = 8
-"""Characters, white space aside, that an addition must have to be taken for one made before."""
+"""Characters, without white space, of an addition that is recognized as applied before."""
 
 
 def apply_exact(document: Document, old: str, new: str, *, replace_all: bool) -> Edit | None:
-    """The edit where *old* is literally, None if it is nowhere. Raises ``EditRefused``."""
+    """Return the edit where *old* is in the file exactly, None if nowhere. Raises
+    ``EditRefused``."""
     places = find_offsets(document.lf, old, overlapping=not replace_all)
     if not places:
         return None
@@ -39,7 +40,7 @@ def apply_exact(document: Document, old: str, new: str, *, replace_all: bool) ->
 
 
 def find_offsets(text: str, old: str, *, overlapping: bool) -> list[int]:
-    """The offsets at which *old* stands in *text*."""
+    """Return the offsets of *old* in *text*."""
     places: list[int] = []
     step = 1 if overlapping else len(old)
     position = text.find(old)
@@ -50,7 +51,7 @@ def find_offsets(text: str, old: str, *, overlapping: bool) -> list[int]:
 
 
 def _check_applied_before(document: Document, place: int, old: str, new: str) -> None:
-    """Refuse an addition to *old* that stands there already: models repeat edits."""
+    """Refuse an addition to *old* that is in the file already: models repeat edits."""
     offset = new.find(old)
     if offset < 0 or len(compact_key(new)) - len(compact_key(old)) < MIN_ADDED:
         return
@@ -64,7 +65,8 @@ def _check_applied_before(document: Document, place: int, old: str, new: str) ->
 
 
 def repair_edges(text: str, place: int, old: str, new: str, notes: dict[str, None]) -> str:
-    """*new* with the slips at its edges repaired that would glue lines or double indentation."""
+    """Return *new* with slips at its edges repaired, which would join lines or double
+    indentation."""
     end = place + len(old)
     if new and old.endswith("\n") and not new.endswith("\n") and end < len(text):
         new += "\n"
@@ -80,7 +82,7 @@ def repair_edges(text: str, place: int, old: str, new: str, notes: dict[str, Non
 
 
 def _repair_indent(indent: str, old: str, new: str, notes: dict[str, None]) -> str:
-    """Repair *new* for an *old* that starts right after its line's *indent*."""
+    """Repair the indentation of *new* for an *old* that starts right after its line's *indent*."""
     first, *rest = new.split("\n")
     bare = first.lstrip(" \t")
     if bare and first == indent + bare:
@@ -90,7 +92,7 @@ def _repair_indent(indent: str, old: str, new: str, notes: dict[str, None]) -> s
     filled = [line for line in rest if line.strip()]
     if "\n" in old or not filled or first[:1] in (" ", "\t"):
         return new
-    # A line after an open bracket stands deeper than the bracket's line.
+    # A line after an open bracket is indented deeper than the bracket's line.
     opened = first.rstrip().endswith(("(", "[", "{", ":"))
     deep = all(line.startswith(indent) for line in filled)
     if deep and not (
@@ -102,12 +104,12 @@ def _repair_indent(indent: str, old: str, new: str, notes: dict[str, None]) -> s
 
 
 MAX_SEARCHED = 20_000_000
-"""Characters of a file up to which it is cut into lines and searched loosely: the lines and
+"""Characters of the largest file that is split into lines and searched loosely: the lines and
 their keys take about eight times its size in memory."""
 
 
 def apply_edit(text: str, old: str, new: str, *, replace_all: bool = False) -> Edit:
-    """Replace *old* by *new* in *text* (a file's text, BOM off). Raises ``EditRefused``."""
+    """Replace *old* by *new* in *text*, a file's text without BOM. Raises ``EditRefused``."""
     document = Document(text)
     old, new = to_lf(old), to_lf(new)
     if not document.lf.startswith("\ufeff"):
@@ -141,10 +143,10 @@ def _find_edit(document: Document, old: str, new: str, *, replace_all: bool) -> 
     if len(document.lf) <= MAX_SEARCHED and (bare := strip_line_numbers(document, old, new)):
         edit = _find_edit(document, *bare, replace_all=replace_all)
         return replace(edit, notes=("line numbers were taken off", *edit.notes))
-    for meant in repair_escapes(old, new):
-        edit = _find_exact_or_block(document, meant.old, meant.new, replace_all=replace_all)
+    for repaired in repair_escapes(old, new):
+        edit = _find_exact_or_block(document, repaired.old, repaired.new, replace_all=replace_all)
         if edit is not None:
-            return replace(edit, notes=(meant.note, *edit.notes))
+            return replace(edit, notes=(repaired.note, *edit.notes))
     if len(document.lf) > MAX_SEARCHED:
         raise EditRefused(
             "old_string was not found in the file. In a file of this size only the exact text "

@@ -1,4 +1,4 @@
-"""A block of the file beside the ``old_string`` that means it, line by line."""
+"""Blocks of a file that match ``old_string``, line by line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from agent.tools.edit_match.document import Document
 from agent.tools.edit_match.lines import MIN_COMPACT, LineKeys, find_runs, indentation
 
 MIN_CORE = 20
-"""Characters, white space aside, of the whole lines where a first or last one is cut."""
+"""Characters, without white space, of the whole lines when the first or last line is cut."""
 
 MIN_CUT = 6
-"""Characters, white space aside, of a line that is cut: a bracket alone says nothing."""
+"""Characters, without white space, of a line that is cut: a bracket alone proves nothing."""
 
 
 class LineMatch(Enum):
-    """How a line of ``old_string`` and a line of the file belong together."""
+    """The kind of a match of a line of ``old_string`` with a line of the file."""
 
-    SAME = "same"  # but for white space and typographic characters
+    SAME = "same"  # except for white space and typographic characters
     SIMILAR = "alike"  # the same line, misremembered
-    DIFFERENT = "other"  # in its place, but another line
+    DIFFERENT = "other"  # at its position, but another line
 
 
 @dataclass(frozen=True, slots=True)
 class LinePair:
-    """A line of old_string and a line of the file (indices); None where the other side has
-    no counterpart: a line that old_string invents, or one that it does not show."""
+    """A line of old_string and a line of the file (indices). None where one side has no
+    counterpart: a line that old_string invents, or one that it does not show."""
 
     old: int | None
     line: int | None
@@ -34,21 +34,21 @@ class LinePair:
 
 
 Block = tuple[LinePair, ...]
-"""Links in the order of both sides."""
+"""Pairs of lines, in the order of both sides."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockMatches:
-    """Where old_string is: one block or several, and what the measure leaves out of account
-    (empty: nothing)."""
+    """The blocks that match old_string."""
 
     blocks: tuple[Block, ...]
     ignored: str
+    """The differences that the comparison ignored, "" for none."""
 
 
 def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> BlockMatches | None:
-    """The blocks of the file that are *old* but for white space, by the strictest measure
-    that has any. Blank lines don't count on either side."""
+    """Return the blocks that equal *old* except for white space, by the strictest comparison that
+    finds any. Blank lines are ignored on both sides."""
     found = find_whole_lines(document, old, overlapping=overlapping)
     if found is not None or not old.filled:
         return found
@@ -60,7 +60,7 @@ def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> Bloc
 def find_whole_lines(
     document: Document, old: LineKeys, *, overlapping: bool = True
 ) -> BlockMatches | None:
-    """The same for blocks of whole lines only."""
+    """Return the matching blocks of whole lines only."""
     if not old.filled:
         return None
     keys = document.keys
@@ -103,7 +103,7 @@ def _block_matches(
 
 
 def _is_exact(document: Document, block: Block, old: Sequence[str]) -> bool:
-    """Whether every line of *old* is the file's, byte for byte."""
+    """Return whether every line of *old* is in the file byte for byte."""
     return all(
         link.old is not None
         and link.line is not None
@@ -115,8 +115,8 @@ def _is_exact(document: Document, block: Block, old: Sequence[str]) -> bool:
 def _find_cut_runs(
     keys: Sequence[str], wanted: Sequence[str]
 ) -> tuple[list[int], dict[int, LineMatch]]:
-    """Where *wanted* is but for a first line that starts within one, or a last one that ends
-    within one. Such a line is no line of the file: it may only be kept."""
+    """Return where *wanted* is in *keys* if its first line is the end of a line, or its last line
+    the beginning of one. Such a line is no whole line of the file: an edit can only keep it."""
     last = len(wanted) - 1
     for head, tail in ((True, False), (False, True), (True, True)):
         core = wanted[head : last + (not tail)]
@@ -135,12 +135,12 @@ def _find_cut_runs(
 
 
 def first_line(block: Block) -> int:
-    """The first line of the file in *block*."""
+    """Return the first line of the file in *block*."""
     return min(link.line for link in block if link.line is not None)
 
 
 def last_line(block: Block) -> int:
-    """The last line of the file in *block*."""
+    """Return the last line of the file in *block*."""
     return max(link.line for link in block if link.line is not None)
 
 
@@ -153,9 +153,9 @@ def _without_overlaps(starts: Sequence[int], length: int) -> list[int]:
 
 
 def build_block(document: Document, old: Sequence[str], filled: Sequence[LinePair]) -> Block:
-    """The block with its blank lines linked too, from the links of the *filled* lines.
+    """Return the block of the pairs of *filled* lines, with its blank lines paired too.
 
-    Blank lines around old_string are linked as far as the file has any there.
+    Blank lines around old_string are paired as far as the file has any there.
     """
     lead, first = _numbers_of(filled[0])
     blanks = _count_blank_lines(document, first - 1, -1, lead)
@@ -195,7 +195,7 @@ def _count_blank_lines(document: Document, line: int, step: int, most: int) -> i
 
 
 def _pair_gap(old: range, lines: range, odd: set[LinePair]) -> list[LinePair]:
-    """The links between two linked lines: blank ones are paired in order, *odd* ones stay."""
+    """Return the pairs between two paired lines: blank lines in order, *odd* pairs unchanged."""
     a, b = old.start, lines.start
     links: list[LinePair] = []
     while a < old.stop or b < lines.stop:
@@ -212,7 +212,8 @@ def _pair_gap(old: range, lines: range, odd: set[LinePair]) -> list[LinePair]:
 
 @dataclass(frozen=True)
 class ThreeWay:
-    """*block* links lines of *old* with lines of the *document*."""
+    """The file's block, ``old_string`` and ``new_string``, in lines. *block* pairs lines of *old*
+    with lines of *document*."""
 
     document: Document
     block: Block
@@ -221,7 +222,7 @@ class ThreeWay:
 
     @cached_property
     def line_of(self) -> dict[int, int]:
-        """The number of the file's line for each line of old that has one."""
+        """The number of the file's line, for each line of old that has one."""
         return {
             link.old: link.line
             for link in self.block
@@ -230,7 +231,7 @@ class ThreeWay:
 
     @cached_property
     def match_of(self) -> dict[int, LineMatch]:
-        """How those belong together."""
+        """The kind of match, for each line of old."""
         return {link.old: link.match for link in self.block if link.old is not None}
 
     @cached_property
@@ -245,12 +246,12 @@ class ThreeWay:
 
     @cached_property
     def text_of(self) -> dict[int, str]:
-        """The file's text for each line of old that is linked."""
+        """The file's text, for each line of old that is paired."""
         return {old: self.document.lines[line] for old, line in self.line_of.items()}
 
     @cached_property
     def indents(self) -> list[tuple[int, str, str]]:
-        """Of each filled line that both have: its number in old, the indentation of both."""
+        """For each nonblank line that both have: its number in old, and both indentations."""
         return [
             (old, indentation(self.old[old]), indentation(text))
             for old, text in self.text_of.items()

@@ -1,4 +1,4 @@
-"""A file's text in LF and in lines, with the way back to its own line endings (spec 3, E3)."""
+"""A file's text with LF line endings and in lines, and the replacements in its own endings."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from agent.tools.edit_match.lines import LineKeys, match_lines, split_text
 
 
 class EditRefused(ToolError):
-    """No edit was made. *hint* quotes the file, so it may be kept back from the model."""
+    """No edit was made. *hint* quotes the file, so it is not shown where reading is not allowed."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message}\n{hint}" if hint else message)
@@ -29,7 +29,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """Lines *first* to *stop* (exclusive, from 0) of the file become *lines* (no endings)."""
+    """Lines *first* to *stop* (exclusive, from 0) of the file become *lines*, without endings."""
 
     first: int
     stop: int
@@ -38,16 +38,21 @@ class Splice:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The new *text* of the file, the *places* that matched, and *notes* on what was bent."""
+    """The result of an edit."""
 
     text: str
+    """The new text of the file."""
+
     replacements: tuple[Replacement, ...]
     count: int = 1
+    """The places that were changed."""
+
     notes: tuple[str, ...] = ()
+    """The differences that were tolerated, as notes for the model."""
 
 
 def rebuild(text: str, replacements: Iterable[Replacement]) -> str:
-    """*text* with *replacements* made, which are in order and do not overlap."""
+    """Return *text* with *replacements* made, which are in order and do not overlap."""
     pieces: list[str] = []
     position = 0
     for replacement in replacements:
@@ -59,12 +64,12 @@ def rebuild(text: str, replacements: Iterable[Replacement]) -> str:
 
 
 def to_lf(text: str) -> str:
-    """*text* with CRLF as LF."""
+    """Return *text* with CRLF as LF."""
     return text.replace("\r\n", "\n")
 
 
 class Document:
-    """A file's *text* (BOM off). Lines are counted from 0 and cut at LF, CRLF or lone CR."""
+    """A file's *text* without BOM. Lines are counted from 0 and end at LF, CRLF or a lone CR."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -84,7 +89,7 @@ class Document:
 
     @cached_property
     def keys(self) -> LineKeys:
-        """The lines' keys, by which blocks are found though white space differs."""
+        """The keys of the lines, by which blocks are found although white space differs."""
         return LineKeys(self.lines)
 
     @cached_property
@@ -98,13 +103,13 @@ class Document:
         return starts
 
     def line_at(self, position: int) -> int:
-        """The number (from 1) of the line that holds *position* of the LF text."""
+        """Return the number (from 1) of the line at *position* of the LF text."""
         return self.lf.count("\n", 0, position) + 1
 
     def replace_exact(self, place: int, old: str, new: str) -> list[Replacement]:
-        """*new* for the *old* that was found at *place* of the LF text.
+        """Return the replacements of *old* at *place* of the LF text by *new*.
 
-        What the two share is left out, so that those lines keep the endings they have.
+        The text that both share is left out, so that its lines keep their endings.
         """
         breaks = old.count("\n")
         here = bisect_left(self._crlf, place)
@@ -138,7 +143,8 @@ class Document:
         return Replacement(self._offset(start), self._offset(end), body)
 
     def to_replacement(self, splice: Splice) -> Replacement:
-        """The lines of *splice* with endings as they are around it; a final break stays so."""
+        """Return the replacement of *splice*, with the line endings around it; the end of the file
+        keeps or lacks its line break."""
         first, stop = splice.first, splice.stop
         start, end = self._starts[first], self._starts[stop]
         last = max(first, stop - 1)
@@ -157,7 +163,7 @@ class Document:
         return Replacement(self._offset(start), self._offset(end), body)
 
     def _ending(self, line: int) -> str:
-        """The ending of *line*, or of the one before where it has none."""
+        """Return the ending of *line*, or of the line before if it has none."""
         line = min(line, len(self.lines) - 1)
         return self._ending_after(self._starts[line]) if line >= 0 else "\n"
 
@@ -166,7 +172,7 @@ class Document:
             return "\r"
         if not self._crlf:
             return "\n"
-        # The line that is changed tells the ending; the last one of a file may have none.
+        # The ending of the changed line; the last line of a file may have none.
         here = self.lf.find("\n", position)
         if here < 0:
             here = self.lf.rfind("\n")
@@ -178,7 +184,7 @@ class Document:
 
 
 def _split_with_breaks(text: str) -> list[str]:
-    """Lines with their breaks, so that a last line without one equals no other."""
+    """Return lines with their breaks, so that a last line without one equals no other."""
     pieces = text.split("\n")
     last = pieces.pop()
     return [piece + "\n" for piece in pieces] + ([last] if last else [])

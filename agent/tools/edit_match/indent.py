@@ -1,8 +1,8 @@
-"""From old_string's indentation to the file's (spec 3, E2).
+"""Map the indentation of old_string and new_string to that of the file.
 
-The pairs of indentation of matched lines are evidence; a map is a hypothesis that explains
-them. Lines that ``new_string`` adds take the file's indentation by that map. Where the
-evidence allows two answers and nothing tells them apart, there is no answer.
+The pairs of indentation of matched lines are the evidence; a map is a hypothesis that explains
+them. Lines that ``new_string`` adds get the file's indentation by that map. If two maps explain
+the evidence and lead to different results, none is chosen.
 """
 
 import itertools
@@ -16,15 +16,15 @@ from agent.tools.edit_match.document import EditRefused
 from agent.tools.edit_match.lines import compact_key, indentation, similarity
 
 Pair = tuple[str, str]
-"""The indentation of a line in old_string and in the file."""
+"""The indentations of a line in old_string and in the file."""
 
 _WIDTHS = (4, 2, 8, 3)
-"""Spaces that stand for a step of indentation, likely first."""
+"""Spaces per level of indentation, the likely ones first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How the file indents near the block: by tabs, or by *unit* spaces (0: unknown)."""
+    """The indentation style of the file near the block: tabs, or *unit* spaces (0: unknown)."""
 
     tabs: bool
     unit: int
@@ -32,19 +32,20 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class IndentMap:
-    """*apply* gives the file's indentation for one of old_string, None where it has none.
-
-    *words* say what it does, empty for "nothing"; *units* are the steps that it turns from
-    and into, where it turns spaces into spaces.
-    """
+    """A map from the indentation of old_string to that of the file."""
 
     apply: Callable[[str], str | None]
+    """Returns the file's indentation for one of old_string, None if it has none."""
+
     description: str
+    """The change in words, "" for no change."""
+
     units: tuple[int, int] | None = None
+    """The spaces per level before and after, if it turns spaces into spaces."""
 
 
 def detect_style(lines: Sequence[str]) -> Style:
-    """The style of *lines*, from the steps between neighbours."""
+    """Return the style of *lines*, from the steps between neighboring lines."""
     tabs = spaces = 0
     steps: Counter[int] = Counter()
     before = 0
@@ -55,7 +56,7 @@ def detect_style(lines: Sequence[str]) -> Style:
         lead = line[: len(line) - len(text)]
         if lead.startswith("\t"):
             tabs += 1
-        elif not text.startswith("*"):  # the lines of a block comment stand a column further in
+        elif not text.startswith("*"):  # the lines of a block comment are a column deeper
             spaces += bool(lead)
             if len(lead) > before:
                 steps[len(lead) - before] += 1
@@ -65,8 +66,8 @@ def detect_style(lines: Sequence[str]) -> Style:
 
 
 def find_map(pairs: Sequence[Pair], needed: Sequence[str], style: Style) -> IndentMap | None:
-    """The map that explains *pairs*, or None if there is none or they leave a choice that
-    matters for the *needed* indentations."""
+    """Return the map that explains *pairs*. None without one, or if several do that lead to
+    different results for the *needed* indentations."""
     own = _model_unit([*needed, *(old for old, _ in pairs)])
     distinct = Counter(pairs)
     simple = _matching_maps([_IDENTITY, *_simple_maps(distinct)], distinct, needed)
@@ -93,7 +94,7 @@ def _matching_maps(
 
 
 def _count_misfits(found: IndentMap, pairs: Counter[Pair]) -> int | None:
-    """How many pairs *found* does not explain; None if that is too many for it."""
+    """Return how many pairs *found* does not explain, None if they are too many."""
     wrong = [pair for pair in pairs if found.apply(pair[0]) != pair[1]]
     count = sum(pairs[pair] for pair in wrong)
     if count == 0:
@@ -101,12 +102,12 @@ def _count_misfits(found: IndentMap, pairs: Counter[Pair]) -> int | None:
     total = pairs.total()
     if count > 1:
         return None
-    # A line at column 0 may have lost its indentation on the way: that is no slip of one line.
+    # A line at column 0 can have lost its indentation: that is no slip in one line.
     return count if total >= (5 if found.description else 3) and wrong[0][0] else None
 
 
 def _model_unit(leads: Sequence[str]) -> int:
-    """The step by which the model indents, 0 if that cannot be seen."""
+    """Return the spaces per level that the model uses, 0 if unknown."""
     widths = sorted({len(lead) for lead in leads})
     return math.gcd(*(b - a for a, b in itertools.pairwise(widths)))
 
@@ -118,8 +119,8 @@ def _agreed_map(
     for found in group:
         answers.setdefault(tuple(found.apply(lead) for lead in needed), found)
     if len(answers) > 1:
-        # Whoever indents by the file's step has only begun elsewhere; who indents by another
-        # one means the file's.
+        # If the model's spaces per level are the file's, only its base level differs; if they
+        # are others, it means the file's.
         other = bool(own) and bool(style.unit) and own != style.unit
         fitting = [
             found
@@ -140,7 +141,7 @@ def _matches_style(lead: str, style: Style) -> bool:
 
 
 def _lookup_map(pairs: Counter[Pair], needed: Sequence[str]) -> IndentMap | None:
-    """Each of old_string's indentations leads to just one of the file's: look it up."""
+    """Return the map that looks up the file's indentation, if each of old_string's has just one."""
     table: dict[str, str] = {}
     for old, line in pairs:
         if table.setdefault(old, line) != line:
@@ -161,7 +162,7 @@ def _simple_maps(pairs: Counter[Pair]) -> Iterator[IndentMap]:
 
 
 def _two_step_maps(pairs: Counter[Pair], style: Style) -> Iterator[IndentMap]:
-    """Other units, and deeper or less deep besides."""
+    """Yield maps that change the unit and then shift the lines."""
     for conversion in _unit_maps(pairs):
         if conversion.units is not None and style.unit not in (0, conversion.units[1]):
             continue
@@ -173,7 +174,7 @@ def _two_step_maps(pairs: Counter[Pair], style: Style) -> Iterator[IndentMap]:
 
 
 def _shift_maps(pair: Pair, first: IndentMap) -> Iterator[IndentMap]:
-    """The same text put before, or taken away, everywhere, after what *first* does."""
+    """Yield maps that put the same text before every line, or remove it, after *first*."""
     old, line = pair
 
     def shift(change: Callable[[str], str | None], words: str) -> IndentMap:
@@ -224,7 +225,7 @@ def _scale(a: int, b: int) -> IndentMap:
 
 
 def describe_indent(lead: str) -> str:
-    """Indentation in words: "4 spaces", "2 tabs"."""
+    """Return indentation in words: "4 spaces", "2 tabs"."""
     tabs, spaces = lead.count("\t"), lead.count(" ")
     parts = [
         f"{count} {word if count == 1 else word + 's'}"
@@ -235,12 +236,12 @@ def describe_indent(lead: str) -> str:
 
 
 STYLE_CONTEXT = 200
-"""Lines around the block by which the file's style is judged."""
+"""Lines around the block from which the file's style is detected."""
 
 MIN_SIMILARITY = 0.5
-"""How much a changed line must be like the one in whose place it comes to take its depth."""
+"""The similarity of a changed line to the one that it replaces, to get its indentation."""
 MIN_LENGTH = 8
-"""Characters, white space aside, that such a line must have."""
+"""Characters, without white space, that such a line must have."""
 
 _AMBIGUOUS = (
     "old_string has another indentation than the file, and it cannot be told whether "
@@ -250,14 +251,16 @@ _AMBIGUOUS = (
 
 @dataclass(frozen=True, slots=True)
 class Reindent:
-    """The map for the lines of new_string; *special* gives the indentation of single ones."""
+    """The indentation of the lines of new_string in the file."""
 
     map: IndentMap
     overrides: Mapping[int, str] = field(default_factory=dict[int, str])
+    """The indentation of single lines, by their number in new_string."""
+
     notes: tuple[str, ...] = ()
 
     def indent_of(self, number: int, lead: str) -> str:
-        """The file's indentation for line *number* of new_string, which has *lead* there."""
+        """Return the file's indentation for line *number* of new_string, which has *lead* there."""
         if number in self.overrides:
             return self.overrides[number]
         found = self.map.apply(lead)
@@ -268,10 +271,10 @@ _NO_CHANGE = Reindent(IndentMap(lambda lead: lead, ""))
 
 
 def is_only_old_misindented(sides: ThreeWay, pairs: Sequence[tuple[int, int]]) -> bool:
-    """Whether new_string has the file's indentation, and only old_string has another.
+    """Return whether new_string has the file's indentation, and only old_string has another.
 
-    *pairs* are the lines that both strings have. Raises ``EditRefused`` if it cannot be told
-    from an edit that indents those lines on purpose.
+    *pairs* are the lines that both strings have. Raises ``EditRefused`` if the edit might also
+    indent those lines on purpose.
     """
     leads = {old: (was, is_) for old, was, is_ in sides.indents}
     if all(was == is_ for was, is_ in leads.values()):
@@ -283,7 +286,7 @@ def is_only_old_misindented(sides: ThreeWay, pairs: Sequence[tuple[int, int]]) -
     ]
     if not kept:
         return _starts_at_file_depth(sides, leads)
-    # Lines that old_string shows as the file has them tell nothing.
+    # Lines with the same indentation in old_string and the file prove nothing.
     telling = [(new == was, new == line) for was, line, new in kept if was != line]
     said = [sides_with for sides_with in telling if any(sides_with)]
     if not said or (said[0][0] and said[-1][0]):
@@ -297,7 +300,8 @@ def is_only_old_misindented(sides: ThreeWay, pairs: Sequence[tuple[int, int]]) -
 
 
 def _starts_at_file_depth(sides: ThreeWay, leads: dict[int, tuple[str, str]]) -> bool:
-    """With no line in common: whether new_string starts at the file's depth, not at old's."""
+    """Return whether new_string, without a line in common with old, starts at the file's depth
+    and not at old's."""
     new = [indentation(line) for line in sides.new if line.strip()]
     if not new or not leads:
         return False
@@ -310,7 +314,7 @@ def _starts_at_file_depth(sides: ThreeWay, leads: dict[int, tuple[str, str]]) ->
 def choose_reindent(
     sides: ThreeWay, changed: Sequence[int], partner_of: Mapping[int, int], *, only_old: bool
 ) -> Reindent:
-    """The indentation of the lines *changed* (their numbers in new). *partner_of* names the
+    """Return the indentation of the lines *changed* (their numbers in new). *partner_of* is the
     line of old that each one replaces, where that is clear. Raises ``EditRefused``."""
     leads = {n: indentation(sides.new[n]) for n in changed}
     if only_old or not leads:
@@ -342,8 +346,8 @@ def choose_reindent(
 
 
 def _lost_all_indentation(sides: ThreeWay) -> bool:
-    """Whether both strings have lost all indentation: a line after an open bracket stands at
-    column 0 as well."""
+    """Return whether both strings have lost all indentation: even a line after an open bracket is
+    at column 0."""
     lines = [line.rstrip() for line in sides.new if line.strip()]
     if any(map(indentation, (*lines, *filter(str.strip, sides.old)))) or not any(
         line for _, _, line in sides.indents
@@ -356,7 +360,7 @@ def _lost_all_indentation(sides: ThreeWay) -> bool:
 
 
 def _first_line_indent(sides: ThreeWay, leads: dict[int, str]) -> dict[int, str] | None:
-    """The first line's indentation, if just that line has lost it in both strings."""
+    """Return the first line's indentation, if only that line has lost it in both strings."""
     (_, was, line), *rest = sides.indents
     if was or not line or not rest or any(old != file for _, old, file in rest):
         return None
@@ -370,7 +374,7 @@ def _first_line_indent(sides: ThreeWay, leads: dict[int, str]) -> dict[int, str]
 def _indent_of_partners(
     sides: ThreeWay, leads: dict[int, str], partner_of: Mapping[int, int]
 ) -> dict[int, str] | None:
-    """Each line's indentation as that of the line which it replaces, if it is much like it."""
+    """Return the indentation of each line as that of the similar line that it replaces."""
     known = {old: (was, line) for old, was, line in sides.indents}
     special: dict[int, str] = {}
     for n, lead in leads.items():

@@ -1,4 +1,4 @@
-"""Keys by which lines are compared: as they are but for their end, or blind to white space."""
+"""Compare lines: keys that ignore white space, pairs of equal lines, similarity."""
 
 import difflib
 from collections import Counter
@@ -14,17 +14,17 @@ SPACES = dict.fromkeys(
 INVISIBLE = dict.fromkeys("\u200b\u2060\ufeff", "")
 
 PLAIN: dict[str, str] = QUOTES | DASHES | SPACES | INVISIBLE | {"…": "..."}
-"""Typographic characters that models put for plain ones (and the reverse)."""
+"""Typographic characters → the plain ones that models write for them, or the reverse."""
 
 _FOLD = str.maketrans(PLAIN)
 _FOLD_SPACES = str.maketrans(SPACES | INVISIBLE)
 
 MIN_COMPACT = 4
-"""Characters that a block must have at least to be found blind to white space."""
+"""Characters that a block must have to be found without regard to white space."""
 
 
 def split_text(text: str) -> list[str]:
-    """Lines of an LF *text* without endings; a final line break opens no further line."""
+    """Return the lines of an LF *text* without endings; a final line break adds no empty line."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -32,31 +32,31 @@ def split_text(text: str) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """*text* with typographic characters as plain ones."""
+    """Return *text* with typographic characters as plain ones."""
     return text if text.isascii() else text.translate(_FOLD)
 
 
 def compact_key(line: str) -> str:
-    """The key of *line* without any white space, typographic characters as plain ones."""
+    """Return the key of *line*: without white space, typographic characters as plain ones."""
     key = "".join(fold(line).split())
-    while "--" in key:  # a dash stands for one hyphen or two
+    while "--" in key:  # a dash can be written as one hyphen or two
         key = key.replace("--", "-")
     return key
 
 
 def indentation(line: str) -> str:
-    """The white space that *line* starts with, in tabs and plain spaces."""
+    """Return the white space that *line* starts with, in tabs and plain spaces."""
     lead = line[: len(line) - len(line.lstrip())]
     return lead if lead.isascii() else lead.translate(_FOLD_SPACES)
 
 
 def strip_line(line: str) -> str:
-    """*line* without its indentation and without white space at its end."""
+    """Return *line* without indentation and trailing white space."""
     return line.strip()
 
 
 class LineKeys:
-    """The keys of lines. Blank lines have none: ``filled`` numbers the others, in order."""
+    """The keys of lines. Blank lines have none: ``filled`` are the numbers of the others."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
@@ -64,22 +64,22 @@ class LineKeys:
 
     @cached_property
     def trimmed(self) -> list[str]:
-        """Of each filled line: as it is, without white space at its end."""
+        """Each nonblank line without trailing white space."""
         return [self.lines[number].rstrip() for number in self.filled]
 
     @cached_property
     def compact(self) -> list[str]:
-        """Of each filled line: without any white space, characters folded."""
+        """The compact key of each nonblank line."""
         return [compact_key(self.lines[number]) for number in self.filled]
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How often each blind key occurs."""
+        """The number of occurrences of each compact key."""
         return Counter(self.compact)
 
     @cached_property
     def positions(self) -> dict[str, list[int]]:
-        """Each blind key's places, as indices into ``filled``."""
+        """The positions of each compact key, as indices into ``filled``."""
         places: dict[str, list[int]] = {}
         for index, key in enumerate(self.compact):
             places.setdefault(key, []).append(index)
@@ -87,8 +87,8 @@ class LineKeys:
 
 
 def find_runs(keys: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where *wanted* stands in *keys* as one run; runs may overlap."""
-    # The longest key is the rarest, as a rule: few places are compared whole.
+    """Return where *wanted* occurs in *keys* as one run; runs can overlap."""
+    # The longest key is usually the rarest: few runs are compared as a whole.
     pivot = max(range(len(wanted)), key=lambda n: len(wanted[n]))
     goal = list(wanted)
     found: list[int] = []
@@ -104,10 +104,10 @@ def find_runs(keys: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 MAX_CELLS = 250_000
-"""Lines times lines up to which the best answer is computed; ``difflib`` beyond."""
+"""Old lines times new lines up to which the best pairs are computed; ``difflib`` beyond."""
 
 _FILLED, _LENGTH, _BONUS = 20, 20, 6
-"""Of two lines the longer one says more, and an equal one more yet."""
+"""Weights of a pair: per line, at most per length, and for lines that are equal exactly."""
 
 
 def match_lines(
@@ -115,11 +115,12 @@ def match_lines(
     new: Sequence[str],
     same: Callable[[int, int], bool] = lambda _old, _new: True,
 ) -> list[tuple[int, int]]:
-    """Pairs of indices, rising in both, of lines with equal keys.
+    """Return pairs of indices, rising in both, of lines with equal keys: the heaviest common
+    subsequence.
 
-    Where there is a choice, pairs that are the *same* by a stricter measure go first. Blank
-    lines (their key is empty) pair with neighbours of other pairs only, or in order where
-    both sides have as many between two pairs: one alone is no sign of anything.
+    Pairs that are the *same* by a stricter comparison are preferred. Blank lines (their key is
+    empty) only pair next to other pairs, or in order if both sides have the same number of
+    them between two pairs.
     """
     rows = [i for i, key in enumerate(old) if key]
     columns = [j for j, key in enumerate(new) if key]
@@ -139,7 +140,7 @@ def match_lines(
 def _match_blanks(
     old: Sequence[str], rows: range, new: Sequence[str], columns: range
 ) -> list[tuple[int, int]]:
-    """Pairs of blank lines in a gap between two pairs of filled ones."""
+    """Return the pairs of blank lines between two pairs of nonblank ones."""
     head: list[tuple[int, int]] = []
     while rows and columns and not old[rows[0]] and not new[columns[0]]:
         head.append((rows[0], columns[0]))
@@ -157,7 +158,7 @@ def _match_blanks(
 def _match_nonblank(
     old: Sequence[str], new: Sequence[str], same: Callable[[int, int], bool]
 ) -> list[tuple[int, int]]:
-    """The same for lines that are all filled."""
+    """Return the pairs of lines that are all nonblank."""
     if len(old) * len(new) > MAX_CELLS:
         return _by_difflib(old, new)
     rows = len(new) + 1
@@ -198,7 +199,7 @@ def _by_difflib(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]
 
 
 def similarity(one: str, other: str) -> float:
-    """From 0 (nothing in common) to 1 (the same)."""
+    """Return the similarity from 0 (nothing in common) to 1 (the same)."""
     # Loaded only for an edit that does not fit as it is.
     from rapidfuzz import fuzz  # kept off the start-up path
 
@@ -206,8 +207,8 @@ def similarity(one: str, other: str) -> float:
 
 
 def is_typo(one: str, other: str) -> bool:
-    """Whether *one* is *other* with one letter too many, missing, other or swapped with its
-    neighbour, or with other capitals."""
+    """Return whether the lines differ in one character that is added, missing, replaced or swapped
+    with its neighbor, or in capitals only."""
     # Loaded only for an edit that does not fit as it is.
     from rapidfuzz.distance import OSA  # kept off the start-up path
 

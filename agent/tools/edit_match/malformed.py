@@ -1,7 +1,7 @@
-"""Escapes and entities by which models spoil ``old_string``, and how each is undone (E3).
+"""Repair malformed edits: escapes, entities and line numbers in ``old_string``.
 
-``new_string`` is undone only where it shows the same spoiling and never the plain form: then
-it was spoilt on the same way. Otherwise it is what the model wants to be written.
+``new_string`` is repaired only if it has the same malformation and never the plain form.
+Otherwise it is the text that the model wants.
 """
 
 import html
@@ -15,7 +15,7 @@ from agent.tools.edit_match.lines import compact_key
 
 @dataclass(frozen=True, slots=True)
 class RepairedStrings:
-    """Both strings as they were meant, and what was undone."""
+    """Both strings without the malformation, and a note on the repair."""
 
     old: str
     new: str
@@ -31,25 +31,27 @@ class _Malformation:
 
 
 def repair_escapes(old: str, new: str) -> Iterator[RepairedStrings]:
-    """The readings of *old* and *new* (in LF) with one kind of spoiling undone, likely first."""
-    for spoiling in _MALFORMATIONS:
-        if not spoiling.shows(old):
+    """Yield *old* and *new* (in LF) with one kind of malformation repaired, likely kinds first."""
+    for malformation in _MALFORMATIONS:
+        if not malformation.shows(old):
             continue
-        meant_old = spoiling.undo(old)
-        if meant_old == old or not meant_old.strip():
+        repaired_old = malformation.undo(old)
+        if repaired_old == old or not repaired_old.strip():
             continue
-        yield RepairedStrings(meant_old, _repaired_new(spoiling, old, new), spoiling.note)
+        yield RepairedStrings(
+            repaired_old, _repaired_new(malformation, old, new), malformation.note
+        )
 
 
-def _repaired_new(spoiling: _Malformation, old: str, new: str) -> str:
-    """*new* as it is meant: lines as in *old* are undone like those, the others if they show
-    the spoiling and nowhere the plain form."""
-    spoilt = set(old.split("\n"))
+def _repaired_new(malformation: _Malformation, old: str, new: str) -> str:
+    """Return the repaired *new*: lines of *old* are repaired like those, the others if they show
+    the malformation and never the plain form."""
+    malformed = set(old.split("\n"))
     lines = new.split("\n")
-    fresh = "\n".join(line for line in lines if line not in spoilt)
-    if spoiling.shows(fresh) and not spoiling.plain(fresh):
-        return spoiling.undo(new)
-    return "\n".join(spoiling.undo(line) if line in spoilt else line for line in lines)
+    fresh = "\n".join(line for line in lines if line not in malformed)
+    if malformation.shows(fresh) and not malformation.plain(fresh):
+        return malformation.undo(new)
+    return "\n".join(malformation.undo(line) if line in malformed else line for line in lines)
 
 
 def _unescape_quotes(text: str) -> str:
@@ -129,15 +131,15 @@ _MALFORMATIONS = (
 
 
 MIN_NUMBERED_LINES = 3
-"""Lines whose numbers rise by one from which they are no text of the file, wherever they are;
-fewer must be the true numbers: ``404: gone`` may be a line of its own."""
+"""Consecutive numbered lines that are certainly line numbers; fewer must be the true numbers of
+the lines, because ``404: gone`` can be a line of the file."""
 
 _NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(→|\t|\||:)")
 
 
 @dataclass(frozen=True, slots=True)
 class _NumberedLines:
-    """Lines with what *mark* parts from their numbers; *bare* is the rest of each line."""
+    """Lines with numbers, the *mark* after each number, and the rest of each line (*bare*)."""
 
     numbers: list[int]
     mark: str
@@ -145,9 +147,9 @@ class _NumberedLines:
 
 
 def strip_line_numbers(document: Document, old: str, new: str) -> tuple[str, str] | None:
-    """Both strings without the numbers, None if *old* has none.
+    """Return both strings without line numbers, None if *old* has none.
 
-    Raises ``EditRefused`` if it cannot be told what is meant to be in *new*.
+    Raises ``EditRefused`` if only some lines of *new* have numbers.
     """
     lines = old.removesuffix("\n").split("\n")
     found = _read_numbers(lines)
@@ -167,7 +169,8 @@ def strip_line_numbers(document: Document, old: str, new: str) -> tuple[str, str
 
 
 def _strip_new(new: str, bare_of: dict[str, str], mark: str) -> str:
-    """*new* without numbers: the lines of old without theirs, and the others if all have some."""
+    """Return *new* without numbers: the lines of old without theirs, and the others if all have
+    one."""
     lines = new.split("\n")
     fresh = [line for line in lines if line.strip() and line not in bare_of]
     read = _read_numbers(fresh)
@@ -182,7 +185,7 @@ def _strip_new(new: str, bare_of: dict[str, str], mark: str) -> str:
 
 
 def _read_numbers(lines: list[str]) -> _NumberedLines | None:
-    """The numbers of *lines* if each has one, with the same mark behind it, rising."""
+    """Return the numbers of *lines* if each has one, followed by the same mark, and they rise."""
     found = [match for line in lines if (match := _NUMBERED.match(line))]
     marks = {match[2] for match in found}
     numbers = [int(match[1]) for match in found]
@@ -196,6 +199,7 @@ def _read_numbers(lines: list[str]) -> _NumberedLines | None:
 
 
 def _is_at(document: Document, first: int, bare: list[str]) -> bool:
-    """Whether the file's lines from number *first* (from 1) are *bare*, white space aside."""
+    """Return whether the file's lines from number *first* (from 1) are *bare*, ignoring white
+    space."""
     there = document.lines[first - 1 : first - 1 + len(bare)] if first > 0 else []
     return [compact_key(line) for line in there] == [compact_key(line) for line in bare]

@@ -1,8 +1,8 @@
-"""The three-way merge: base ``old_string``, ours the file, theirs ``new_string`` (E2).
+"""The three-way merge: base ``old_string``, ours the file, theirs ``new_string``.
 
 A line that the model did not change keeps the file's bytes. A line that it removed goes from
 the file, if it is really that line. A line that it added or changed is written with the
-file's indentation. What cannot be decided is refused.
+file's indentation. Anything ambiguous is refused.
 """
 
 from collections.abc import Sequence
@@ -34,21 +34,21 @@ from agent.tools.edit_match.refusals import quote_lines
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """The lines to write, and what was bent."""
+    """The lines to write, and notes on tolerated differences."""
 
     splices: tuple[Splice, ...]
     notes: tuple[str, ...]
 
 
 def merge_blocks(
-    document: Document, blocks: Sequence[Block], old: Sequence[str], new: Sequence[str], bent: str
+    document: Document, blocks: Sequence[Block], old: Sequence[str], new: Sequence[str], note: str
 ) -> Edit:
-    """The edit made on each of *blocks*; *bent* says how they were found, empty if exactly.
+    """Return the edit of each of *blocks*; *note* says how they were found, "" if exactly.
 
-    Raises ``EditRefused`` that quotes the block.
+    Raises ``EditRefused``, which quotes the block.
     """
     replacements: list[Replacement] = []
-    notes = {bent: None} if bent else {}
+    notes = {note: None} if note else {}
     for block in blocks:
         try:
             merged = merge_block(document, block, old, new)
@@ -65,7 +65,7 @@ def merge_blocks(
 def merge_block(
     document: Document, block: Block, old: Sequence[str], new: Sequence[str]
 ) -> MergeResult:
-    """The edit from *old* to *new* made on *block*. Raises ``EditRefused`` when in doubt."""
+    """Merge the edit from *old* to *new* into *block*. Raises ``EditRefused`` when in doubt."""
     sides = ThreeWay(document, block, old, new)
     keys = [compact_key(line) for line in old], [compact_key(line) for line in new]
     only_old = is_only_old_misindented(sides, match_lines(*keys))
@@ -78,7 +78,7 @@ def merge_block(
 
 
 def _note_on_differing_lines(sides: ThreeWay, kept: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-    """A note on the lines that stay though old_string has others there, or none."""
+    """Return a note on the lines that stay although old_string has others there, or none."""
     lines = sides.document.lines
     numbers = [sides.line_of[i] for i, _ in kept if sides.match_of[i] is not LineMatch.SAME]
     numbers += [
@@ -95,7 +95,7 @@ def _note_on_differing_lines(sides: ThreeWay, kept: Sequence[tuple[int, int]]) -
 def _new_lines(
     sides: ThreeWay, kept: Sequence[tuple[int, int]], pairs: dict[int, int], *, only_old: bool
 ) -> tuple[list[str], tuple[str, ...]]:
-    """The lines of new as they are to be written, and what was bent for it."""
+    """Return the lines of new as they are written, and notes on the repairs."""
     fixed = {j for _, j in kept}
     moved = {j: i for i, j in pairs.items() if j not in fixed}
     changed = [n for n, line in enumerate(sides.new) if n not in fixed and line.strip()]
@@ -116,7 +116,7 @@ def _new_lines(
 
 
 def _replaced_lines(sides: ThreeWay, kept: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """For each line of new that takes the place of one line of old: that line."""
+    """Return the line of old that each line of new replaces, where that is one line."""
     found: dict[int, int] = {}
     i = j = 0
     for a, b in [*kept, (len(sides.old), len(sides.new))]:
@@ -127,14 +127,14 @@ def _replaced_lines(sides: ThreeWay, kept: Sequence[tuple[int, int]]) -> dict[in
 
 
 def _merge_line_end(old: str, line: str, new: str) -> str:
-    """The file's *line* without indentation; white space at its end goes or comes if the
-    model changed that, and not if only old_string was off there."""
+    """Return the file's *line* without indentation. Its trailing white space changes if the model
+    changed it, but not if only old_string differs there."""
     was, is_, wanted = (text[len(text.rstrip()) :] for text in (old, line, new))
     return line.strip() + (wanted if was == is_ else is_)
 
 
 def _is_unchanged(sides: ThreeWay, i: int, j: int, *, only_old: bool) -> bool:
-    """Whether line *j* of new says the same as line *i* of old: then the file's line stays."""
+    """Return whether line *j* of new is line *i* of old: then the file's line stays."""
     old, new = sides.old[i], sides.new[j]
     line = sides.text_of.get(i, old)
     if not new.strip():
@@ -153,7 +153,13 @@ _TYPOGRAPHIC_KINDS = (QUOTES, DASHES, SPACES | INVISIBLE, {"…": "..."})
 def _clean_changed_lines(
     sides: ThreeWay, changed: Sequence[int]
 ) -> tuple[dict[int, str], tuple[str, ...]]:
-    """The *changed* lines of new (by number) as they are meant, and what was undone."""
+    """Return the *changed* lines of new (by number) without malformations that old_string has too,
+    and notes on the repairs.
+
+    If old_string has typographic quotes, dashes or odd spaces where the file has plain ones, or
+    trailing white space where the file has none, the model does not want the same in a changed
+    line of new_string either, unless such lines have the plain form too.
+    """
     both = [(sides.old[old], text) for old, text in sides.text_of.items() if sides.old[old].strip()]
     lines = {n: sides.new[n] for n in changed}
     notes: tuple[str, ...] = ()
@@ -168,18 +174,19 @@ def _clean_changed_lines(
 
 
 def _plain_characters(both: Sequence[tuple[str, str]], written: str) -> dict[str, str]:
-    """What to put for characters of *written*, by pairs of a line of old and the file's."""
+    """Return the plain forms of typographic characters in *written*, judged by pairs of a line of
+    old and the file's."""
     if written.isascii():
         return {}
     table: dict[str, str] = {}
     for kind in _TYPOGRAPHIC_KINDS:
-        spoilt = [(old, text) for old, text in both if set(kind) & (set(old) - set(text))]
+        differing = [(old, text) for old, text in both if set(kind) & (set(old) - set(text))]
         genuine = {char for _, text in both for char in text if char in kind}
-        if not spoilt:
+        if not differing:
             continue
         for char in set(kind) & set(written) - genuine:
             plain = PLAIN[char]
-            if kind is DASHES and any(char in old and "--" in text for old, text in spoilt):
+            if kind is DASHES and any(char in old and "--" in text for old, text in differing):
                 plain = "--"
             if not plain.strip() or plain not in written:
                 table[char] = plain
@@ -189,8 +196,9 @@ def _plain_characters(both: Sequence[tuple[str, str]], written: str) -> dict[str
 def _build_splices(
     sides: ThreeWay, kept: Sequence[tuple[int, int]], texts: Sequence[str]
 ) -> tuple[Splice, ...]:
-    """The splices of the file: everything between *kept* pairs (old, new) is replaced by the
-    *texts* of new's lines there. Raises ``EditRefused`` for what old_string did not show."""
+    """Return the splices that replace everything between the *kept* pairs (old, new) by the
+    *texts* of new's lines there. Raises ``EditRefused`` for lines that old_string does not
+    show."""
     splices: list[Splice] = []
     i = j = 0
     for a, b in [*kept, (len(sides.old), len(texts))]:
@@ -203,11 +211,11 @@ def _build_splices(
     return tuple(splices)
 
 
-def _check_neighbors(sides: ThreeWay, neighbours: tuple[int, int], added: Sequence[str]) -> None:
-    """Refuse an addition beside a line that old_string has otherwise than the file, if it is
-    the same text: it cannot be told which of the two is kept and which is new."""
+def _check_neighbors(sides: ThreeWay, neighbors: tuple[int, int], added: Sequence[str]) -> None:
+    """Refuse to add a line next to the same line of old_string if the file has another line there:
+    it is ambiguous which of the two is kept and which is new."""
     keys = {compact_key(line) for line in added if line.strip()}
-    for n in neighbours:
+    for n in neighbors:
         if not 0 <= n < len(sides.old) or compact_key(sides.old[n]) not in keys:
             continue
         if n not in sides.line_of or sides.match_of[n] is not LineMatch.SAME:
@@ -218,7 +226,7 @@ def _check_neighbors(sides: ThreeWay, neighbours: tuple[int, int], added: Sequen
 
 
 def _build_splice(sides: ThreeWay, old: range, added: list[str]) -> Splice | None:
-    """Lines *old* of old_string are replaced by *added*."""
+    """Return the splice that replaces lines *old* of old_string by *added*."""
     _check_removed(sides, old)
     lines = sides.document.lines
     first, stop = _region(sides, old)
@@ -233,7 +241,7 @@ def _build_splice(sides: ThreeWay, old: range, added: list[str]) -> Splice | Non
     if not gone:
         return _insertion(first, stop, added)
     start, end = gone[0], gone[-1] + 1
-    # Blank lines that old_string left out and new_string brings along are there already.
+    # Blank lines that old_string lacks and new_string has are in the file already.
     added = added[min(start - first, _leading_blanks(added)) :]
     added = added[: len(added) - min(stop - end, _leading_blanks(added[::-1]))]
     if len(added) == len(gone):
@@ -244,7 +252,8 @@ def _build_splice(sides: ThreeWay, old: range, added: list[str]) -> Splice | Non
 
 
 def _insertion(first: int, stop: int, added: list[str]) -> Splice | None:
-    """*added* between two neighbours; the lines from *first* to *stop* are blank and unseen."""
+    """Return the splice that inserts *added*; lines *first* to *stop* are blank, and old_string
+    does not show them."""
     unseen = stop - first
     lead = min(unseen, _leading_blanks(added))
     added = added[lead:]
@@ -254,7 +263,7 @@ def _insertion(first: int, stop: int, added: list[str]) -> Splice | None:
 
 
 def _leading_blanks(lines: Sequence[str]) -> int:
-    """How many blank lines *lines* start with."""
+    """Return the number of blank lines at the start of *lines*."""
     return next((n for n, line in enumerate(lines) if line.strip()), len(lines))
 
 
@@ -276,7 +285,7 @@ def _check_removed(sides: ThreeWay, old: range) -> None:
 
 
 def _region(sides: ThreeWay, old: range) -> tuple[int, int]:
-    """The file's lines between the neighbours that stay on both sides of lines *old*."""
+    """Return the range of the file's lines between the kept lines on both sides of *old*."""
     before = [sides.line_of[n] + 1 for n in range(old.start) if n in sides.line_of]
     after = [sides.line_of[n] for n in range(old.stop, len(sides.old)) if n in sides.line_of]
     return (before[-1] if before else sides.first), (after[0] if after else sides.stop)

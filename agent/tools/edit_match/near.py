@@ -1,9 +1,9 @@
-"""The loosest tier: all of ``old_string`` is there but one line (spec 3, E2).
+"""The loosest tier: all lines of ``old_string`` are in the file except one.
 
-Two natural twins are 95 % alike, as is a block with a slip in it: likeness of the whole can't
-tell them apart. So lines are counted. One line may differ, be missing, be too many or be
-swapped with its neighbour; enough of the others must be rare in the file; and no other place
-may come near. When in doubt there is no answer.
+Two similar functions are 95 % alike, and so is a block with a typo: the similarity of whole
+blocks cannot distinguish them. So lines are counted. One line can differ, be missing, be extra
+or be swapped with its neighbor; enough of the others must be rare in the file; and no other
+place may be nearly as similar. When in doubt, nothing is found.
 """
 
 from collections import Counter
@@ -15,27 +15,28 @@ from agent.tools.edit_match.document import Document
 from agent.tools.edit_match.lines import LineKeys, is_typo, similarity, split_text
 
 MIN_LINES = 4
-"""Lines that old_string must have. Fewer say too little; more cost answers and bring none
-(measured on 2,767 edits, like the other numbers here)."""
+"""Lines that old_string must have. Fewer prove too little; a higher limit finds fewer places and
+avoids no error (measured on 2,767 edits, like the other numbers here)."""
 
 MIN_RARE = 3
-"""Lines among the equal ones that must stand just once in the file. Any other place lacks
-them, so that it differs in three lines at least: no rival is nearer than two lines."""
+"""Equal lines that must occur just once in the file. Any other place lacks them, so it differs in
+at least three lines."""
 
 MIN_RARE_LENGTH = 8
-"""Characters of such a line, white space aside."""
+"""Characters of such a line, without white space."""
 
 MIN_RARE_DIFFERENT = 4
-"""The same where the odd line is another one altogether, or lines are swapped."""
+"""The same if the odd line is a different one, or lines are swapped."""
 
 MAX_SIMILARITY = 0.8
-"""How much a line may be like the file's where it is more than a slip away."""
+"""The highest similarity of a different line; a more similar line that is no typo is refused,
+because that is how similar functions differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Lines *start* to *stop* of the file's filled lines, with *pairs* of filled lines of old
-    and the file; None where the other side has none."""
+    """A candidate place: nonblank lines *start* to *stop* of the file, and *pairs* of nonblank
+    lines of old and the file, None where one side has no counterpart."""
 
     start: int
     stop: int
@@ -44,8 +45,8 @@ class _Window:
 
 
 def find_near(document: Document, old_text: str) -> Block | None:
-    """The one block that is *old_text* (in LF) but for one line, None if there is none that
-    is beyond doubt."""
+    """Return the one block that equals *old_text* (in LF) except for one line, None without an
+    unmistakable one."""
     old = LineKeys(split_text(old_text))
     if len(old.filled) < MIN_LINES:
         return None
@@ -63,8 +64,8 @@ def find_near(document: Document, old_text: str) -> Block | None:
 
 
 def _pair_lines(window: _Window, old: LineKeys, file: LineKeys) -> list[LinePair] | None:
-    """The window's lines in links. None if its first or last one is another line than old's,
-    or one is much like the file's but more than a slip away: that is how twins differ."""
+    """Return the window's pairs of lines. None if its first or last line differs from old's, or a
+    line is similar to the file's but no typo: that is how similar functions differ."""
     links: list[LinePair] = []
     for i, k in window.pairs:
         if i is None or k is None or old.compact[i] == file.compact[k]:
@@ -89,8 +90,7 @@ def _pair_lines(window: _Window, old: LineKeys, file: LineKeys) -> list[LinePair
 
 
 def _candidate_starts(file: LineKeys, old: LineKeys) -> list[int]:
-    """Where a block could start, by the lines that are equal; only lines that are not
-    everywhere have a vote."""
+    """Return where a block could start, by the lines that are equal and not too frequent."""
     starts: Counter[int] = Counter()
     for i, key in enumerate(old.compact):
         places = file.positions.get(key, ())
@@ -101,7 +101,7 @@ def _candidate_starts(file: LineKeys, old: LineKeys) -> list[int]:
 
 
 def _one_line_off(old: list[str], file: list[str], start: int) -> Iterator[_Window]:
-    """The ways in which *old* stands at *start* with exactly one difference."""
+    """Yield the ways in which *old* matches at *start* with exactly one difference."""
     size = len(old)
     if start < 0:
         return
@@ -117,11 +117,11 @@ def _one_line_off(old: list[str], file: list[str], start: int) -> Iterator[_Wind
     def tail(first: int, place: int) -> tuple[tuple[int, int], ...]:
         return tuple((n, place + n - first) for n in range(first, size))
 
-    if at < len(file) and file[at + 1 : at + 1 + len(rest)] == rest:  # another line in its place
+    if at < len(file) and file[at + 1 : at + 1 + len(rest)] == rest:  # a different line
         yield _Window(start, start + size, (*head, (same, at), *tail(same + 1, at + 1)), same)
-    if file[at : at + len(rest)] == rest and rest:  # a line that the file has not
+    if file[at : at + len(rest)] == rest and rest:  # a line that the file lacks
         yield _Window(start, start + size - 1, (*head, (same, None), *tail(same + 1, at)), same)
-    if file[at + 1 : at + 1 + size - same] == old[same:] and same:  # one that old does not show
+    if file[at + 1 : at + 1 + size - same] == old[same:] and same:  # a line that old lacks
         yield _Window(start, start + size + 1, (*head, (None, at), *tail(same, at + 1)), None)
     if rest and file[at : at + len(rest) + 1] == [rest[0], old[same], *rest[1:]]:  # swapped
         yield _Window(
@@ -135,7 +135,7 @@ def _one_line_off(old: list[str], file: list[str], start: int) -> Iterator[_Wind
 def _is_unmistakable(
     window: _Window, links: Sequence[LinePair], old: LineKeys, file: LineKeys
 ) -> bool:
-    """Whether enough rare lines are equal, and the odd line is no other place's."""
+    """Return whether enough rare lines are equal, and the odd line belongs to no other place."""
     rare = sum(
         i is not None
         and k is not None

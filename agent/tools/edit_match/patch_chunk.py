@@ -1,8 +1,8 @@
-"""One chunk of a patch put into a text: whole lines, in order, below the lines it names (E1).
+"""Apply one chunk of a patch to a text: whole lines, in order, below the lines that it names.
 
-The format's own means to tell places apart count before uniqueness: a chunk below ``@@`` lines
-is at the first place below them, one that ends the file at its end, any other after the chunk
-before it. Where these leave a choice, there is no place.
+The format has its own means to choose among several places: a chunk below ``@@`` lines is at the
+first place below them, one that ends the file at its end, any other after the previous chunk.
+If these leave a choice, the chunk is refused.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,8 @@ from agent.tools.edit_match.refusals import (
 
 @dataclass(frozen=True, slots=True)
 class ChunkEdit:
-    """*old* lines become *new* lines, below *anchors*; *at_end*: they end the file."""
+    """*old* lines become *new* lines, below the lines *anchors*; *at_end*: at the end of the
+    file."""
 
     old: Sequence[str]
     new: Sequence[str]
@@ -33,7 +34,7 @@ class ChunkEdit:
 
 @dataclass(frozen=True, slots=True)
 class AppliedChunk:
-    """The text after it, and the line (from 0) below the place there."""
+    """The edit, and the line (from 0) after the changed place in the new text."""
 
     edit: Edit
     next_line: int
@@ -42,7 +43,7 @@ class AppliedChunk:
 def apply_chunk(text: str, placing: ChunkEdit, below: int = 0) -> AppliedChunk:
     """Put *placing* into *text*, below line *below* (from 0) if that tells places apart.
 
-    Raises ``EditRefused``; the words are those of edits.
+    Raises ``EditRefused``, whose messages speak of old_string and new_string.
     """
     document = Document(text)
     if not placing.old:
@@ -64,7 +65,7 @@ def apply_chunk(text: str, placing: ChunkEdit, below: int = 0) -> AppliedChunk:
 
 
 def _append(document: Document, placing: ChunkEdit) -> AppliedChunk:
-    """Lines without any around them come at the end of the file."""
+    """Append lines that have no context."""
     if placing.anchors:
         raise EditRefused(
             "The chunk only adds lines and shows none around them. Give the lines above or "
@@ -77,10 +78,10 @@ def _append(document: Document, placing: ChunkEdit) -> AppliedChunk:
 
 
 def _anchored_lines(document: Document, anchors: Sequence[str], below: int) -> list[int]:
-    """The lines that may be the last of *anchors*, none without any.
+    """Return the lines after the last of *anchors*, none without anchors.
 
-    They are searched below the last chunk first, then in the whole file, each below the one
-    before it: several narrow a place down, one alone may stand in several places.
+    Anchors are searched below the previous chunk first, then in the whole file, each below the
+    one before it. Several anchors give one place, a single one can give several.
     """
     if not anchors:
         return []
@@ -96,7 +97,8 @@ def _anchored_lines(document: Document, anchors: Sequence[str], below: int) -> l
 
 
 def _find_anchor(lines: Sequence[str], anchor: str, start: int) -> list[int]:
-    """The lines from *start* that are *anchor*, white space aside, or else begin with it."""
+    """Return the lines from *start* that equal *anchor* without white space, else those that begin
+    with it."""
     wanted = compact_key(anchor)
     keys = [(n, compact_key(lines[n])) for n in range(start, len(lines))]
     same = [n for n, key in keys if key == wanted]
@@ -111,7 +113,7 @@ def _choose_block(
     if placing.at_end and last_line(blocks[-1]) == document.keys.filled[-1]:
         return blocks[-1]
     floors = _anchored_lines(document, placing.anchors, below)
-    if floors:  # the first place below each line that may be meant
+    if floors:  # the first place below each anchor
         under = [next((b for b in blocks if first_line(b) >= floor), None) for floor in floors]
     else:
         under = [block for block in blocks if first_line(block) >= below > 0]

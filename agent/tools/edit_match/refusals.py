@@ -1,4 +1,4 @@
-"""The refusals that several tiers share, as sentences for the model (spec 3, E4)."""
+"""The refusals that several tiers share, as sentences for the model, with the nearest text."""
 
 import re
 from collections import Counter
@@ -12,10 +12,10 @@ MAX_LISTED = 10
 """Line numbers listed when there are several matches."""
 
 ONE_LINE_NOTE = "matched but for one line"
-"""The note on a success by the loosest measure."""
+"""The note on a match by the loosest tier."""
 
 MIN_APPLIED = 8
-"""Characters, white space aside, of a new_string that is known again."""
+"""Characters, without white space, of a new_string that is recognized in the file."""
 
 _PLACEHOLDER = re.compile(
     r"(?i)(\.\.\.|…).*\b(code|rest|lines|unchanged|existing|omitted|remain\w*)\b"
@@ -23,16 +23,17 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def match_note(measure: str) -> str:
-    """The note on a success by a measure that is not the strictest, none for that one."""
-    return f"matched without regard to {measure}" if measure else ""
+def match_note(ignored: str) -> str:
+    """Return the note on a match that ignored differences, "" for an exact one."""
+    return f"matched without regard to {ignored}" if ignored else ""
 
 
-def ambiguous_match(lines: Sequence[int], measure: str = "") -> EditRefused:
-    """old_string fits at all of *lines* (from 1), compared without regard to *measure*."""
+def ambiguous_match(lines: Sequence[int], ignored: str = "") -> EditRefused:
+    """Return the refusal of an old_string that matches at all of *lines* (from 1), *ignored* being
+    the differences that the comparison ignored."""
     numbers = ", ".join(map(str, lines[:MAX_LISTED]))
     more = ", …" if len(lines) > MAX_LISTED else ""
-    but = f", {measure} aside," if measure else ""
+    but = f", {ignored} aside," if ignored else ""
     return EditRefused(
         f"old_string matches{but} in {len(lines)} places (lines {numbers}{more}). "
         "Add lines around it until it is unique, or set replace_all to change every one."
@@ -40,7 +41,7 @@ def ambiguous_match(lines: Sequence[int], measure: str = "") -> EditRefused:
 
 
 def check_applied(document: Document, new: str) -> None:
-    """Refuse an edit whose result is there already: models repeat edits."""
+    """Refuse an edit whose result is in the file already: models repeat edits."""
     keys = LineKeys(split_text(new))
     if sum(map(len, keys.compact)) < MIN_APPLIED:
         return
@@ -56,7 +57,8 @@ def check_applied(document: Document, new: str) -> None:
 
 
 def not_found_error(document: Document, old: str) -> EditRefused:
-    """old_string is nowhere: why that may be, and the nearest text."""
+    """Return the refusal of an old_string that is not found: the likely reason and the nearest
+    text."""
     left_out = next((line for line in old.split("\n") if _PLACEHOLDER.search(line)), None)
     why = (
         f"the line {left_out.strip()[:80]!r} stands for text that it leaves out. Give all lines"
@@ -72,21 +74,19 @@ MAX_SHOWN = 20
 """Lines of the file quoted in a refusal."""
 
 MAX_LINES = 100_000
-"""Lines of a file up to which the nearest block is searched."""
+"""Lines of the largest file in which the nearest text is searched."""
 
 
 def show_whitespace(line: str) -> str:
-    """*line* with tabs as ``→`` and spaces at its end as ``·``, so that they can be told apart."""
+    """Return *line* with tabs as ``→`` and trailing spaces as ``·``."""
     bare = line.rstrip(" ")
     shown = (bare + "·" * (len(line) - len(bare))).replace("\t", "→")
     return shown if len(shown) <= 200 else shown[:200] + "…"
 
 
 def describe_nearest(text: str, old: str) -> str:
-    """What is in the file where *old* was probably meant, or nothing if nothing is near.
-
-    Both in LF. Numbers are lines from 1.
-    """
+    """Return the text of the file that is nearest to *old*, with line numbers from 1; "" for a file
+    that is too large. Both are in LF."""
     if text.count("\n") > MAX_LINES:
         return ""
     lines, wanted = text.split("\n"), old.strip("\n").split("\n")
@@ -107,7 +107,7 @@ def describe_nearest(text: str, old: str) -> str:
 
 
 def quote_lines(lines: Sequence[str], start: int, stop: int, reason: str) -> str:
-    """Lines *start* to *stop* (from 0) with their numbers, tabs visible."""
+    """Return lines *start* to *stop* (from 0) with their numbers, white space visible."""
     end = min(len(lines), stop, start + MAX_SHOWN)
     quoted = "\n".join(f"{n + 1}: {show_whitespace(lines[n])}" for n in range(start, end))
     cut = "\n…" if stop - start > MAX_SHOWN else ""
@@ -117,7 +117,7 @@ def quote_lines(lines: Sequence[str], start: int, stop: int, reason: str) -> str
 
 
 def _most_shared_lines(keys: list[str], goal: list[str]) -> int | None:
-    """The start of the block that shares most lines with *goal*, white space aside."""
+    """Return the start of the block that shares most lines with *goal*, ignoring white space."""
     wanted: dict[str, list[int]] = {}
     for index, key in enumerate(goal):
         if key:
@@ -127,7 +127,7 @@ def _most_shared_lines(keys: list[str], goal: list[str]) -> int | None:
     for number, key in enumerate(keys):
         if key in wanted and frequency[key] * len(wanted[key]) <= 1_000:
             for index in wanted[key]:
-                # A long line says more than a bracket that is everywhere.
+                # A long line counts more than a bracket that occurs everywhere.
                 votes[number - index] += 1 + min(len(key), 40)
     if not votes:
         return None
@@ -136,7 +136,7 @@ def _most_shared_lines(keys: list[str], goal: list[str]) -> int | None:
 
 
 def _most_similar_line(keys: list[str], goal: list[str]) -> int | None:
-    """The start of the block whose line is most like the longest line of *goal*."""
+    """Return the start of the block whose line is most similar to the longest line of *goal*."""
     index = max(range(len(goal)), key=lambda n: len(goal[n]))
     if not goal[index]:
         return None
