@@ -1,1 +1,1 @@
-"""Settings: where files lie, how they are read, merged and checked (spec 10.1)."""
+"""Settings: discovery of config files, parsing, validation and merging."""

@@ -1,7 +1,7 @@
-"""The permissions of Claude Code's settings files in the form of ours (spec 10, K3).
+"""Claude Code's permissions and MCP servers, converted to this program's settings.
 
-There a deny counts before an ask and an ask before an allow, wherever they stand; here the last
-rule that matches does, so they are laid in that order.
+In Claude Code a deny counts before an ask and an ask before an allow, wherever they are; here the
+last rule that matches counts, so the rules are written in that order.
 """
 
 import json
@@ -17,10 +17,10 @@ from agent.records.requests import Action
 from agent.records.tool_facts import CLAUDE_PERMISSIONS
 
 CLAUDE_TOOLS: Mapping[str, str] = {**CLAUDE_PERMISSIONS, "notebookedit": "edit", "agent": "task"}
-"""Tool there, in small letters → permission here."""
+"""Claude Code's tools, in lower case, with the permissions that cover them here."""
 
 PATH_PERMISSIONS = frozenset({"read", "edit"})
-"""Permissions whose patterns are paths, written there as in a ``.gitignore``."""
+"""Permissions whose patterns are paths, written as in a ``.gitignore`` there."""
 
 CLAUDE_AGENTS: Mapping[str, str] = {
     "Explore": "explore",
@@ -38,11 +38,11 @@ MODE = "the mode is chosen with shift+tab, or --auto"
 def from_claude_settings(
     raw: JsonObject, base: str
 ) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
-    """The rules under ``permissions`` of *raw* and the servers that it switches off, and what of
-    the rules has no effect, with the reason.
+    """Convert the rules under ``permissions`` of *raw* and the servers that it disables.
 
-    *base* is what its relative paths start from: a folder of the project, relative to its root
-    ("" for the root), or an absolute one. Nothing else of the file is settings of ours.
+    Returns the settings, and the keys without effect with the reasons. Relative paths start from
+    *base*: a folder of the project, relative to its root ("" for the root), or an absolute one.
+    Nothing else of the file is used.
     """
     off = raw.get("disabledMcpjsonServers")
     names = [name for name in off if isinstance(name, str)] if isinstance(off, list) else []
@@ -51,11 +51,14 @@ def from_claude_settings(
     if not isinstance(given, dict):
         return made, []
     table: JsonObject = {}
-    left: list[tuple[KeyPath, str]] = []
+    ignored: list[tuple[KeyPath, str]] = []
     for key in given:
-        if key not in {*ACTION_ORDER, "additionalDirectories"} and (key, given[key]) != _USUAL:
+        if (
+            key not in {*ACTION_ORDER, "additionalDirectories"}
+            and (key, given[key]) != _DEFAULT_MODE
+        ):
             reason = MODE if key == "defaultMode" else "there is no such setting here"
-            left.append((("permissions", key), reason))
+            ignored.append((("permissions", key), reason))
     folders = given.get("additionalDirectories")
     for folder in folders if isinstance(folders, list) else []:
         if isinstance(folder, str) and folder.strip():
@@ -66,22 +69,22 @@ def from_claude_settings(
             rules = list(_rules(entry, base))
             shown = entry[:80] if isinstance(entry, str) else "an entry"
             if not rules:
-                left.append((("permissions", action), f"{shown} names no tool that is here"))
+                ignored.append((("permissions", action), f"{shown} names no tool that is here"))
             if action == "allow" and ("bash", "*") in rules:
-                left.append((("permissions", action), f"{shown} {EVERY}"))
+                ignored.append((("permissions", action), f"{shown} {EVERY}"))
                 continue
             for permission, pattern in rules:
                 _put(table, permission, pattern, action)
     if table:
         made["permission"] = table
-    return made, left
+    return made, ignored
 
 
-_USUAL = ("defaultMode", "default")
+_DEFAULT_MODE = ("defaultMode", "default")
 
 
 def _put(table: JsonObject, permission: str, pattern: str, action: Action) -> None:
-    """Add a rule behind all others."""
+    """Add a rule after all others."""
     patterns = table.pop(permission, {})
     patterns = patterns if isinstance(patterns, dict) else {}
     patterns.pop(pattern, None)
@@ -90,7 +93,7 @@ def _put(table: JsonObject, permission: str, pattern: str, action: Action) -> No
 
 
 def _rules(entry: Json, base: str) -> Iterator[tuple[str, str]]:
-    """The permissions and patterns that *entry*, such as ``Bash(npm test:*)``, stands for."""
+    """Yield the permissions and patterns of *entry*, such as ``Bash(npm test:*)``."""
     if not isinstance(entry, str):
         return
     name, bracket, rest = entry.strip().partition("(")
@@ -124,7 +127,8 @@ def _patterns(permission: str, inner: str, base: str) -> Iterator[str]:
 
 
 def _paths(inner: str, base: str) -> Iterator[str]:
-    """The patterns for a path as in a ``.gitignore``, where a name covers what is below it."""
+    """Yield the patterns for a path as in a ``.gitignore``, where a name covers what is below
+    it."""
     if inner.startswith("//"):
         start, rest = "/", inner.lstrip("/")
     elif inner.startswith("~/"):
@@ -134,80 +138,82 @@ def _paths(inner: str, base: str) -> Iterator[str]:
         rest = inner.removeprefix("./").lstrip("/")
     anywhere = "/" not in inner.rstrip("/")
     rest = rest.rstrip("/")
-    for each in _starred(rest):
-        for front in (start, f"{start}*/") if anywhere else (start,):
-            yield front + each
+    for each in _expand_double_stars(rest):
+        for prefix in (start, f"{start}*/") if anywhere else (start,):
+            yield prefix + each
             if PurePosixPath(each).name.strip("*"):
-                yield f"{front}{each}/*"
+                yield f"{prefix}{each}/*"
 
 
-def _starred(path: str) -> Iterator[str]:
-    """*path* with its double stars, which stand for any number of folders, also none."""
+def _expand_double_stars(path: str) -> Iterator[str]:
+    """Yield *path* without its double stars, which stand for any number of folders."""
     head, double, tail = path.partition("**/")
     if not double:
         yield path.replace("**", "*")
         return
-    for rest in _starred(tail):
+    for rest in _expand_double_stars(tail):
         yield head + rest
         yield f"{head}*/{rest}"
 
 
 MAX_FILE_SIZE = 64 * 1024 * 1024
-"""Bytes of the file that Claude Code keeps everything in; a larger one is not read."""
+"""Bytes of Claude Code's main file; a larger one is not read."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^{}]*)?\}")
 _HELPER = "a command that makes headers is not run; write them under headers"
 
 
 def from_mcp_json(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
-    """The servers under ``mcpServers`` of *raw*, and what has no effect, with the reason.
+    """Convert the servers under ``mcpServers`` of *raw*.
 
-    A variable, ``${NAME}`` or ``${NAME:-otherwise}``, becomes a slot of ours, which is filled
-    within the same limits.
+    Returns the settings, and the keys without effect with the reasons. A variable, ``${NAME}`` or
+    ``${NAME:-default}``, becomes ``{env:NAME}``, which is filled in within the same limits.
     """
-    useless: list[tuple[KeyPath, str]] = [
+    ignored: list[tuple[KeyPath, str]] = [
         ((key,), "there is no such setting here") for key in raw if key != "mcpServers"
     ]
     given = raw.get("mcpServers")
     if not isinstance(given, dict):
-        return {}, useless
+        return {}, ignored
     servers: JsonObject = {}
     for name, entry in given.items():
-        server = _slotted(entry)
+        server = _with_env_slots(entry)
         if isinstance(server, dict) and server.pop("headersHelper", None) is not None:
-            useless.append((("mcpServers", name, "headersHelper"), _HELPER))
+            ignored.append((("mcpServers", name, "headersHelper"), _HELPER))
         servers[name] = server
-    return ({"mcp": servers} if servers else {}), useless
+    return ({"mcp": servers} if servers else {}), ignored
 
 
 def claude_code_servers(env: Mapping[str, str], directory: Path) -> JsonObject:
-    """The servers that Claude Code has for its user, everywhere or in *directory*, by name; none
-    where there is nothing that can be read."""
+    """Return the servers that Claude Code has for its user, everywhere or in *directory*, by name.
+
+    Empty if there is nothing readable.
+    """
     path = home_folder(env) / ".claude.json"
     try:
         if path.stat().st_size > MAX_FILE_SIZE:
             return {}
-        kept: Json = json.loads(path.read_bytes())
+        stored: Json = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    projects = kept.get("projects") if isinstance(kept, dict) else None
+    projects = stored.get("projects") if isinstance(stored, dict) else None
     project = projects.get(str(directory)) if isinstance(projects, dict) else None
     found: JsonObject = {}
-    for place in (kept, project):
-        servers = place.get("mcpServers") if isinstance(place, dict) else None
+    for table in (stored, project):
+        servers = table.get("mcpServers") if isinstance(table, dict) else None
         if isinstance(servers, dict):
             values, _ = from_mcp_json({"mcpServers": servers})
             opencode.translate(values)
-            table = values.get("mcp")
-            found.update(table if isinstance(table, dict) else {})
+            converted = values.get("mcp")
+            found.update(converted if isinstance(converted, dict) else {})
     return found
 
 
-def _slotted(value: Json) -> Json:
+def _with_env_slots(value: Json) -> Json:
     if isinstance(value, str):
         return _VARIABLE.sub(lambda found: f"{{env:{found[1]}{found[2] or ''}}}", value)
     if isinstance(value, list):
-        return [_slotted(one) for one in value]
+        return [_with_env_slots(one) for one in value]
     if isinstance(value, dict):
-        return {key: _slotted(one) for key, one in value.items()}
+        return {key: _with_env_slots(one) for key, one in value.items()}
     return value

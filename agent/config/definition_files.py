@@ -1,7 +1,7 @@
-"""Where commands, agents and skills are defined in markdown (spec 10, K7), and code beside them.
+"""Discovery of the files that define commands, agents, skills, plugins and tools.
 
-Each kind has its folders below a *top*: the config folder, ``.opencode``, ``.opencode-py``,
-``.claude`` or ``.agents``. This room finds the files; what is in them is read elsewhere.
+Each kind has its folders in a *config folder*: the user's own, ``.opencode``, ``.opencode-py``,
+``.claude`` or ``.agents``.
 """
 
 import os
@@ -24,43 +24,49 @@ DEFINITION_FOLDERS: Mapping[DefinitionKind, tuple[tuple[str, ...], str]] = {
     "plugin": (("plugin", "plugins"), ".py"),
     "tool": (("tool", "tools"), ".py"),
 }
-"""Folder names of each kind, and what its files' names end in."""
+"""Folder names of each kind, and the end of its files' names."""
 
 OWN_FOLDERS = (".opencode", ".opencode-py")
-"""Folders of a project that are ours, the reference's first: the later wins."""
+"""Config folders of a project; the later one wins."""
 
 FOREIGN_FOLDERS = (".claude", ".agents")
-"""Folders of other programs; only their skills, agents and commands are read."""
+"""Config folders of other programs; only their skills, agents and commands are read."""
 
 MAX_DEPTH = 5
-"""Folders that a definition may lie below its kind's folder."""
+"""Levels of folders below the folder of a kind."""
 
 MAX_FILES = 500
-"""Files of one kind below one top; what comes after them is not looked at."""
+"""Files of one kind in one config folder; further ones are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefinitionFile:
-    """One file. *name* is the path below its kind's *folder* without the ending; *source* is
-    what people read of where it is; *foreign* ones are written for other programs. *project* is
-    the project that it came with, None for the user's own."""
+    """A file that defines something."""
 
     kind: DefinitionKind
     name: str
+    """The path below the folder of its kind, without the extension."""
     path: Path
     source: str
+    """The path as shown to users."""
     folder: str
+    """The name of the folder of its kind."""
     foreign: bool
+    """Whether it was written for another program."""
     project: Path | None = None
+    """The project that it came with, None for the user's own."""
 
 
 def find_definitions(
-    kind: DefinitionKind, tops: Iterable[Path], env: Mapping[str, str], project: Path | None = None
+    kind: DefinitionKind,
+    folders: Iterable[Path],
+    env: Mapping[str, str],
+    project: Path | None = None,
 ) -> Iterator[DefinitionFile]:
-    """The definitions of *kind* below *tops*, in order; later ones win."""
-    for top in tops:
-        for path in definition_paths(kind, top, project):
-            relative = path.relative_to(top)
+    """Yield the definitions of *kind* in the config *folders*, in order; later ones win."""
+    for folder in folders:
+        for path in definition_paths(kind, folder, project):
+            relative = path.relative_to(folder)
             inside = project is not None and path.is_relative_to(project)
             source = path.relative_to(project).as_posix() if project and inside else None
             yield DefinitionFile(
@@ -69,13 +75,13 @@ def find_definitions(
                 path=path,
                 source=source or display_path(path, env),
                 folder=relative.parts[0],
-                foreign=top.name in FOREIGN_FOLDERS,
+                foreign=folder.name in FOREIGN_FOLDERS,
                 project=project,
             )
 
 
 def user_folders(paths: Paths, env: Mapping[str, str]) -> tuple[Path, ...]:
-    """The user's own tops, later wins."""
+    """Return the user's own config folders; later ones win."""
     home = home_folder(env)
     foreign = [home / name for name in _foreign(env)]
     named = [expand_home(further, env)] if (further := env.get("OPENCODE_CONFIG_DIR")) else []
@@ -83,9 +89,9 @@ def user_folders(paths: Paths, env: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def project_folders(directory: Path, project: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-    """The tops of a project from its root down to the opened folder, later wins.
+    """Return the config folders of a project, from its root to the opened folder; later ones win.
 
-    The user's own (a project may be the home folder) are left out.
+    The user's own are excluded, since a project can be the home folder.
     """
     if environment.is_on(env, "DISABLE_PROJECT_CONFIG"):
         return ()
@@ -100,41 +106,41 @@ def project_folders(directory: Path, project: Path, env: Mapping[str, str]) -> t
 
 
 def _foreign(env: Mapping[str, str]) -> tuple[str, ...]:
-    """The folders of other programs that are read at all."""
-    left = {".claude"} if environment.is_on(env, "DISABLE_CLAUDE_CODE") else set[str]()
-    return tuple(name for name in FOREIGN_FOLDERS if name not in left)
+    """Return the folders of other programs that are read."""
+    excluded = {".claude"} if environment.is_on(env, "DISABLE_CLAUDE_CODE") else set[str]()
+    return tuple(name for name in FOREIGN_FOLDERS if name not in excluded)
 
 
 def folders_without_skills(env: Mapping[str, str]) -> frozenset[str]:
-    """The names of folders of other programs whose skills are not wanted."""
+    """Return the folders of other programs whose skills are not read."""
     if environment.is_on(env, "DISABLE_EXTERNAL_SKILLS"):
         return frozenset(FOREIGN_FOLDERS)
     return frozenset({".claude"} if environment.is_on(env, "DISABLE_CLAUDE_CODE_SKILLS") else ())
 
 
-def definition_paths(kind: DefinitionKind, top: Path, inside: Path | None = None) -> list[Path]:
-    """The files of *kind* below *top*, sorted by name; folders reached twice are entered twice
-    at most as deep as ``DEPTH``.
+def definition_paths(kind: DefinitionKind, folder: Path, inside: Path | None = None) -> list[Path]:
+    """Return the files of *kind* in the config folder *folder*, sorted by name.
 
-    *inside* is the project that they must really lie in, None for the user's own.
+    *inside* is the project that they have to be in after symlinks are resolved, None for the user's
+    own.
     """
     names, ending = DEFINITION_FOLDERS[kind]
-    if kind in {"plugin", "tool"} and top.name in FOREIGN_FOLDERS:
+    if kind in {"plugin", "tool"} and folder.name in FOREIGN_FOLDERS:
         return []
     return [
         path
         for name in names
-        for path in islice(_walk(top / name, ending, inside, MAX_DEPTH), MAX_FILES)
+        for path in islice(_walk(folder / name, ending, inside, MAX_DEPTH), MAX_FILES)
     ]
 
 
 def skill_paths(folder: Path) -> list[Path]:
-    """The ``SKILL.md`` files below a *folder* that the settings name, sorted."""
+    """Return the ``SKILL.md`` files below a *folder* that the settings name, sorted."""
     return list(islice(_walk(folder, DEFINITION_FOLDERS["skill"][1], None, MAX_DEPTH), MAX_FILES))
 
 
 def _walk(folder: Path, ending: str, inside: Path | None, depth: int) -> Iterator[Path]:
-    if not _lies(folder, inside):
+    if not _is_inside(folder, inside):
         return
     try:
         with os.scandir(folder) as found:
@@ -146,9 +152,9 @@ def _walk(folder: Path, ending: str, inside: Path | None, depth: int) -> Iterato
         if entry.is_dir():
             if depth > 0:
                 yield from _walk(path, ending, inside, depth - 1)
-        elif entry.name.endswith(ending) and entry.is_file() and _lies(path, inside):
+        elif entry.name.endswith(ending) and entry.is_file() and _is_inside(path, inside):
             yield path
 
 
-def _lies(path: Path, inside: Path | None) -> bool:
+def _is_inside(path: Path, inside: Path | None) -> bool:
     return inside is None or path.resolve().is_relative_to(inside)

@@ -1,4 +1,4 @@
-"""Which config files there are, in the order in which they count (spec 10, K1)."""
+"""Discovery of config files, in the order of precedence."""
 
 import stat
 from collections.abc import Iterator, Mapping
@@ -14,11 +14,11 @@ SIZE_LIMIT = 1_048_576
 
 
 SourceForm = Literal["ours", "tui", "claude", "mcp"]
-"""How a file says its settings: as ours do, as opencode's ``tui.json``, or as Claude Code's
-settings and ``.mcp.json``."""
+"""The format of a source: this program's own, opencode's ``tui.json``, or Claude Code's settings
+and ``.mcp.json``."""
 
 MCP_FILE = ".mcp.json"
-"""The servers of a project, as Claude Code writes them down."""
+"""The servers of a project, in Claude Code's format."""
 
 CLAUDE_FILES = ("settings.json", "settings.local.json")
 """Settings files of Claude Code in a folder ``.claude``."""
@@ -26,25 +26,25 @@ CLAUDE_FILES = ("settings.json", "settings.local.json")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One place that settings come from. *name* is what people read.
-
-    *path* is None for settings that were given as text; *folder* is what relative paths in
-    it start from. *project* marks files that came with the folder: they need trust (M9).
-    *required* marks a file that the user named, which is missed when it is not there.
-    """
+    """A file or text with settings."""
 
     name: str
+    """The name as shown to users."""
     folder: Path
+    """The folder that relative paths start from."""
     path: Path | None = None
+    """None for settings that were given as text."""
     text: str = ""
     project: bool = False
+    """Whether it came with the opened folder, so that it needs trust."""
     required: bool = False
+    """Whether the user named the file, so that a missing one is reported."""
     form: SourceForm = "ours"
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigSources:
-    """Sources, later wins: the user's files, the project's, then what was given at the start."""
+    """All sources; later ones win: the user's files, the project's, then those of the command."""
 
     before: tuple[Source, ...]
     project: tuple[Source, ...]
@@ -54,8 +54,8 @@ class ConfigSources:
 def find_sources(
     directory: Path, project: Path, paths: Paths, env: Mapping[str, str]
 ) -> ConfigSources:
-    """All sources that exist for the opened *directory* below the root *project*."""
-    before = [*_present(_own(paths, env), env)]
+    """Return the sources for the opened *directory* below the root *project*."""
+    before = [*_existing(_user_files(paths, env), env)]
     for variable, form in FILE_VARIABLES.items():
         if named := env.get(variable):
             path = expand_home(named, env)
@@ -64,8 +64,12 @@ def find_sources(
                 Source(display_path(path, env), path.parent, path, required=True, form=form)
             )
     own = {source.path.resolve() for source in before if source.path is not None}
-    theirs = () if environment.is_on(env, "DISABLE_PROJECT_CONFIG") else (directory, project)
-    files = _present(_of_project(*theirs, env) if theirs else iter(()), env, project=project)
+    project_folders = (
+        () if environment.is_on(env, "DISABLE_PROJECT_CONFIG") else (directory, project)
+    )
+    files = _existing(
+        _project_files(*project_folders, env) if project_folders else iter(()), env, project=project
+    )
     after = [Source(name, directory, text=text) for name, text in environment.config_texts(env)]
     if content := env.get("OPENCODE_PY_CONFIG_CONTENT"):
         after.append(Source("OPENCODE_PY_CONFIG_CONTENT", directory, text=content))
@@ -81,23 +85,23 @@ FILE_VARIABLES: Mapping[str, SourceForm] = {
     "OPENCODE_TUI_CONFIG": "tui",
     "OPENCODE_PY_CONFIG": "ours",
 }
-"""Variables that name a file, in the order in which they count."""
+"""Variables that name a file, in the order of precedence."""
 
 
 def read_source(source: Source) -> str:
-    """The text of *source*. Raises ``OSError``, or ``ValueError`` with what was expected."""
+    """Return the text of *source*. Raises ``OSError``, or ``ValueError`` with what was expected."""
     if source.path is None:
         return source.text
     return read_text(source.path)
 
 
 def read_text(path: Path) -> str:
-    """The text of a regular UTF-8 file of at most ``SIZE_LIMIT`` bytes.
+    """Return the text of a regular UTF-8 file of at most ``SIZE_LIMIT`` bytes.
 
     Raises ``OSError``, or ``ValueError`` with what was expected.
     """
     status = path.stat()
-    # A pipe or a device in its place would keep the program from starting.
+    # A pipe or a device in its place would block the start.
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("expected a regular file")
     if status.st_size > SIZE_LIMIT:
@@ -108,44 +112,44 @@ def read_text(path: Path) -> str:
         raise ValueError("expected text in UTF-8") from error
 
 
-def _own(paths: Paths, env: Mapping[str, str]) -> Iterator[Path]:
-    yield from _claude(home_folder(env), env)
-    yield from _ours(paths.config)
+def _user_files(paths: Paths, env: Mapping[str, str]) -> Iterator[Path]:
+    yield from _claude_files(home_folder(env), env)
+    yield from _own_files(paths.config)
     shared = opencode_folder(env)
     yield shared / "config.json"
     further = env.get("OPENCODE_CONFIG_DIR")
-    tops = [shared, home_folder(env) / ".opencode"]
-    for top in [*tops, expand_home(further, env)] if further else tops:
-        yield from _both(top, "opencode")
-        yield from _both(top, "tui")
+    folders = [shared, home_folder(env) / ".opencode"]
+    for folder in [*folders, expand_home(further, env)] if further else folders:
+        yield from _json_and_jsonc(folder, "opencode")
+        yield from _json_and_jsonc(folder, "tui")
 
 
 def folder_chain(directory: Path, project: Path) -> tuple[Path, ...]:
-    """The folders from the root *project* down to the opened *directory*."""
+    """Return the folders from the root *project* down to the opened *directory*."""
     if not directory.is_relative_to(project):
         return (directory,)
     chain = (directory, *directory.parents)
     return tuple(folder for folder in reversed(chain) if folder.is_relative_to(project))
 
 
-def _of_project(directory: Path, project: Path, env: Mapping[str, str]) -> Iterator[Path]:
+def _project_files(directory: Path, project: Path, env: Mapping[str, str]) -> Iterator[Path]:
     for folder in folder_chain(directory, project):
-        yield from _claude(folder, env)
+        yield from _claude_files(folder, env)
         if not environment.is_on(env, "DISABLE_CLAUDE_CODE"):
             yield folder / MCP_FILE
         for top in (folder, folder / ".opencode"):
-            yield from _both(top, "opencode")
-            yield from _both(top, "tui")
-        yield from _ours(folder / ".opencode-py")
+            yield from _json_and_jsonc(top, "opencode")
+            yield from _json_and_jsonc(top, "tui")
+        yield from _own_files(folder / ".opencode-py")
 
 
-def _ours(folder: Path) -> Iterator[Path]:
-    """Under opencode's name too: a file that was copied there is not passed over in silence."""
-    yield from _both(folder, "opencode")
-    yield from _both(folder, "config")
+def _own_files(folder: Path) -> Iterator[Path]:
+    """Yield our files, also under opencode's name: a file that was copied there is not ignored."""
+    yield from _json_and_jsonc(folder, "opencode")
+    yield from _json_and_jsonc(folder, "config")
 
 
-def _claude(folder: Path, env: Mapping[str, str]) -> Iterator[Path]:
+def _claude_files(folder: Path, env: Mapping[str, str]) -> Iterator[Path]:
     if not environment.is_on(env, "DISABLE_CLAUDE_CODE"):
         yield from (folder / ".claude" / name for name in CLAUDE_FILES)
 
@@ -158,18 +162,18 @@ def _form(path: Path) -> SourceForm:
     return "tui" if path.stem == "tui" else "ours"
 
 
-def _both(folder: Path, stem: str) -> tuple[Path, Path]:
+def _json_and_jsonc(folder: Path, stem: str) -> tuple[Path, Path]:
     return folder / f"{stem}.json", folder / f"{stem}.jsonc"
 
 
-def _present(
+def _existing(
     candidates: Iterator[Path], env: Mapping[str, str], *, project: Path | None = None
 ) -> Iterator[Source]:
     for path in candidates:
         try:
             path.lstat()
         except OSError:
-            continue  # not there, or in a folder that can't be entered
+            continue  # missing, or in a folder that cannot be entered
         inside = project is not None and path.is_relative_to(project)
         name = (
             path.relative_to(project).as_posix() if project and inside else display_path(path, env)

@@ -1,7 +1,7 @@
-"""What opencode's environment variables mean here (spec 10, K1 and K3).
+"""opencode's environment variables.
 
-Each is read like a file that says the same, so that it is checked, merged and shown in the same
-way; the rest is so anyway, or has no effect for a reason that is told.
+Each is read like a file with the same settings, so that it is validated, merged and shown in the
+same way. Variables without effect are reported with the reason.
 """
 
 import json
@@ -17,7 +17,7 @@ SWITCHES: Mapping[str, JsonObject] = {
     "DISABLE_MOUSE": {"ui": {"mouse": False}},
     "DISABLE_TERMINAL_TITLE": {"ui": {"title": False}},
 }
-"""Variables that, set to 1 or true, say what these settings say."""
+"""Variables that, set to 1 or true, stand for these settings."""
 
 EFFECTIVE = (
     "CONFIG",
@@ -50,7 +50,7 @@ ALWAYS_ON = (
     "EXPERIMENTAL_LSP_TOOL",
     "EXPERIMENTAL_PLAN_MODE",
 )
-"""Variables that ask for what is so here without them."""
+"""Variables for what is always the case here."""
 
 INTERNAL = ("CALLER", "CLIENT", "EDITOR_SSE_PORT", "TEST_HOME", "FAKE_VCS", "PID", "PROCESS_ROLE")
 """Variables that programs set for each other."""
@@ -86,7 +86,7 @@ def is_on(env: Mapping[str, str], name: str) -> bool:
 
 
 def config_texts(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The variables that hold settings, each with the settings as the text of a file."""
+    """Yield the variables that contain settings, each with the settings as the text of a file."""
     if content := env.get(f"{PREFIX}CONFIG_CONTENT"):
         yield f"{PREFIX}CONFIG_CONTENT", content
     if permission := env.get(f"{PREFIX}PERMISSION"):
@@ -103,7 +103,7 @@ def config_texts(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def notices(env: Mapping[str, str]) -> tuple[str, ...]:
-    """One sentence on the variables that are set and have no effect."""
+    """Return a sentence on the variables that are set and have no effect."""
     known = {*SWITCHES, *EFFECTIVE, *ALWAYS_ON, *INTERNAL}
     reasons: dict[str, list[str]] = {}
     for variable in sorted(env):
@@ -114,5 +114,5 @@ def notices(env: Mapping[str, str]) -> tuple[str, ...]:
             reasons.setdefault(UNSUPPORTED.get(name, _REST), []).append(variable)
     if not reasons:
         return ()
-    told = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
-    return (f"Some variables of the environment have no effect here. {told}.",)
+    reasons_text = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+    return (f"Some variables of the environment have no effect here. {reasons_text}.",)

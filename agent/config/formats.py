@@ -1,4 +1,4 @@
-"""Files of other programs in the form of ours, before anything of them is checked or used."""
+"""Conversion of other programs' config files to this program's settings."""
 
 from pathlib import PurePosixPath
 
@@ -10,8 +10,8 @@ from agent.records.json import JsonObject
 
 
 def to_own_form(source: Source, raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
-    """What *raw*, the values of *source*, say in our form; and what has no effect, with the
-    reason."""
+    """Return *raw*, the values of *source*, as our settings, and the keys without effect with
+    reasons."""
     match source.form:
         case "tui":
             return from_tui(raw)
@@ -24,7 +24,10 @@ def to_own_form(source: Source, raw: JsonObject) -> tuple[JsonObject, list[tuple
 
 
 def _base(source: Source) -> str:
-    """What relative paths of a file in ``.claude`` start from. A project's file is named by its
-    path from the root, as patterns are; those of the user's own start at whatever is opened."""
+    """Return the folder that relative paths of a file in ``.claude`` start from.
+
+    A project's file is named by its path from the root, as patterns are; those of the user's own
+    files start at the opened folder.
+    """
     folder = PurePosixPath(source.name).parent.parent.as_posix() if source.project else "."
     return "" if folder == "." else folder

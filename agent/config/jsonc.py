@@ -1,9 +1,9 @@
-"""JSON with comments and trailing commas, read in linear time with true line numbers.
+"""JSON with comments and trailing commas, parsed in linear time with exact line numbers.
 
-The text is made plain JSON of the same length (comments and trailing commas become blanks),
-then read by the standard library, so a fault's line and column are those of the file. The
-``jsonc`` package removes comments together with their line ends, which shifts every line
-below, and has no places of keys, which notices need.
+Comments and trailing commas are replaced by spaces, and the text is parsed by the standard library,
+so that the line and column of an error are those of the file. The ``jsonc`` package removes
+comments together with their line ends, which shifts every following line, and does not report the
+positions of keys, which notices need.
 """
 
 import json
@@ -15,9 +15,9 @@ from typing import Never, cast
 from agent.records.json import Json, JsonObject
 
 KeyPath = tuple[str | int, ...]
-"""Keys and list indices from the top of a document down to a value."""
+"""Keys and list indices from the top of a document to a value."""
 
-# Every alternative matches to the end when it is not closed, so no start is tried twice.
+# Every alternative matches to the end if it is not closed, so no position is tried twice.
 _TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\\n]|\\.)*"?)'
     r"|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))"
@@ -27,7 +27,7 @@ _TOKEN = re.compile(
 )
 
 DEPTH_LIMIT = 50
-"""Brackets inside one another. Settings need about ten; more would exhaust the stack."""
+"""Nested brackets. Settings need about ten; more would exhaust the stack."""
 
 _EXPECTED = {
     "Expecting property name enclosed in double quotes": "expected a key in double quotes, or }",
@@ -43,9 +43,10 @@ _EXPECTED = {
 
 
 class JsoncError(Exception):
-    """The text can't be read. *line* and *column* count from 1; *expected* ends a sentence."""
+    """The text cannot be parsed."""
 
     def __init__(self, line: int, column: int, expected: str) -> None:
+        """*line* and *column* count from 1; *expected* ends a sentence."""
         super().__init__(f"line {line}, column {column}: {expected}")
         self.line = line
         self.column = column
@@ -53,11 +54,11 @@ class JsoncError(Exception):
 
 
 def parse(text: str) -> JsonObject:
-    """Read an object. A text of nothing but blanks and comments is an empty one.
+    """Parse an object. A text of nothing but whitespace and comments is an empty one.
 
-    A key that stands twice keeps its last value, in the last place. Raises ``JsoncError``.
+    A repeated key has its last value, in the last position. Raises ``JsoncError``.
     """
-    plain = _plain(text.removeprefix("\ufeff"))
+    plain = _to_plain_json(text.removeprefix("\ufeff"))
     if not plain.strip():
         return {}
     try:
@@ -77,7 +78,7 @@ def parse(text: str) -> JsonObject:
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """The line (from 1) where each key of a readable document stands, by its path."""
+    """Return the line (from 1) of each key of a readable document, by its path."""
     found: dict[KeyPath, int] = {}
     stack: list[_Frame] = []
     line, last = 1, 0
@@ -100,7 +101,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 @dataclass(slots=True)
 class _Frame:
-    """An open object or list while keys are located."""
+    """An open object or list during the search for keys."""
 
     path: KeyPath
     is_list: bool
@@ -129,7 +130,7 @@ def _refuse_constant(name: str) -> Never:
 
 
 def _last_place(pairs: list[tuple[str, Json]]) -> JsonObject:
-    """An object in which a repeated key stands where it came last: rules depend on order."""
+    """Build an object in which a repeated key is at its last position: rules depend on order."""
     result: JsonObject = {}
     for key, value in pairs:
         result.pop(key, None)
@@ -138,15 +139,15 @@ def _last_place(pairs: list[tuple[str, Json]]) -> JsonObject:
 
 
 def tokens(text: str) -> Iterator[tuple[str, int, str]]:
-    """The pieces of *text* but for comments: kind (string, mark, word), place, text."""
+    """Yield the tokens of *text* except comments: kind (string, mark, word), position, text."""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
         if kind != "comment":
             yield kind, match.start(), match.group()
 
 
-def _plain(text: str) -> str:
-    """*text* with comments and trailing commas blanked out; line ends stay where they are."""
+def _to_plain_json(text: str) -> str:
+    """Replace comments and trailing commas in *text* by spaces; line ends stay."""
     pieces: list[str] = []
     end = 0
     comma: int | None = None

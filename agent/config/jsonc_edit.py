@@ -1,7 +1,7 @@
-"""Putting one value into a settings file as a person would: comments and layout stay.
+"""Edits one value in a settings file; comments and layout are kept.
 
-Only the bytes of the new entry (and a comma before it) change. The result is read again and
-must say what was meant, so a form that is not understood is an error, never a broken file.
+Only the bytes of the new entry (and a comma before it) change. The result is parsed again and has
+to mean what was intended, so a form that is not understood is an error, never a broken file.
 """
 
 import json
@@ -18,18 +18,21 @@ INDENT = "  "
 
 
 @dataclass(slots=True)
-class _Open:
-    """A list or object: where its bracket stands, its first key, the end of its last value and
-    the end of the comma behind that (None where there is none)."""
+class _Container:
+    """A list or object during parsing."""
 
     path: KeyPath
     start: int
+    """The position of its opening bracket."""
     is_list: bool
     index: int = 0
     key: str | None = None
     first: int | None = None
+    """The position of its first key."""
     last: int | None = None
+    """The end of its last value."""
     comma: int | None = None
+    """The end of the comma after the last value, None if there is none."""
 
     def here(self) -> KeyPath:
         return (*self.path, self.index if self.is_list else self.key or "")
@@ -39,41 +42,42 @@ class _Open:
 
 
 @dataclass(slots=True)
-class _Places:
-    """*values* are start and end of each value by its path, *objects* the objects with the place
-    of their closing bracket."""
+class _Positions:
+    """The positions of a document's values."""
 
     values: dict[KeyPath, tuple[int, int]] = field(default_factory=dict[KeyPath, tuple[int, int]])
-    objects: dict[KeyPath, tuple[_Open, int]] = field(
-        default_factory=dict[KeyPath, tuple[_Open, int]]
+    """Start and end of each value by its path."""
+    objects: dict[KeyPath, tuple[_Container, int]] = field(
+        default_factory=dict[KeyPath, tuple[_Container, int]]
     )
+    """The objects with the positions of their closing brackets."""
 
 
 def set_value(text: str, path: tuple[str, ...], value: Json) -> str:
-    """*text* with *value* at the keys *path*; what lies on the way is made where it is missing.
+    """Return *text* with *value* at the keys *path*; missing objects on the way are created.
 
     A plain value on the way becomes an object that keeps it under ``*``, as permission settings
-    have it: ``"ask"`` → ``{"*": "ask", …}``. Raises ``JsoncError`` when the text can't be read or
-    can't be changed so.
+    have it: ``"ask"`` → ``{"*": "ask", …}``. Raises ``JsoncError`` when the text cannot be parsed
+    or changed in this way.
     """
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
-    body = text.removeprefix(mark)
-    expected = _meant(parse(body), path, value)
-    changed = _put(body, path, value, expected)
-    if not changed or _reading(changed) != expected:
+    bom = "\ufeff" if text.startswith("\ufeff") else ""
+    body = text.removeprefix(bom)
+    expected = _expected_document(parse(body), path, value)
+    changed = _insert(body, path, value, expected)
+    if not changed or _try_parse(changed) != expected:
         raise JsoncError(1, 1, "expected a form in which one value can be added")
-    return mark + changed
+    return bom + changed
 
 
-def _reading(text: str) -> JsonObject | None:
+def _try_parse(text: str) -> JsonObject | None:
     try:
         return parse(text)
     except JsoncError:
         return None
 
 
-def _meant(document: JsonObject, path: tuple[str, ...], value: Json) -> JsonObject:
-    """What *document* must say once *value* stands at *path*."""
+def _expected_document(document: JsonObject, path: tuple[str, ...], value: Json) -> JsonObject:
+    """Return the expected *document* with *value* at *path*."""
     result = deepcopy(document)
     at = result
     for key in path[:-1]:
@@ -85,85 +89,89 @@ def _meant(document: JsonObject, path: tuple[str, ...], value: Json) -> JsonObje
     return result
 
 
-def _put(text: str, path: tuple[str, ...], value: Json, expected: JsonObject) -> str:
-    places = _places(text)
-    if not places.objects:
-        # Nothing but comments: the object goes below them.
+def _insert(text: str, path: tuple[str, ...], value: Json, expected: JsonObject) -> str:
+    positions = _locate(text)
+    if not positions.objects:
+        # There are only comments: the object goes below them.
         return f"{text.rstrip()}\n{json.dumps(expected, indent=len(INDENT))}\n".lstrip()
-    if path in places.values:
-        start, end = places.values[path]
-        return text[:start] + _written(value, text, _indent(text, start)) + text[end:]
+    if path in positions.values:
+        start, end = positions.values[path]
+        return text[:start] + _to_json(value, text, _indent_at(text, start)) + text[end:]
     for depth in range(len(path) - 1, -1, -1):
         parent, rest = path[:depth], path[depth:]
-        if parent in places.objects:
-            held, close = places.objects[parent]
-            return _added(text, held, close, rest[0], _below(expected, (*parent, rest[0])))
-        if parent in places.values:
-            start, end = places.values[parent]
-            below = _below(expected, parent)
-            return text[:start] + _written(below, text, _indent(text, start)) + text[end:]
+        if parent in positions.objects:
+            container, close = positions.objects[parent]
+            return _append_entry(
+                text, container, close, rest[0], _value_at(expected, (*parent, rest[0]))
+            )
+        if parent in positions.values:
+            start, end = positions.values[parent]
+            below = _value_at(expected, parent)
+            return text[:start] + _to_json(below, text, _indent_at(text, start)) + text[end:]
     return ""
 
 
-def _added(text: str, held: _Open, close: int, key: str, value: Json) -> str:
-    """*text* with an entry behind the last one of the object *held*."""
+def _append_entry(text: str, container: _Container, close: int, key: str, value: Json) -> str:
+    """Return *text* with a new entry after the last one of the object *container*."""
     end_of_line = "\r\n" if "\r\n" in text else "\n"
-    own = _indent(text, held.start)
-    spread = held.first is None or "\n" in text[held.start : held.first]
-    inner = own + INDENT if held.first is None or not spread else _indent(text, held.first)
+    own = _indent_at(text, container.start)
+    spread = container.first is None or "\n" in text[container.start : container.first]
+    inner = (
+        own + INDENT if container.first is None or not spread else _indent_at(text, container.first)
+    )
     entry = (
-        f"{json.dumps(key, ensure_ascii=False)}: {_written(value, text, inner if spread else own)}"
+        f"{json.dumps(key, ensure_ascii=False)}: {_to_json(value, text, inner if spread else own)}"
     )
     at = len(text[:close].rstrip())
     before, gap = text[:at], text[at:close]
-    if held.last is not None and held.comma is None:
-        before = f"{text[: held.last]},{text[held.last : at]}"
-    entry += "," if held.comma is not None else ""
+    if container.last is not None and container.comma is None:
+        before = f"{text[: container.last]},{text[container.last : at]}"
+    entry += "," if container.comma is not None else ""
     if not spread:
         return f"{before} {entry}{gap}{text[close:]}"
     gap = gap if "\n" in gap else f"{end_of_line}{own}"
     return f"{before}{end_of_line}{inner}{entry}{gap}{text[close:]}"
 
 
-def _below(document: JsonObject, path: tuple[str, ...]) -> Json:
+def _value_at(document: JsonObject, path: tuple[str, ...]) -> Json:
     value: Json = document
     for key in path:
         value = value[key] if isinstance(value, dict) else None
     return value
 
 
-def _written(value: Json, text: str, indent: str) -> str:
-    """*value* as JSON whose further lines begin with *indent*."""
+def _to_json(value: Json, text: str, indent: str) -> str:
+    """Return *value* as JSON whose further lines begin with *indent*."""
     end_of_line = "\r\n" if "\r\n" in text else "\n"
     lines = json.dumps(value, indent=len(INDENT), ensure_ascii=False).split("\n")
     return f"{end_of_line}{indent}".join(lines)
 
 
-def _indent(text: str, at: int) -> str:
-    """The blanks at the start of the line that holds the place *at*."""
+def _indent_at(text: str, at: int) -> str:
+    """Return the indentation of the line at the position *at*."""
     start = text.rfind("\n", 0, at) + 1
     blanks = re.compile(r"[ \t]*").match(text, start)
     return blanks.group() if blanks else ""
 
 
-def _places(text: str) -> _Places:
-    """Where the values and objects of a readable document stand; of a repeated key the last."""
-    found = _Places()
-    stack: list[_Open] = []
+def _locate(text: str) -> _Positions:
+    """Locate the values and objects of a readable document; of a repeated key the last."""
+    found = _Positions()
+    stack: list[_Container] = []
     for kind, start, piece in tokens(text):
         frame = stack[-1] if stack else None
         end = start + len(piece)
         if kind == "mark" and piece in "{[":
             path = frame.here() if frame else ()
             is_list = piece == "["
-            stack.append(_Open(path, start, is_list, key="" if is_list else None))
+            stack.append(_Container(path, start, is_list, key="" if is_list else None))
         elif kind == "mark" and piece in "}]":
-            held = stack.pop()
-            found.values[held.path] = (held.start, end)
-            if held.is_list:
-                found.objects.pop(held.path, None)
+            container = stack.pop()
+            found.values[container.path] = (container.start, end)
+            if container.is_list:
+                found.objects.pop(container.path, None)
             else:
-                found.objects[held.path] = (held, start)
+                found.objects[container.path] = (container, start)
             if stack:
                 stack[-1].ended(end)
         elif frame is None or piece == ":":

@@ -1,4 +1,4 @@
-"""Reads one source of settings into a layer: checked values, rules, and what to tell."""
+"""Reads one source of settings into a layer of validated values and rules, and merges layers."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -28,32 +28,36 @@ _SHOWN_KEYS = 8
 
 @dataclass(slots=True)
 class Layer:
-    """What one source gave. *broken* when its rules could not be read: then all must ask (K2).
-
-    *agents* are the rules of agents by name.
-    """
+    """The values of one source."""
 
     source: Source
     values: JsonObject = field(default_factory=dict[str, Json])
     rules: tuple[ConfigRule, ...] = ()
+    """Its general permission rules."""
     agents: dict[str, tuple[ConfigRule, ...]] = field(
         default_factory=dict[str, tuple[ConfigRule, ...]]
     )
+    """Permission rules of agents by name."""
     notices: list[str] = field(default_factory=list[str])
     broken: bool = False
+    """Whether its rules could not be read; then every tool asks."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrustLimits:
-    """The limits of a project that the user trusts: what is theirs, what it may read."""
+    """The limits of a project that the user trusts."""
 
     own: UserOwned
+    """What belongs to the user."""
     allowed: AllowedReads
+    """What its files may read."""
 
 
 def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> TrustLimits:
-    """The limits of a trusted project in *root*, given the user's *own* settings together and
-    the providers that may hold a key beside those in them."""
+    """Return the limits of a trusted project in *root*.
+
+    *own* are the user's merged settings, *keyed* further providers that may have a key.
+    """
     reads = own.get("project_reads")
     entries = tuple(e for e in reads if isinstance(e, str)) if isinstance(reads, list) else ()
     tables = {table: names_in(own, table) for table in project_restrictions.NAMED_TABLES}
@@ -62,52 +66,52 @@ def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> 
 
 
 def names_in(values: Mapping[str, Json], table: str) -> frozenset[str]:
-    """The names in a table of *values*, such as ``provider``."""
+    """Return the names in a table of *values*, such as ``provider``."""
     entries = values.get(table)
     return frozenset(entries) if isinstance(entries, dict) else frozenset()
 
 
 def read_layer(source: Source, env: Mapping[str, str], trusted: TrustLimits | None = None) -> Layer:
-    """The layer of a file or a text. Never raises for what stands in it.
+    """Return the layer of a file or a text. Never raises for its content.
 
-    Of a project's file only what tightens counts unless it is *trusted*.
+    Of a project's file only rules that tighten count unless it is *trusted*.
     """
     layer = Layer(source)
     try:
         text = read_source(source)
-        raw, useless = formats.to_own_form(source, jsonc.parse(text))
+        raw, ignored_keys = formats.to_own_form(source, jsonc.parse(text))
     except jsonc.JsoncError as error:
         place = f"{source.name}:{error.line}:{error.column}"
-        return _give_up(layer, f"{place}: {error.expected}.")
+        return _mark_broken(layer, f"{place}: {error.expected}.")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        return _give_up(layer, f"{source.name} cannot be read: {reason}.")
+        return _mark_broken(layer, f"{source.name} cannot be read: {reason}.")
     except ValueError as error:
-        return _give_up(layer, f"{source.name} cannot be read: {error}.")
-    teller = _Teller(layer, text)
+        return _mark_broken(layer, f"{source.name} cannot be read: {error}.")
+    notices = _NoticeWriter(layer, text)
     if not source.project or trusted is not None:
-        for path, reason in useless:
-            teller.tell(path, f"{dotted_key(path)} has no effect: {reason}")
+        for path, reason in ignored_keys:
+            notices.add(path, f"{dotted_key(path)} has no effect: {reason}")
     if not source.project:
-        _take_own(layer, raw, teller, env)
+        _load_user_source(layer, raw, notices, env)
     elif trusted is not None:
-        _take_trusted(layer, raw, teller, env, trusted)
+        _load_trusted_project(layer, raw, notices, env, trusted)
     else:
-        _take_project(layer, raw, teller)
+        _load_untrusted_project(layer, raw, notices)
     return layer
 
 
 def command_line_layer(values: Mapping[str, Json], source: Source, env: Mapping[str, str]) -> Layer:
-    """The layer of values that came with the command line."""
+    """Return the layer of values that came with the command line."""
     layer = Layer(source)
-    _take_own(layer, deepcopy(dict(values)), _Teller(layer, ""), env)
+    _load_user_source(layer, deepcopy(dict(values)), _NoticeWriter(layer, ""), env)
     return layer
 
 
 def definition_layer(file: DefinitionFile, trusted: TrustLimits | None = None) -> Layer:
-    """The layer of a definition in markdown. One that cannot be read is left out, and told.
+    """Return the layer of a definition in markdown; an unreadable one is reported.
 
-    Only for the user's own, and for those of a *trusted* project.
+    Only for the user's own files, and for those of a *trusted* project.
     """
     source = Source(file.source, file.path.parent, file.path, project=file.project is not None)
     layer = Layer(source)
@@ -117,28 +121,28 @@ def definition_layer(file: DefinitionFile, trusted: TrustLimits | None = None) -
         system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
         layer.notices.append(f"The {file.kind} {source.name} is left out: {system or error}.")
         return layer
-    teller = _Teller(layer, "")
+    notices = _NoticeWriter(layer, "")
     opencode.translate(values)
     if trusted is not None:
         for path, why in project_restrictions.restrict(values, trusted.own):
-            teller.tell(path, f"{dotted_key(path)} is left out: {why}")
-    _take(layer, values, teller)
+            notices.add(path, f"{dotted_key(path)} is left out: {why}")
+    _load(layer, values, notices)
     return layer
 
 
 @dataclass(slots=True)
-class _Teller:
-    """Adds notices that name the line; the lines are looked up when the first one is needed."""
+class _NoticeWriter:
+    """Adds notices that name the line; lines are looked up when the first one is needed."""
 
     layer: Layer
     text: str
     _lines: dict[KeyPath, int] | None = None
 
-    def tell(self, path: KeyPath, sentence: str) -> None:
+    def add(self, path: KeyPath, sentence: str) -> None:
         end = "" if sentence.endswith("?") else "."
-        self.layer.notices.append(f"{self.place(path)}: {sentence}{end}")
+        self.layer.notices.append(f"{self.position(path)}: {sentence}{end}")
 
-    def place(self, path: KeyPath) -> str:
+    def position(self, path: KeyPath) -> str:
         if self._lines is None:
             self._lines = jsonc.key_lines(self.text) if self.text else {}
         for length in range(len(path), 0, -1):
@@ -148,47 +152,53 @@ class _Teller:
         return self.layer.source.name
 
 
-def _give_up(layer: Layer, sentence: str) -> Layer:
+def _mark_broken(layer: Layer, sentence: str) -> Layer:
     layer.broken = True
     layer.notices.append(f"{sentence} It is left out, and until it is mended every tool asks.")
     return layer
 
 
-def _take_own(layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, str]) -> None:
-    values = _filled(layer, raw, teller, env)
-    opencode.translate(values)
-    _take(layer, values, teller)
-
-
-def _take_trusted(
-    layer: Layer, raw: JsonObject, teller: _Teller, env: Mapping[str, str], trusted: TrustLimits
+def _load_user_source(
+    layer: Layer, raw: JsonObject, notices: _NoticeWriter, env: Mapping[str, str]
 ) -> None:
-    """All of a trusted project's file but for what is never a project's to set (9.1)."""
-    taken = project_restrictions.remove_keys(raw)
-    values = _filled(layer, raw, teller, env, trusted.allowed)
+    values = _substituted(layer, raw, notices, env)
     opencode.translate(values)
-    for path, reason in (*taken, *project_restrictions.restrict(values, trusted.own)):
-        teller.tell(path, f"{dotted_key(path)} is left out: {reason}")
-    _take(layer, values, teller)
+    _load(layer, values, notices)
 
 
-def _filled(
+def _load_trusted_project(
     layer: Layer,
     raw: JsonObject,
-    teller: _Teller,
+    notices: _NoticeWriter,
     env: Mapping[str, str],
-    listed: AllowedReads | None = None,
+    trusted: TrustLimits,
+) -> None:
+    """Load a trusted project's file except for what a project can never set."""
+    taken = project_restrictions.remove_keys(raw)
+    values = _substituted(layer, raw, notices, env, trusted.allowed)
+    opencode.translate(values)
+    for path, reason in (*taken, *project_restrictions.restrict(values, trusted.own)):
+        notices.add(path, f"{dotted_key(path)} is left out: {reason}")
+    _load(layer, values, notices)
+
+
+def _substituted(
+    layer: Layer,
+    raw: JsonObject,
+    notices: _NoticeWriter,
+    env: Mapping[str, str],
+    allowed: AllowedReads | None = None,
 ) -> JsonObject:
-    filled = substitute(raw, layer.source.folder, env, listed)
+    filled = substitute(raw, layer.source.folder, env, allowed)
     for path, note in filled.notes:
-        teller.tell(path, f"{dotted_key(path)}: {note}")
+        notices.add(path, f"{dotted_key(path)}: {note}")
         layer.broken = layer.broken or path[0] in {"permission", "tools"}
-        _switch_off(filled.value, path)
+        _disable_incomplete_server(filled.value, path)
     return filled.value
 
 
-def _switch_off(values: JsonObject, path: KeyPath) -> None:
-    """Start no server with half of its words: *path* is of a value that was left out."""
+def _disable_incomplete_server(values: JsonObject, path: KeyPath) -> None:
+    """Disable a server whose command or URL could not be filled in: *path* is the missing value."""
     if len(path) != 3 or path[0] != "mcp" or path[2] not in {"command", "args", "url"}:
         return
     servers = values.get("mcp")
@@ -197,33 +207,33 @@ def _switch_off(values: JsonObject, path: KeyPath) -> None:
         entry["enabled"] = False
 
 
-def _take(layer: Layer, values: JsonObject, teller: _Teller) -> None:
+def _load(layer: Layer, values: JsonObject, notices: _NoticeWriter) -> None:
     for path, reason in opencode.remove_unsupported(values):
-        teller.tell(path, f"{dotted_key(path)} has no effect: {reason}")
-    layer.rules = _take_rules(layer, values, (), teller)
+        notices.add(path, f"{dotted_key(path)} has no effect: {reason}")
+    layer.rules = _take_rules(layer, values, (), notices)
     for name, agent in _agents(values):
-        layer.agents[name] = _take_rules(layer, agent, ("agent", name), teller)
+        layer.agents[name] = _take_rules(layer, agent, ("agent", name), notices)
     for fault in validation.remove_invalid(values):
-        teller.tell(fault.path, fault.message)
+        notices.add(fault.path, fault.message)
     _write_rules(layer, values)
     layer.values = values
 
 
-def _take_project(layer: Layer, raw: JsonObject, teller: _Teller) -> None:
-    """Only what tightens counts before trust (spec 4, M9); the rest is named."""
+def _load_untrusted_project(layer: Layer, raw: JsonObject, notices: _NoticeWriter) -> None:
+    """Load a project's file before trust: only its rules that tighten; the rest is named."""
     opencode.translate(raw)
-    found = _take_rules(layer, raw, (), teller)
+    found = _take_rules(layer, raw, (), notices)
     layer.rules = permission_rules.tightening_rules(found)
     for name, agent in _agents(raw):
-        # An agent's rules come after the user's, so its "ask" could lift one of their denials.
-        of_agent = _take_rules(layer, agent, ("agent", name), teller)
+        # An agent's rules come after the user's, so its "ask" could lift one of the user's denials.
+        of_agent = _take_rules(layer, agent, ("agent", name), notices)
         layer.agents[name] = tuple(rule for rule in of_agent if rule.action == "deny")
-    left = [dotted_key((key,)) for key in raw]
+    ignored = [dotted_key((key,)) for key in raw]
     if len(found) > len(layer.rules):
-        left.append("its allow rules")
-    if left:
-        more = len(left) - _SHOWN_KEYS
-        names = ", ".join(left[:_SHOWN_KEYS]) + (f" and {more} more" if more > 0 else "")
+        ignored.append("its allow rules")
+    if ignored:
+        more = len(ignored) - _SHOWN_KEYS
+        names = ", ".join(ignored[:_SHOWN_KEYS]) + (f" and {more} more" if more > 0 else "")
         layer.notices.append(
             f"{layer.source.name}: {names} left out, since this folder is not trusted (/trust);"
             " of its settings only the ask and deny rules apply."
@@ -231,15 +241,15 @@ def _take_project(layer: Layer, raw: JsonObject, teller: _Teller) -> None:
 
 
 def _take_rules(
-    layer: Layer, values: JsonObject, path: KeyPath, teller: _Teller
+    layer: Layer, values: JsonObject, path: KeyPath, notices: _NoticeWriter
 ) -> tuple[ConfigRule, ...]:
-    """Take ``tools`` and ``permission`` out of *values*; the rules they say."""
+    """Remove ``tools`` and ``permission`` from *values* and return their rules."""
     name = f"project {layer.source.name}" if layer.source.project else layer.source.name
     name += f", agent {path[-1]}" if path else ""
     switches = values.pop("tools", {})
     taken = permission_rules.parse_switches(switches, name)
     if not isinstance(switches, dict) or len(taken) < len(switches):
-        teller.tell(
+        notices.add(
             (*path, "tools"), f"{dotted_key((*path, 'tools'))}: expected true or false by name"
         )
         layer.broken = True
@@ -249,7 +259,7 @@ def _take_rules(
     layer.broken = layer.broken or parsed.unreadable
     for fault in parsed.faults:
         place = (*path, "permission", *fault.path)
-        teller.tell(place, f"{dotted_key(place)}: {fault.expected}; until it is mended it asks")
+        notices.add(place, f"{dotted_key(place)}: {fault.expected}; until it is mended it asks")
     found = (*taken, *parsed.rules)
     if not layer.source.project:
         return found
@@ -257,12 +267,12 @@ def _take_rules(
     if len(kept) < len(found):
         place = (*path, "permission")
         sentence = f"{dotted_key(place)}: a project may not allow everything; that rule is left out"
-        teller.tell(place, sentence)
+        notices.add(place, sentence)
     return kept
 
 
 def _write_rules(layer: Layer, values: JsonObject) -> None:
-    """Put the rules back where ``Config`` documents them, in one form."""
+    """Write the rules back where ``Config`` documents them, in one form."""
     if layer.rules:
         values["permission"] = permission_rules.as_setting(layer.rules)
     for name, agent in _agents(values):
@@ -278,16 +288,16 @@ def _agents(values: JsonObject) -> list[tuple[str, JsonObject]]:
 
 
 JOINED = ("instructions",)
-"""The list that is joined, not replaced, as those of hooks are by event. (Permission rules are
-joined as rules.)"""
+"""The list that is joined, not replaced, as those of hooks are by event. Permission rules are
+joined as rules."""
 
 
 def merge_values(
     base: JsonObject, later: JsonObject, source: str, sources: dict[KeyPath, str], at: KeyPath = ()
 ) -> None:
-    """Lay *later* over *base*, in place, and note *source* for each value it sets.
+    """Merge *later* into *base*, in place, and note *source* for each value that it sets.
 
-    A key that is set again moves to the end, since patterns count in order.
+    A key that is set again moves to the end, since the order of patterns matters.
     """
     for key, value in later.items():
         path = (*at, key)
@@ -303,7 +313,7 @@ def merge_values(
 
 
 def _joined(before: Json, value: Json) -> Json:
-    """Both lists, each entry once, in the first place it stood."""
+    """Return both lists without duplicates, each entry at its first position."""
     if not isinstance(before, list) or not isinstance(value, list):
         return value
     return [*before, *(item for item in value if item not in before)]

@@ -1,4 +1,4 @@
-"""Loads the settings for a folder: find, read, check, merge (spec 10, K1 and K2).
+"""Loads the settings of a folder: find the sources, read, validate and merge them.
 
 A start without config files takes the short way: no parser and no validation is loaded.
 """
@@ -34,34 +34,33 @@ if TYPE_CHECKING:  # loads pydantic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedConfig:
-    """The settings in force and where they come from.
-
-    *rules* are the permission rules of all sources in the order in which they count (the
-    defaults of the program come before them, an agent's own and the session's after);
-    *agent_rules* those of agents by name. *notices* are sentences for the user: what could
-    not be read, has no effect, or waits for trust. *files* are the sources that were read,
-    *sources* the one behind each value, by its dotted key. *project_files* are the sources that
-    came with the folder, *project_providers* the providers that only they define: what the
-    user's keys must never be sent to.
-    """
+    """The settings of an opened folder and their sources."""
 
     config: Config = field(default_factory=Config)
     rules: tuple[ConfigRule, ...] = ()
+    """The permission rules of all sources in the order of evaluation. The program's defaults come
+    before them, an agent's own and the session's after."""
     agent_rules: Mapping[str, tuple[ConfigRule, ...]] = field(
         default_factory=dict[str, tuple[ConfigRule, ...]]
     )
+    """The permission rules of agents by name."""
     notices: tuple[str, ...] = ()
+    """Sentences for the user on what could not be read, has no effect, or waits for trust."""
     files: tuple[str, ...] = ()
+    """The sources that were read."""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The source of each value, by its dotted key."""
     project_files: frozenset[str] = frozenset()
+    """The sources that came with the opened folder."""
     project_providers: frozenset[str] = frozenset()
+    """The providers that only the project defines; the user's keys are never sent to them."""
 
     def from_project(self, key: str) -> bool:
         """Whether a project's file set the value at the dotted *key*."""
         return self.sources.get(key) in self.project_files
 
     def source_of(self, prefix: str) -> str:
-        """The sources behind the values whose dotted keys begin with *prefix*, each once."""
+        """Return the sources of the values whose dotted keys begin with *prefix*, each once."""
         found = (source for key, source in self.sources.items() if key.startswith(prefix))
         return ", ".join(dict.fromkeys(found))
 
@@ -76,12 +75,12 @@ def load_config(
     trusted: bool = False,
     providers_with_keys: Collection[str] = (),
 ) -> LoadedConfig:
-    """The settings for the opened *directory* in *project* (both absolute).
+    """Return the settings for the opened *directory* in *project* (both absolute).
 
-    *overrides* come from the command line, in the form of a file; None values in it mean
-    "not given". Nothing in a file makes this raise: faults are ``LoadedConfig.notices``.
-    Unless the project is *trusted*, its files only tighten (M9); if it is, *keyed* are the
-    providers that may hold a key of the user's, beside those that their settings name.
+    *overrides* come from the command line, in the form of a file; None values in it mean "not
+    given". Nothing in a file makes this raise: faults become notices. Unless the project is
+    *trusted*, its files only tighten. *providers_with_keys* are the providers that may have a key
+    of the user's, beside those that the settings name.
     """
     paths = paths or Paths.find(env)
     found = find_sources(directory, project, paths, env)

@@ -1,7 +1,7 @@
-"""Markdown with YAML frontmatter: commands, agents and skills (spec 10, K7).
+"""Markdown files with YAML frontmatter: commands, agents and skills.
 
-What YAML refuses is mended where the intention is plain: a value that holds a colon is text,
-tabs are blanks.
+What YAML rejects is repaired where the intention is obvious: a value that contains a colon is text,
+tabs are spaces.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ from agent.records.json import Json, JsonObject
 from agent.records.tool_facts import CLAUDE_PERMISSIONS
 
 MAX_FRONTMATTER = 64 * 1024
-"""Characters of a frontmatter. A longer one is none."""
+"""Characters of a frontmatter; a longer one is an error."""
 
 _MARK = re.compile(r"---[ \t]*(?:\n|$)")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
@@ -31,13 +31,15 @@ class FrontmatterError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """*fields* of the frontmatter as JSON values, {} without one; *body* is what follows."""
+    """A markdown file."""
 
     fields: Mapping[str, Json]
+    """The frontmatter as JSON values, empty without one."""
     body: str
+    """The text after the frontmatter."""
 
     def text(self, name: str) -> str:
-        """The field *name* as text, "" where it is missing or no single value."""
+        """Return the field *name* as text, "" where it is missing or no single value."""
         value = self.fields.get(name)
         if isinstance(value, bool):
             return "true" if value else "false"
@@ -45,7 +47,7 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """The document in a regular UTF-8 file of at most 1 MB.
+    """Return the document in a regular UTF-8 file of at most 1 MB.
 
     Raises ``FrontmatterError``, ``OSError``, or ``ValueError`` with what was expected.
     """
@@ -53,7 +55,7 @@ def read_document(path: Path) -> Document:
 
 
 def parse_document(text: str) -> Document:
-    """The document in *text*. Raises ``FrontmatterError``."""
+    """Return the document in *text*. Raises ``FrontmatterError``."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     start = _MARK.match(text)
     end = _END.search(text, start.end()) if start else None
@@ -72,7 +74,7 @@ def _fields(head: str) -> JsonObject:
         value = _load(head)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         try:
-            value = _load(_mended(head))
+            value = _load(_repaired(head))
         except (yaml.YAMLError, ValueError, RecursionError):
             raise FrontmatterError(_reason(error)) from error
     if value is None:
@@ -85,27 +87,27 @@ def _fields(head: str) -> JsonObject:
 def _load(head: str) -> object:
     import yaml  # as above
 
-    # A few lines of aliases make gigabytes.
+    # A few lines of aliases can expand to gigabytes.
     tokens = cast("Iterable[object]", yaml.scan(head))  # pyright: ignore[reportUnknownMemberType] - has no types
     if any(isinstance(token, yaml.AliasToken) for token in tokens):
         raise ValueError("aliases are not read")
     return yaml.safe_load(head)
 
 
-def _mended(head: str) -> str:
-    """*head* with tabs as blanks, and values that YAML refuses as the text that they are."""
+def _repaired(head: str) -> str:
+    """Return *head* with tabs as spaces, and values that YAML rejects as quoted text."""
     lines: list[str] = []
     for raw in head.split("\n"):
         line = raw.replace("\t", "  ")
         pair = _PAIR.match(line)
-        if pair is not None and not _reads(line.strip()):
+        if pair is not None and not _is_readable(line.strip()):
             indent, name, value = pair.groups()
             line = f"{indent}{name}: {json.dumps(value)}"
         lines.append(line)
     return "\n".join(lines)
 
 
-def _reads(line: str) -> bool:
+def _is_readable(line: str) -> bool:
     import yaml  # as above
 
     try:
@@ -138,16 +140,16 @@ def _json(value: object) -> Json:
 
 
 TOOL_PERMISSIONS = tuple(sorted(set(CLAUDE_PERMISSIONS.values())))
-"""What another program's list of tools may leave out."""
+"""Permissions that another program's list of tools can exclude."""
 
 _PERMISSIONS = {**CLAUDE_PERMISSIONS, "notebookedit": "edit", "todoread": "todowrite"}
-"""Another program's name for a tool, in lower case → the permission that covers it here."""
+"""Another program's names of tools, in lower case, with the permissions that cover them."""
 
 
 def read_agent(file: DefinitionFile) -> JsonObject:
-    """The settings of the agent, as under ``agent.<name>`` of a config file.
+    """Return the settings of the agent, as under ``agent.<name>`` of a config file.
 
-    Raises ``FrontmatterError``, ``OSError`` or ``ValueError`` for what cannot be read.
+    Raises ``FrontmatterError``, ``OSError`` or ``ValueError`` for an unreadable file.
     """
     document = read_document(file.path)
     values: dict[str, Json] = dict(document.fields)
@@ -155,11 +157,11 @@ def read_agent(file: DefinitionFile) -> JsonObject:
     values.setdefault("mode", _mode(file))
     if document.body:
         values["prompt"] = document.body
-    return _their_agent(values) if file.foreign else values
+    return _from_foreign_agent(values) if file.foreign else values
 
 
 def read_command(file: DefinitionFile) -> JsonObject:
-    """The settings of the command, as under ``command.<name>`` of a config file.
+    """Return the settings of the command, as under ``command.<name>`` of a config file.
 
     Raises as ``read_agent`` does.
     """
@@ -168,14 +170,14 @@ def read_command(file: DefinitionFile) -> JsonObject:
     values.pop("name", None)
     if isinstance(hint := values.get("argument-hint"), list):
         values["argument-hint"] = " ".join(f"[{word}]" for word in hint)
-    return _their_command(values, document) if file.foreign else values
+    return _from_foreign_command(values, document) if file.foreign else values
 
 
 DEFINITION_READERS: Mapping[DefinitionKind, Callable[[DefinitionFile], JsonObject]] = {
     "agent": read_agent,
     "command": read_command,
 }
-"""How each kind that becomes a table of the settings is read."""
+"""The readers of the kinds that become a table of the settings."""
 
 
 def _mode(file: DefinitionFile) -> str:
@@ -185,9 +187,11 @@ def _mode(file: DefinitionFile) -> str:
     return "subagent" if file.foreign else "all"
 
 
-def _their_agent(values: JsonObject) -> JsonObject:
-    """*values* as another program writes them. Its list of tools only ever takes away: which
-    of them ask is the user's to say."""
+def _from_foreign_agent(values: JsonObject) -> JsonObject:
+    """Convert an agent of another program.
+
+    Its list of tools only takes tools away: the user decides which of them ask.
+    """
     _drop_alias(values)
     listed = values.pop("tools", None)
     for key in [key for key in values if key not in {"description", "prompt", "mode", "model"}]:
@@ -202,9 +206,11 @@ def _their_agent(values: JsonObject) -> JsonObject:
     return values
 
 
-def _their_command(values: JsonObject, document: Document) -> JsonObject:
-    """*values* as another program writes them. What it would allow without asking is the user's
-    to say, so that counts for nothing here."""
+def _from_foreign_command(values: JsonObject, document: Document) -> JsonObject:
+    """Convert a command of another program.
+
+    Tools that it would allow without asking are ignored: that is the user's decision.
+    """
     _drop_alias(values)
     known = {"description", "template", "model", "argument-hint"}
     kept: JsonObject = {key: value for key, value in values.items() if key in known}
@@ -214,7 +220,7 @@ def _their_command(values: JsonObject, document: Document) -> JsonObject:
 
 
 def _drop_alias(values: JsonObject) -> None:
-    """Drop a model that is an alias of another program's, such as "inherit" or "opus"."""
+    """Remove a model that is an alias of another program's, such as "inherit" or "opus"."""
     model = values.get("model")
     if not (isinstance(model, str) and "/" in model):
         values.pop("model", None)

@@ -1,10 +1,9 @@
-"""Every setting, documented once: the checks, the JSON schema and the defaults come from here.
+"""Every setting, documented once: validation, the JSON schema and the defaults come from here.
 
-These are plain frozen dataclasses so that a start without any config file loads no
-validation library; ``agent.config.validation`` hands them to pydantic when there is a file.
-Keys are written in files as here unless ``keys.FILE_KEYS`` gives another spelling. Times are
-milliseconds, as in opencode's files, which are read unchanged (spec 10, K3). What is None
-was not set.
+These are plain frozen dataclasses, so that a start without any config file loads no validation
+library; ``agent.config.validation`` hands them to pydantic when there is a file. Keys are written
+in files as here unless ``FILE_KEYS`` gives another spelling. Times are milliseconds, as in
+opencode's files, which are read unchanged. None means that a value was not set.
 """
 
 from dataclasses import dataclass, field
@@ -22,11 +21,11 @@ FILE_KEYS = {
     "callback_port": "callbackPort",
     "argument_hint": "argument-hint",
 }
-"""Field name here → key in a file, where they differ."""
+"""Field names with another key in a file."""
 
 
 def file_key(name: str) -> str:
-    """The key of field *name* in a file."""
+    """Return the key of field *name* in a file."""
     return FILE_KEYS.get(name, name)
 
 
@@ -75,7 +74,7 @@ class FormatterConfig:
 
 
 PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
-"""One action for everything, or for each permission an action or patterns in order (M1)."""
+"""One action for everything, or for each permission an action or patterns in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +215,7 @@ class McpConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UiConfig:
-    """How the full screen looks and behaves (spec 8)."""
+    """How the full screen looks and behaves."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -252,7 +251,7 @@ ProviderApi = Literal[
     "cohere",
     "bedrock",
 ]
-"""The wire protocols that a server named in config may speak (spec 5, R1)."""
+"""The wire protocols that a configured server can use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +356,7 @@ class ProviderOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderConfig:
-    """A provider: one that is built in, changed, or one of the user's own (K5)."""
+    """A provider: one that is built in, changed, or one of the user's own."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -384,7 +383,7 @@ class ProviderConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutputConfig:
-    """What the model reads of a long tool output (spec 3, T5). The whole is kept in a file."""
+    """What the model reads of a long tool output. The whole is kept in a file."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -396,7 +395,7 @@ class ToolOutputConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BashConfig:
-    """How commands are run (spec 3, 3.2)."""
+    """How commands are run."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -412,7 +411,7 @@ class BashConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebfetchConfig:
-    """How pages of the web are fetched (spec 3, 3.2)."""
+    """How pages of the web are fetched."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -444,7 +443,7 @@ class WebsearchConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryConfig:
-    """What happens when a provider fails for a while (spec 5, R7)."""
+    """What happens when a provider fails for a while."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -456,7 +455,7 @@ class RetryConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsConfig:
-    """What ends a turn that would go on (spec 1, L2a). Not set: no limit."""
+    """What ends a turn that would go on. Not set: no limit."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -511,7 +510,7 @@ class Config:
     permission: PermissionSetting | None = None
     """What tools may do. The rules in force, with their sources, are ``LoadedConfig.rules``."""
     permission_mode: Literal["last-wins", "deny-wins"] = "last-wins"
-    """Whether the last matching rule decides, or any matching deny (spec 4, M3)."""
+    """Whether the last matching rule decides, or any matching deny."""
     provider: dict[str, ProviderConfig] = field(default_factory=dict[str, ProviderConfig])
     """Providers by id."""
     disabled_providers: tuple[str, ...] = ()

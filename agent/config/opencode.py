@@ -1,4 +1,4 @@
-"""Keys of opencode's files: those written another way here, and those not supported (K3)."""
+"""opencode's config files: other spellings of keys, unsupported keys, and ``tui.json``."""
 
 from collections.abc import Iterator, Mapping
 
@@ -72,7 +72,7 @@ _SERVER_KINDS = {
 
 
 def translate(raw: JsonObject) -> None:
-    """Write opencode's other spellings in *raw* as ours, in place."""
+    """Replace opencode's other spellings in *raw* by ours, in place."""
     raw.pop("$schema", None)
     if isinstance(modes := raw.get("mode"), dict) and isinstance(raw.get("agent", {}), dict):
         del raw["mode"]
@@ -92,7 +92,7 @@ def translate(raw: JsonObject) -> None:
 
 
 def remove_unsupported(raw: JsonObject) -> list[tuple[KeyPath, str]]:
-    """Remove the known keys without effect from *raw*; their paths and the reasons."""
+    """Remove the known keys without effect from *raw*; return their paths with the reasons."""
     taken: list[tuple[KeyPath, str]] = []
     for pattern, reason in UNSUPPORTED.items():
         steps = pattern.split(".")
@@ -127,17 +127,18 @@ def _translate_provider(provider: JsonObject) -> None:
 
 
 def _translate_server(server: JsonObject) -> None:
-    """The spellings of other programs: a command and its ``args``, ``env``, ``stdio`` …"""
+    """Translate the spellings of other programs: a command and its ``args``, ``env``, ``stdio``
+    …"""
     kind = server.get("type")
     if isinstance(kind, str):
         server["type"] = _SERVER_KINDS.get(kind.lower(), kind)
     command = server.get("command")
     if isinstance(command, str):
         server["command"] = [command]
-    arguments, words = server.get("args"), server.get("command")
-    if isinstance(arguments, list) and isinstance(words, list):
+    arguments, command = server.get("args"), server.get("command")
+    if isinstance(arguments, list) and isinstance(command, list):
         del server["args"]
-        server["command"] = [*words, *arguments]
+        server["command"] = [*command, *arguments]
     _rename(server, "env", "environment")
     if isinstance(off := server.get("disabled"), bool):
         del server["disabled"]
@@ -145,7 +146,7 @@ def _translate_server(server: JsonObject) -> None:
 
 
 def _entries(value: Json) -> Iterator[tuple[str, JsonObject]]:
-    """The named objects of *value*, if it is an object at all."""
+    """Yield the named objects of *value*, if it is an object."""
     if isinstance(value, dict):
         for name, entry in value.items():
             if isinstance(entry, dict):
@@ -153,7 +154,7 @@ def _entries(value: Json) -> Iterator[tuple[str, JsonObject]]:
 
 
 def _walk(value: Json, steps: tuple[str, ...]) -> Iterator[tuple[KeyPath, JsonObject]]:
-    """All objects at *steps* below *value*, ``*`` for any name, with their paths."""
+    """Yield all objects at *steps* below *value*, ``*`` for any name, with their paths."""
     if not isinstance(value, dict):
         return
     if not steps:
@@ -188,7 +189,7 @@ UNSUPPORTED_TUI_KEYS: Mapping[KeyPath, str] = {
     ("attention", "sound_pack"): _BELL,
     ("attention", "sounds"): _BELL,
 }
-"""Keys without effect here, with the reason."""
+"""Keys of ``tui.json`` without effect here, with the reason."""
 
 _DIFFS: Mapping[str, str] = {"auto": "auto", "stacked": "unified"}
 
@@ -205,37 +206,37 @@ _KNOWN = frozenset(
     }
 )
 
-_KEYS: Mapping[str, str] = {
+_KEY_NAMES: Mapping[str, str] = {
     "return": "enter",
     "esc": "escape",
     "pgup": "pageup",
     "pgdn": "pagedown",
 }
-"""Keys that are spelled another way there."""
+"""Names of keys that differ there."""
 
 
 def from_tui(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:
-    """The settings that a ``tui.json`` stands for, and what of it has no effect, with the reason.
+    """Return the settings of a ``tui.json``, and the keys without effect with the reasons.
 
-    A file without any known key is another program's: it says nothing.
+    A file without any known key belongs to another program and has no settings.
     """
     if not _KNOWN & set(raw):
         return {}, []
     made: JsonObject = {}
-    left: list[tuple[KeyPath, str]] = []
+    ignored: list[tuple[KeyPath, str]] = []
     for path, reason in UNSUPPORTED_TUI_KEYS.items():
         parent: Json = raw if len(path) == 1 else raw.get(str(path[0]))
         if isinstance(parent, dict) and path[-1] in parent:
-            left.append((path, reason))
+            ignored.append((path, reason))
     unknown = (key for key in raw if key not in _KNOWN and key != "$schema")
-    left += [((key,), "there is no such setting here") for key in unknown]
+    ignored += [((key,), "there is no such setting here") for key in unknown]
     if "theme" in raw:
         made["theme"] = raw["theme"]
     if "keybinds" in raw:
-        made["keybinds"] = _keybinds(raw["keybinds"], left)
+        made["keybinds"] = _keybinds(raw["keybinds"], ignored)
     if ui := _ui(raw):
         made["ui"] = ui
-    return made, left
+    return made, ignored
 
 
 def _ui(raw: JsonObject) -> JsonObject:
@@ -247,53 +248,55 @@ def _ui(raw: JsonObject) -> JsonObject:
         ui["diffs"] = _DIFFS.get(style, style) if isinstance(style, str) else style
     attention = raw.get("attention")
     if isinstance(attention, dict) and isinstance(attention.get("enabled"), bool):
-        ui["notifications"] = _way(attention)
+        ui["notifications"] = _notification_method(attention)
     return ui
 
 
-def _way(attention: JsonObject) -> str:
-    """How the user is called: by a notification, a sound, both or not at all."""
+def _notification_method(attention: JsonObject) -> str:
+    """Return how the user is notified: by a notification, a sound, both or not at all."""
     wanted = attention["enabled"] is True
-    seen = wanted and attention.get("notifications") is not False
-    heard = wanted and attention.get("sound") is not False
-    if seen and heard:
+    notifies = wanted and attention.get("notifications") is not False
+    sounds = wanted and attention.get("sound") is not False
+    if notifies and sounds:
         return "auto"
-    return "osc9" if seen else "bell" if heard else "off"
+    return "osc9" if notifies else "bell" if sounds else "off"
 
 
-def _keybinds(given: Json, left: list[tuple[KeyPath, str]]) -> Json:
+def _keybinds(given: Json, ignored: list[tuple[KeyPath, str]]) -> Json:
     if not isinstance(given, dict):
         return given
     keys: JsonObject = {}
     for name, value in given.items():
-        spelled = _spelled(value)
+        spelled = _own_spelling(value)
         if spelled is None:
-            left.append((("keybinds", name), "keys are written as text, with commas between them"))
+            ignored.append(
+                (("keybinds", name), "keys are written as text, with commas between them")
+            )
         else:
             keys[name] = spelled
     return keys
 
 
-def _spelled(value: Json) -> str | None:
-    """The keys of one action as a file of ours has them, None for what is none."""
+def _own_spelling(value: Json) -> str | None:
+    """Return the keys of one action in our spelling, None for an invalid value."""
     match value:
         case False | None:
             return "none"
         case str():
-            return ",".join(_key(key) for key in value.split(","))
+            return ",".join(_key_name(key) for key in value.split(","))
         case list():
-            texts = [_spelled(each) for each in value]
+            texts = [_own_spelling(each) for each in value]
             return None if None in texts else ",".join(text for text in texts if text)
         case {"key": str(key)}:
             marks = [m for m in ("ctrl", "alt", "shift", "super") if value.get(m) is True]
             led = "<leader>" if value.get("leader") is True else ""
-            return led + "+".join([*marks, _key(key)])
+            return led + "+".join([*marks, _key_name(key)])
         case _:
             return None
 
 
-def _key(key: str) -> str:
-    """*key* in Textual's spelling."""
+def _key_name(key: str) -> str:
+    """Return *key* in Textual's spelling."""
     led = "<leader>" if key.strip().lower().startswith("<leader>") else ""
     *marks, last = key.strip()[len(led) :].split("+") if key.strip()[len(led) :] else [""]
-    return led + "+".join([*marks, _KEYS.get(last.lower(), last)])
+    return led + "+".join([*marks, _KEY_NAMES.get(last.lower(), last)])

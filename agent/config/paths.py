@@ -1,7 +1,7 @@
-"""Where this program keeps its files on this machine.
+"""The folders of this program on this machine.
 
-``OPENCODE_PY_CONFIG_DIR`` and ``OPENCODE_PY_DATA`` replace the config and the data folder;
-with the latter, cache and logs move along. Else ``XDG_*`` counts, else the platform's custom.
+``OPENCODE_PY_CONFIG_DIR`` and ``OPENCODE_PY_DATA`` replace the config and the data folder; with the
+latter, cache and logs move along. Otherwise ``XDG_*`` counts, else the platform's convention.
 """
 
 import os
@@ -17,7 +17,7 @@ NAME = "opencode-py"
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The four folders, absolute. None is made before ``ensure`` is called for it."""
+    """The four folders, absolute. None is created before ``ensure_folder`` is called for it."""
 
     config: Path
     data: Path
@@ -26,18 +26,18 @@ class Paths:
 
     @classmethod
     def find(cls, env: Mapping[str, str]) -> Self:
-        """The folders for the environment *env*. Touches no file."""
-        import platformdirs  # not needed by who only names the type
+        """Return the folders for the environment *env*, without touching any file."""
+        import platformdirs  # not needed by modules that only name the type
 
         config = env.get("OPENCODE_PY_CONFIG_DIR")
-        config_dir = _chosen(config, env) or _under(env, "XDG_CONFIG_HOME")
-        data_dir = _chosen(env.get("OPENCODE_PY_DATA"), env)
+        config_dir = _path_or_none(config, env) or _xdg_folder(env, "XDG_CONFIG_HOME")
+        data_dir = _path_or_none(env.get("OPENCODE_PY_DATA"), env)
         if data_dir is not None:
             cache_dir, log_dir = data_dir / "cache", data_dir / "log"
         else:
-            data_dir = _under(env, "XDG_DATA_HOME")
-            cache_dir = _under(env, "XDG_CACHE_HOME")
-            state_dir = _under(env, "XDG_STATE_HOME")
+            data_dir = _xdg_folder(env, "XDG_DATA_HOME")
+            cache_dir = _xdg_folder(env, "XDG_CACHE_HOME")
+            state_dir = _xdg_folder(env, "XDG_STATE_HOME")
             log_dir = state_dir / "log" if state_dir else None
         return cls(
             config=config_dir or platformdirs.user_config_path(NAME, appauthor=False),
@@ -48,9 +48,9 @@ class Paths:
 
 
 def ensure_folder(folder: Path) -> Path:
-    """Make *folder* (mode 0700, parents too) if it is missing, and give it back.
+    """Create *folder* (mode 0700, parents too) if it is missing, and return it.
 
-    Raises ``ConfigError`` when it can't be made or written, or belongs to someone else.
+    Raises ``ConfigError`` when it cannot be created or written, or belongs to another user.
     """
     try:
         missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -74,38 +74,38 @@ _HINT = "Set OPENCODE_PY_DATA (OPENCODE_PY_CONFIG_DIR for settings) to a folder 
 
 
 def opencode_folder(env: Mapping[str, str]) -> Path:
-    """Where opencode keeps its settings."""
+    """Return opencode's config folder."""
     base = env.get("XDG_CONFIG_HOME", "")
     shared = Path(base) if base and Path(base).is_absolute() else home_folder(env) / ".config"
     return shared / "opencode"
 
 
 def home_folder(env: Mapping[str, str]) -> Path:
-    """The home folder as *env* names it, else the account's."""
+    """Return the home folder of *env*, else the account's."""
     home = env.get("HOME")
     return Path(home) if home else Path.home()
 
 
 def expand_home(text: str, env: Mapping[str, str]) -> Path:
-    """*text* as a path, with a leading ``~/`` read as the home folder."""
+    """Return *text* as a path, with a leading ``~/`` read as the home folder."""
     if text == "~" or text.startswith("~/"):
         return home_folder(env) / text[2:]
     return Path(text)
 
 
 def display_path(path: Path, env: Mapping[str, str]) -> str:
-    """*path* as people read it: ``~`` for the home folder."""
+    """Return *path* as shown to users: ``~`` for the home folder."""
     home = home_folder(env)
     if home != Path(home.anchor) and path.is_relative_to(home):
         return f"~/{path.relative_to(home).as_posix()}"
     return str(path)
 
 
-def _chosen(text: str | None, env: Mapping[str, str]) -> Path | None:
+def _path_or_none(text: str | None, env: Mapping[str, str]) -> Path | None:
     return expand_home(text, env).absolute() if text else None
 
 
-def _under(env: Mapping[str, str], variable: str) -> Path | None:
-    """Our folder in the one that *variable* names. The XDG rules drop relative ones."""
+def _xdg_folder(env: Mapping[str, str], variable: str) -> Path | None:
+    """Return our folder in the one that *variable* names. XDG rules ignore relative ones."""
     base = env.get(variable, "")
     return Path(base) / NAME if base and Path(base).is_absolute() else None

@@ -1,7 +1,7 @@
-"""Permission rules as config files give them (spec 4, M1), in the order in which they count.
+"""Permission rules of config files, in the order of evaluation.
 
-The last rule that matches decides. So the rules of a project, which may only tighten, are
-placed such that none of them lifts a ``deny`` of the user's own.
+The last rule that matches decides. The rules of an untrusted project, which can only tighten, are
+placed so that none of them lifts a ``deny`` of the user's own.
 """
 
 from collections.abc import Iterable
@@ -19,38 +19,42 @@ _SWITCHES = {
     "patch": "edit",
     **{name: "edit" for name, facts in TOOL_FACTS.items() if facts.permission == "edit"},
 }
-"""Names in opencode's older ``tools`` switches → the permission that covers several of them."""
+"""Names in opencode's older ``tools`` switches, with the permission that covers several of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigRule:
-    """*pattern* is matched against what *permission* is asked for. *source* names the file."""
+    """A permission rule of a config file."""
 
     permission: str
     pattern: str
+    """Compared with the value that *permission* is requested for."""
     action: Action
     source: str
+    """The name of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFault:
-    """A value that is no action. *path* leads to it inside the permission setting."""
+    """A value that is no action."""
 
     path: KeyPath
+    """Its path in the permission setting."""
     expected: str
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRules:
-    """*fallback* is set when what stood there could not be read at all: everything asks."""
+    """The rules of a permission setting."""
 
     rules: tuple[ConfigRule, ...] = ()
     faults: tuple[RuleFault, ...] = ()
     unreadable: bool = False
+    """Whether the setting could not be read at all; then everything asks."""
 
 
 def parse_rules(setting: Json, source: str) -> ParsedRules:
-    """The rules of a ``permission`` value. A part that is no action becomes ``ask``."""
+    """Return the rules of a ``permission`` value. A part that is no action becomes ``ask``."""
     whole = _action(setting)
     if whole is not None:
         return ParsedRules((ConfigRule("*", "*", whole, source),))
@@ -72,7 +76,7 @@ def parse_rules(setting: Json, source: str) -> ParsedRules:
 
 
 def parse_switches(setting: Json, source: str) -> tuple[ConfigRule, ...]:
-    """The rules of opencode's older ``tools`` value: names (with wildcards) on or off."""
+    """Return the rules of opencode's older ``tools`` value: names (with wildcards) on or off."""
     if not isinstance(setting, dict):
         return ()
     return tuple(
@@ -83,7 +87,7 @@ def parse_switches(setting: Json, source: str) -> tuple[ConfigRule, ...]:
 
 
 def as_setting(rules: Iterable[ConfigRule]) -> JsonObject:
-    """*rules* in the form of a file, patterns in order."""
+    """Return *rules* in the form of a file, patterns in order."""
     setting: dict[str, dict[str, Json]] = {}
     for rule in rules:
         patterns = setting.setdefault(rule.permission, {})
@@ -93,22 +97,22 @@ def as_setting(rules: Iterable[ConfigRule]) -> JsonObject:
 
 
 def tightening_rules(rules: Iterable[ConfigRule]) -> tuple[ConfigRule, ...]:
-    """The rules that a project without trust may add: deny and ask (M9)."""
+    """Return the rules that an untrusted project can add: deny and ask."""
     return tuple(rule for rule in rules if rule.action != "allow")
 
 
 def join_rules(
     own: tuple[ConfigRule, ...], project: tuple[ConfigRule, ...]
 ) -> tuple[ConfigRule, ...]:
-    """*own* rules, then those of a *project*, with no deny of the user's own lifted.
+    """Return the user's *own* rules with those of a *project*; no deny of the user's is lifted.
 
-    An ``ask`` of the project that may cover something that an own rule denies is followed by
-    the own rules from that denial on once more; its denials come last of all.
+    A project's ``ask`` that may cover something that an own rule denies is followed by the own
+    rules from that denial on once more. The project's denials come last of all.
     """
     asks = [rule for rule in project if rule.action == "ask"]
     denies = [rule for rule in project if rule.action == "deny"]
     denied = [index for index, rule in enumerate(own) if rule.action == "deny"]
-    many = len(asks) * len(denied) > _PAIRS
+    many = len(asks) * len(denied) > _MAX_PAIRS
     meeting = (
         i for i in denied if asks and (many or any(may_overlap(own[i], ask) for ask in asks))
     )
@@ -117,25 +121,27 @@ def join_rules(
 
 
 def ask_by_default(rules: tuple[ConfigRule, ...], source: str) -> tuple[ConfigRule, ...]:
-    """What holds while *source* can't be read (K2): denials stay, everything else asks."""
+    """Return the rules while *source* cannot be read: denials stay, everything else asks."""
     return (ConfigRule("*", "*", "ask", source), *allow_to_ask(rules))
 
 
 def allow_to_ask(rules: tuple[ConfigRule, ...]) -> tuple[ConfigRule, ...]:
-    """*rules* with every ``allow`` turned into ``ask``."""
+    """Return *rules* with every ``allow`` turned into ``ask``."""
     return tuple(replace(rule, action="ask") if rule.action == "allow" else rule for rule in rules)
 
 
 def may_overlap(one: ConfigRule, other: ConfigRule) -> bool:
-    """Whether some request may match both rules. Errs on the side of yes."""
-    return _meet(one.permission, other.permission) and _meet(one.pattern, other.pattern)
+    """Whether some request may match both rules; true in case of doubt."""
+    return _patterns_overlap(one.permission, other.permission) and _patterns_overlap(
+        one.pattern, other.pattern
+    )
 
 
-_PAIRS = 10_000
-"""Pairs of rules that are compared; a file with more is taken to overlap (a hostile one)."""
+_MAX_PAIRS = 10_000
+"""Pairs of rules that are compared; a file with more counts as overlapping (it is hostile)."""
 
-_LONG = 1_000
-"""Characters of a pattern that are compared; longer ones are taken to overlap."""
+_MAX_PATTERN = 1_000
+"""Characters of a pattern that are compared; longer ones count as overlapping."""
 
 _ONE_OF = '"allow", "ask" or "deny"'
 
@@ -144,29 +150,29 @@ def _action(value: Json) -> Action | None:
     return next((action for action in ACTIONS if action == value), None)
 
 
-def _meet(one: str, other: str) -> bool:
-    """Whether a text may match both wildcards ``*`` and ``?`` patterns.
+def _patterns_overlap(one: str, other: str) -> bool:
+    """Whether a text may match two patterns with the wildcards ``*`` and ``?``.
 
-    Walks the pairs of places that can be reached at once, one row for each character of
-    *one*. A home folder and the optional tail ``" *"`` (M2) are read as ``*``.
+    Walks all reachable pairs of positions at once, one row per character of *one*. A home folder
+    and the optional tail ``" *"`` are read as ``*``.
     """
-    if len(one) > _LONG or len(other) > _LONG:
+    if len(one) > _MAX_PATTERN or len(other) > _MAX_PATTERN:
         return True
-    first, second = _widened(one), _widened(other)
-    row = _across({0}, second)
+    first, second = _generalized(one), _generalized(other)
+    row = _skip_stars({0}, second)
     for char in first:
         if char == "*":
             row = set(range(min(row), len(second) + 1)) if row else set[int]()
             continue
-        step = {at + 1 for at in row if at < len(second) and _same(char, second[at])}
-        # A star of the other pattern takes this character and stays.
+        step = {at + 1 for at in row if at < len(second) and _chars_match(char, second[at])}
+        # A star of the other pattern matches this character and can match more.
         step |= {at for at in row if at < len(second) and second[at] == "*"}
-        row = _across(step, second)
+        row = _skip_stars(step, second)
     return len(second) in row
 
 
-def _across(row: set[int], pattern: str) -> set[int]:
-    """*row* with the places behind stars, which may match nothing."""
+def _skip_stars(row: set[int], pattern: str) -> set[int]:
+    """Return *row* with the positions after stars, which can match nothing."""
     reached = set(row)
     for start in sorted(row):
         at = start
@@ -176,11 +182,11 @@ def _across(row: set[int], pattern: str) -> set[int]:
     return reached
 
 
-def _same(one: str, other: str) -> bool:
+def _chars_match(one: str, other: str) -> bool:
     return "?" in {one, other} or (one == other and one != "*")
 
 
-def _widened(pattern: str) -> str:
+def _generalized(pattern: str) -> str:
     for home in ("~", "$HOME"):
         if pattern.startswith(home):
             return "*" + pattern[len(home) :]

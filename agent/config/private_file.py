@@ -1,5 +1,4 @@
-"""JSON files of the data folder that only their owner can read, and that several instances of the
-program may change at once."""
+"""JSON files in the data folder that only their owner can read, shared by several instances."""
 
 import fcntl
 import json
@@ -15,15 +14,16 @@ from agent.records.json import Json, JsonObject
 
 
 class PrivateFile:
-    """An object in *path* (mode 0600). *what* begins the sentence of the ``StoreUnavailable``
-    that is raised where it can't be kept."""
+    """A JSON object in *path* (mode 0600)."""
 
     def __init__(self, path: Path, description: str) -> None:
+        """*description* begins the message of ``StoreUnavailable`` when the file cannot be
+        written."""
         self.path = path
         self._what = description
 
     def read(self) -> JsonObject:
-        """The object; an empty one if there is none that can be read."""
+        """Return the object; an empty one if none can be read."""
         try:
             found: Json = json.loads(self.path.read_text("utf-8"))
         except (OSError, ValueError):
@@ -32,8 +32,10 @@ class PrivateFile:
 
     @contextmanager
     def edit(self) -> Generator[JsonObject]:
-        """The object to change, under a lock that other instances of the program heed. It is
-        written whole or not at all, and not where an exception leaves the block."""
+        """Give the object to change, under a lock shared with other instances.
+
+        It is written completely or not at all, and not if an exception leaves the block.
+        """
         try:
             folder = ensure_folder(self.path.parent)
             name = self.path.with_suffix(".lock").name
@@ -63,7 +65,7 @@ class PrivateFile:
 
 
 def objects_in(value: Mapping[str, Json], key: str) -> dict[str, JsonObject]:
-    """The named objects at *key*."""
+    """Return the named objects at *key*."""
     found = value.get(key)
     if not isinstance(found, dict):
         return {}

@@ -1,7 +1,7 @@
-"""What even a trusted project may not set (spec 4, M9; security reference, 9.1).
+"""Settings that even a trusted project cannot change.
 
-Trust lets a project run its own programs and ask its own servers. It does not hand over what
-is the user's: keys and where they are sent, what their money and rules allow, their keyboard.
+Trust lets a project run its own programs and use its own servers. It does not hand over what
+belongs to the user: keys and where they are sent, what their money and rules allow, their keyboard.
 """
 
 import re
@@ -27,17 +27,17 @@ TIGHTEN_ONLY: dict[KeyPath, str] = {
     ("permission_mode",): "deny-wins",
     ("bash", "env"): "strict",
 }
-"""Settings that a project may only tighten: to this value."""
+"""Settings that a project can only tighten, to this value."""
 
 USER_ONLY_PATHS: dict[KeyPath, str] = {
     ("bash", "keep"): "which of your variables commands see is set in your own settings",
 }
-"""The same for single settings of a table that is not the user's alone."""
+"""Single settings of the user's alone in tables that a project can change."""
 
 NAMED_TABLES = ("mcp", "formatter", "lsp")
-"""Tables of programs by name: a project may add its own, not change those of the user."""
+"""Tables of programs by name: a project can add its own, not change those of the user."""
 
-_Take = Callable[[JsonObject, KeyPath, str], None]
+_Remove = Callable[[JsonObject, KeyPath, str], None]
 _SLOT = re.compile(r"\{(env|file):[^{}]+\}")
 _SWITCHES = frozenset({"enabled", "disabled"})
 _KEPT = frozenset({"models"})
@@ -49,101 +49,106 @@ _SLOTS = "a project may not put variables of your environment into a request"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserOwned:
-    """What is the user's already: *providers* that may have a key of theirs, and the names in
-    their tables (``mcp`` …)."""
+    """What already belongs to the user."""
 
     providers: Collection[str] = ()
+    """Providers that may have a key of the user's."""
     tables: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
+    """The names in the user's tables (``mcp`` …)."""
 
 
 def remove_keys(raw: JsonObject) -> list[tuple[KeyPath, str]]:
-    """Take the keys out of *raw* that stand in it in full; the paths with the reason. One in a
-    slot is left: ``fill`` lets only through what the user listed, and that is theirs to give."""
-    taken: list[tuple[KeyPath, str]] = []
+    """Remove the API keys that are written in full in *raw*; return their paths with the reason.
+
+    A key as ``{env:NAME}`` stays: ``substitute`` fills in only what the user listed.
+    """
+    removed: list[tuple[KeyPath, str]] = []
     for name, provider in _objects(raw.get("provider")):
         options = provider.get("options")
         if isinstance(options, dict) and "apiKey" in options:
             key = options["apiKey"]
             if not (isinstance(key, str) and _SLOT.fullmatch(key)):
                 del options["apiKey"]
-                taken.append((("provider", name, "options", "apiKey"), _KEYS))
-    return taken
+                removed.append((("provider", name, "options", "apiKey"), _KEYS))
+    return removed
 
 
 def restrict(values: JsonObject, own: UserOwned) -> list[tuple[KeyPath, str]]:
-    """Take out of *values* (filled, and after ``foreign.translate``) what is not a project's to
-    set; the paths with the reasons."""
-    taken: list[tuple[KeyPath, str]] = []
+    """Remove from *values* what a project cannot set; return the paths with the reasons.
 
-    def take(parent: JsonObject, path: KeyPath, reason: str) -> None:
+    *values* have been filled in and translated.
+    """
+    removed: list[tuple[KeyPath, str]] = []
+
+    def remove(parent: JsonObject, path: KeyPath, reason: str) -> None:
         if parent.pop(str(path[-1]), None) is not None:
-            taken.append((path, reason))
+            removed.append((path, reason))
 
-    _restrain_own(values, take)
-    _restrain_providers(values, own, take)
-    _restrain_tables(values, own, take)
-    return taken + _take_outside(values)
+    _restrain_own(values, remove)
+    _restrain_providers(values, own, remove)
+    _restrain_tables(values, own, remove)
+    return removed + _remove_outside(values)
 
 
-def _restrain_providers(values: JsonObject, own: UserOwned, take: _Take) -> None:
+def _restrain_providers(values: JsonObject, own: UserOwned, remove: _Remove) -> None:
     for name, provider in _objects(values.get("provider")):
         if name in own.providers:
             for key in [key for key in provider if key not in _KEPT]:
-                take(provider, ("provider", name, key), _REDIRECTS)
+                remove(provider, ("provider", name, key), _REDIRECTS)
             continue
-        take(provider, ("provider", name, "env"), _KEYS)
+        remove(provider, ("provider", name, "env"), _KEYS)
         options = provider.get("options")
         if isinstance(options, dict):
-            _restrain_options(options, ("provider", name, "options"), take)
+            _restrain_options(options, ("provider", name, "options"), remove)
 
 
-def _restrain_tables(values: JsonObject, own: UserOwned, take: _Take) -> None:
+def _restrain_tables(values: JsonObject, own: UserOwned, remove: _Remove) -> None:
     for table in NAMED_TABLES:
         for name, entry in _objects(values.get(table)):
             if name in own.tables.get(table, ()):
                 for key in [key for key in entry if key not in _SWITCHES]:
-                    take(entry, (table, name, key), "you have one of this name already")
+                    remove(entry, (table, name, key), "you have one of this name already")
 
 
-def _take_outside(values: JsonObject) -> list[tuple[KeyPath, str]]:
-    """Take out the instruction files and skills that do not lie in the project."""
-    taken: list[tuple[KeyPath, str]] = []
+def _remove_outside(values: JsonObject) -> list[tuple[KeyPath, str]]:
+    """Remove the instruction files and skills outside the project."""
+    removed: list[tuple[KeyPath, str]] = []
     for path in (("instructions",), ("skills", "paths")):
         parent = _at(values, path[:-1])
         entries = parent.get(path[-1]) if parent is not None else None
         if parent is None or not isinstance(entries, list):
             continue
-        taken += [
+        removed += [
             ((*path, index), "it leads out of the project")
             for index, entry in enumerate(entries)
-            if _leads_out(entry)
+            if _is_outside(entry)
         ]
-        parent[path[-1]] = [entry for entry in entries if not _leads_out(entry)]
-    return taken
+        parent[path[-1]] = [entry for entry in entries if not _is_outside(entry)]
+    return removed
 
 
-def _restrain_own(values: JsonObject, take: _Take) -> None:
+def _restrain_own(values: JsonObject, remove: _Remove) -> None:
     for key, reason in USER_ONLY_KEYS.items():
-        take(values, (key,), reason)
+        remove(values, (key,), reason)
     for path, reason in USER_ONLY_PATHS.items():
         parent = _at(values, path[:-1])
         if parent is not None:
-            take(parent, path, reason)
+            remove(parent, path, reason)
     for path, value in TIGHTEN_ONLY.items():
         parent = _at(values, path[:-1])
         if parent is not None and parent.get(str(path[-1]), value) != value:
-            take(parent, path, f"a project may only set it to {value}")
+            remove(parent, path, f"a project may only set it to {value}")
 
 
-def _restrain_options(options: JsonObject, at: KeyPath, take: _Take) -> None:
+def _restrain_options(options: JsonObject, at: KeyPath, remove: _Remove) -> None:
     for name in ("proxy", "ca"):
-        take(options, (*at, name), _ROUTE)
+        remove(options, (*at, name), _ROUTE)
     for name in ("baseURL", "headers"):
         if "${" in str(options.get(name)):
-            take(options, (*at, name), _SLOTS)
+            remove(options, (*at, name), _SLOTS)
 
 
-def _leads_out(entry: Json) -> bool:
+def _is_outside(entry: Json) -> bool:
     return isinstance(entry, str) and (
         entry.startswith(("/", "~", "\\")) or ".." in entry.split("/")
     )

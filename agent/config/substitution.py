@@ -1,9 +1,8 @@
-"""``{env:NAME}`` and ``{file:path}`` in the values of settings (K4); ``{env:NAME:-text}`` gives
-*text* where the variable is not set.
+"""``{env:NAME}`` and ``{file:path}`` in the values of settings, and ``{env:NAME:-default}``.
 
-Values are filled in after the file was read, so that what stands in a variable or a file can
-never be taken for settings. In a project's files only what the user listed is filled in: they
-could read secrets into a request.
+Values are filled in after the file was parsed, so that the content of a variable or a file can
+never be read as settings. In a project's files only what the user listed is filled in: they could
+read secrets into a request.
 """
 
 import re
@@ -21,23 +20,25 @@ _SLOT = re.compile(r"\{(env|file):([^{}]+)\}")
 
 @dataclass(slots=True)
 class Substituted:
-    """*value* with its slots filled. *notes* are remarks by the path of the value."""
+    """A value with its placeholders filled in."""
 
     value: JsonObject = field(default_factory=dict[str, Json])
     notes: list[tuple[KeyPath, str]] = field(default_factory=list[tuple[KeyPath, str]])
+    """Remarks by the path of the value."""
 
 
 class _Missing(Exception):
-    """What a slot names can't be read, or may not be."""
+    """A placeholder cannot be filled in, or must not be."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedReads:
-    """What a project's files may read: the variables and files (as the user wrote them) of
-    ``project_reads``, and texts of its own, below *root*, where a prompt is meant."""
+    """What a project's files can read: entries of ``project_reads``, and prompts of its own."""
 
     entries: tuple[str, ...]
+    """The variables and files of ``project_reads``, as the user wrote them."""
     root: Path
+    """The project; prompts can be read from text files in it."""
 
     def allows_variable(self, name: str) -> bool:
         return name in self.entries
@@ -57,11 +58,11 @@ _TEXTS = {".md", ".txt"}
 def substitute(
     raw: JsonObject, folder: Path, env: Mapping[str, str], allowed: AllowedReads | None = None
 ) -> Substituted:
-    """Fill every slot in *raw*; relative files start at *folder*.
+    """Fill every placeholder in *raw*; relative files start at *folder*.
 
-    A variable that is not set gives empty text and a note; a value whose file can't be read
-    is left out with a note. *listed* limits what may be read, None for no limit; a value with
-    a slot beyond that is left out with a note too.
+    A variable that is not set gives empty text and a note; a value whose file cannot be read is
+    dropped with a note. *allowed* limits what can be read (None for no limit); a value with another
+    placeholder is dropped with a note too.
     """
     filled = Substituted()
 
@@ -114,8 +115,11 @@ _UNLISTED = (
 
 
 def _variable(name: str, env: Mapping[str, str], listed: AllowedReads | None) -> tuple[str, str]:
-    """What stands for the variable *name*, which may end in ``:-`` and a default, and a remark
-    on it, "" for none. Raises ``_Missing`` for one that may not be read."""
+    """Return the value of the variable *name*, and a remark on it, "" for none.
+
+    *name* can end in ``:-`` and a default. Raises ``_Missing`` for a variable that must not be
+    read.
+    """
     name, sign, otherwise = name.partition(":-")
     if listed is not None and not listed.allows_variable(name):
         if not sign:

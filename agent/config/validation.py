@@ -1,6 +1,6 @@
-"""Checks one file's settings against ``Config``: what is wrong is taken out and told.
+"""Validates one file's settings against ``Config``: invalid values are removed and reported.
 
-Loaded only when there is a file, since it brings pydantic.
+Loaded only when there is a file, since it loads pydantic.
 """
 
 import difflib
@@ -16,8 +16,8 @@ from agent.config.jsonc import KeyPath
 from agent.config.model import Config, file_key
 from agent.records.json import Json, JsonObject
 
-# The least sensible value of a number; 0 for those not named.
-_LEAST = {
+# The lowest sensible value of a number; 0 for those not named.
+_MINIMUMS = {
     ("tool_output", "max_lines"): 1,
     ("tool_output", "max_bytes"): 1,
     ("bash", "timeout"): 1,
@@ -42,15 +42,16 @@ _EXPECTED = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigFault:
-    """A value that was taken out. *message* names the key and what was expected."""
+    """A value that was removed."""
 
     path: KeyPath
     message: str
+    """A sentence with the key and what was expected."""
 
 
 def remove_invalid(raw: JsonObject) -> list[ConfigFault]:
-    """Take everything out of *raw* that ``Config`` can't hold, and tell what it was."""
-    faults = _negative(raw, ())
+    """Remove everything from *raw* that ``Config`` does not accept; return the faults."""
+    faults = _below_minimum(raw, ())
     for fault in faults:
         _remove(raw, fault.path)
     try:
@@ -58,26 +59,26 @@ def remove_invalid(raw: JsonObject) -> list[ConfigFault]:
     except ValidationError as error:
         found: dict[KeyPath, list[str]] = {}
         for detail in error.errors(include_url=False, include_input=False):
-            path = _existing(raw, detail["loc"])
+            path = _existing_path(raw, detail["loc"])
             found.setdefault(path, []).append(_expected(path, detail["type"], detail.get("ctx")))
         for path, reasons in found.items():
-            several = " or ".join(dict.fromkeys(r.removeprefix("expected ") for r in reasons))
+            expectations = " or ".join(dict.fromkeys(r.removeprefix("expected ") for r in reasons))
             unknown = reasons[0].startswith("there is no")
-            said = reasons[0] if unknown else f"expected {several}"
-            faults.append(ConfigFault(path, f"{dotted_key(path)}: {said}"))
-        for path in reversed(list(found)):  # from the end of a list, whose places then still hold
+            message = reasons[0] if unknown else f"expected {expectations}"
+            faults.append(ConfigFault(path, f"{dotted_key(path)}: {message}"))
+        for path in reversed(list(found)):  # from the end of a list, so that indices stay valid
             _remove(raw, path)
     return faults
 
 
 def build_config(raw: Mapping[str, Json]) -> Config:
-    """The settings from checked and merged values."""
+    """Return the settings from validated and merged values."""
     return _adapter().validate_python(raw)
 
 
 def file_values(config: Config) -> JsonObject:
-    """*config* in the form of a file, without what stands at its default. Keys and what may hold
-    them are hidden."""
+    """Return *config* in the form of a file, without defaults. Keys and other secrets are
+    hidden."""
     values = _adapter().dump_python(config, mode="json", by_alias=True, exclude_defaults=True)
     return _hidden(values)
 
@@ -97,12 +98,12 @@ def _hidden(values: Mapping[str, Json]) -> JsonObject:
 
 
 def json_schema() -> JsonObject:
-    """The JSON schema of a config file."""
+    """Return the JSON schema of a config file."""
     return _adapter().json_schema()
 
 
 def dotted_key(path: KeyPath) -> str:
-    """A path as people read it, cut where a file made it very long."""
+    """Return a path as shown to users, with very long keys cut."""
     return ".".join(str(step)[:60] for step in path)
 
 
@@ -123,13 +124,13 @@ def _expected(path: KeyPath, kind: str, context: Mapping[str, Any] | None) -> st
 
 
 def _keys_at(path: Sequence[str | int]) -> list[str]:
-    """The keys of files that the object at *path* may have."""
+    """Return the keys that the object at *path* can have in a file."""
     kind: Any = Config
     for step in path:
         if is_dataclass(kind):
             hints = get_type_hints(kind)
             kind = next((hints[name] for name in hints if file_key(name) == step), None)
-            if get_origin(kind) is UnionType:  # what may be None
+            if get_origin(kind) is UnionType:  # an optional value
                 kind = get_args(kind)[0]
         elif get_origin(kind) is dict:
             kind = get_args(kind)[1]
@@ -138,8 +139,8 @@ def _keys_at(path: Sequence[str | int]) -> list[str]:
     return [file_key(f.name) for f in fields(cast("Any", kind))] if is_dataclass(kind) else []
 
 
-def _existing(raw: JsonObject, location: Sequence[str | int]) -> KeyPath:
-    """The keys in pydantic's *location* that exist (it adds places in lists, names of types)."""
+def _existing_path(raw: JsonObject, location: Sequence[str | int]) -> KeyPath:
+    """Return the keys in pydantic's *location* that exist; it adds indices and type names."""
     path: list[str | int] = []
     value: Json = raw
     for step in location:
@@ -155,7 +156,7 @@ def _existing(raw: JsonObject, location: Sequence[str | int]) -> KeyPath:
 
 
 def _remove(raw: JsonObject, path: KeyPath) -> None:
-    """Take out the value at *path*."""
+    """Remove the value at *path*."""
     parent: Json = raw
     for step in path[:-1]:
         if isinstance(parent, dict):
@@ -171,11 +172,13 @@ def _remove(raw: JsonObject, path: KeyPath) -> None:
         del parent[last]
 
 
-def _negative(value: Json, path: KeyPath) -> list[ConfigFault]:
+def _below_minimum(value: Json, path: KeyPath) -> list[ConfigFault]:
     if isinstance(value, dict):
-        return [fault for key, item in value.items() for fault in _negative(item, (*path, key))]
+        return [
+            fault for key, item in value.items() for fault in _below_minimum(item, (*path, key))
+        ]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        least = _LEAST.get(cast("tuple[str, str]", path), 0)
+        least = _MINIMUMS.get(cast("tuple[str, str]", path), 0)
         if value < least:
             return [ConfigFault(path, f"{dotted_key(path)}: expected a number of at least {least}")]
     return []

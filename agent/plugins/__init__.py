@@ -1,4 +1,4 @@
-"""Plugins: Python of the user's own that adds tools, hooks, providers and themes (spec 3, 3.6).
+"""Plugins: Python code of the user's that adds tools, hooks, providers and themes.
 
 A plugin is a file in ``plugins/`` (or ``tools/``) of a config folder, or an installed package with
 an entry point in the group ``opencode_py.plugins``. It has one function:
@@ -17,5 +17,6 @@ an entry point in the group ``opencode_py.plugins``. It has one function:
         plugin.provider("lab", {"options": {"baseURL": "http://127.0.0.1:8080/v1"}})
         plugin.theme("sea", {"primary": "#5aa9e6", "background": "#0b1d2a"})
 
-It runs with the user's rights, within this program. A project's are loaded only with trust.
+A plugin runs within this program, with the user's rights. A project's plugins are loaded only
+with trust.
 """

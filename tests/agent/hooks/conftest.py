@@ -1,4 +1,4 @@
-"""Hooks as people write them: small shell scripts."""
+"""Hooks as users write them: small shell scripts."""
 
 import json
 from collections.abc import Callable
@@ -11,8 +11,10 @@ Script = Callable[..., dict[str, object]]
 
 @pytest.fixture
 def script(tmp_path: Path) -> Script:
-    """``script(body)`` gives the entry of a settings file that runs *body* in a shell; what it was
-    told stands in ``told`` afterwards, one line of JSON each time."""
+    """Return ``script(body)``: the entry of a settings file that runs *body* in a shell.
+
+    Its input is appended to a file, one line of JSON per run, which ``told`` reads.
+    """
 
     def make(body: str, *, name: str = "hook", matcher: str = "", timeout: float = 0):
         path = tmp_path / f"{name}.sh"

@@ -1,4 +1,4 @@
-"""Where hooks come from, and which calls they are for (H1, H2)."""
+"""Sources of hooks, and the calls that they match."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def place(tmp_path: Path):
     return home, project, load
 
 
-def test_h2_the_users_own_count_and_a_projects_only_with_trust(place) -> None:
+def test_a_projects_hooks_count_only_with_trust(place) -> None:
     home, project, load = place
     write(home / ".config/opencode-py/config.json", {"hooks": {"Stop": [group("mine")]}})
     write(home / ".claude/settings.json", {"hooks": {"Stop": [group("theirs")]}, "model": "x"})
@@ -44,13 +44,13 @@ def test_h2_the_users_own_count_and_a_projects_only_with_trust(place) -> None:
     _, found = load(trusted=False)
     assert [hook.command for hook in found.hooks] == ["mine", "theirs"]
     _, found = load(trusted=True)
-    # A project adds to the user's own, it takes none of them away.
+    # A project adds to the user's own hooks and removes none of them.
     assert [h.command for h in found.hooks] == ["mine", "added", "theirs", "p", "local"]
     assert [h.uses_claude_names for h in found.hooks] == [False, False, True, True, True]
     assert not found.notes
 
 
-def test_h1_what_cannot_be_used_is_told_and_the_rest_counts(place) -> None:
+def test_unusable_hooks_are_reported_and_the_rest_counts(place) -> None:
     home, _, load = place
     write(home / ".config/opencode-py/config.json",
           {"hooks": {"Stopp": [group("a")], "Stop": [group("b", timeout=5)]}})  # fmt: skip
@@ -70,7 +70,7 @@ def test_h1_what_cannot_be_used_is_told_and_the_rest_counts(place) -> None:
             "only commands are run" in found.notes[2]] == [True, True, True]  # fmt: skip
 
 
-def test_h1_a_broken_file_of_another_program_is_told(place) -> None:
+def test_a_broken_file_of_another_program_is_reported(place) -> None:
     home, _, load = place
     write(home / ".claude/settings.json", "{broken")
     _, found = load(trusted=False)
@@ -78,7 +78,7 @@ def test_h1_a_broken_file_of_another_program_is_told(place) -> None:
     assert "its hooks are left out" in found.notes[0]
 
 
-def test_h1_hooks_of_another_program_can_be_switched_off(place) -> None:
+def test_hooks_of_another_program_can_be_switched_off(place) -> None:
     home, _, load = place
     write(home / ".claude/settings.json",
           {"disableAllHooks": True, "hooks": {"Stop": [group("x")]}})  # fmt: skip
@@ -104,5 +104,7 @@ def test_h1_hooks_of_another_program_can_be_switched_off(place) -> None:
         ("manual", "auto", False),
     ],
 )
-def test_h1_matchers(matcher: str, about: str, expected: bool) -> None:
+def test_matchers_cover_names_here_and_in_claude_code(
+    matcher: str, about: str, expected: bool
+) -> None:
     assert matches(matcher, about) is expected

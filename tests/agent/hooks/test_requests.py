@@ -1,5 +1,4 @@
-"""Hooks that change or refuse what a model is asked: parameters, headers, a summary's sections (P2,
-H1)."""
+"""Hooks that change or refuse model requests: parameters, headers, sections of a summary."""
 
 import json
 
@@ -13,9 +12,7 @@ def saying(**word: object) -> str:
     return f"echo '{json.dumps(word)}'"
 
 
-async def test_p2_parameters_and_headers_of_a_request_are_changed_before_it_is_sent(
-    tmp_path, script
-):
+async def test_parameters_and_headers_of_a_request_are_changed_before_it_is_sent(tmp_path, script):
     given = {"temperature": 0.25, "max_output": 321, "headers": {"X-Team": "blue"}}
     hooks = {"PreRequest": [script(saying(input=given), matcher="scripted/.*")]}
     async with open_harness(tmp_path, hooks=hooks) as harness:
@@ -33,7 +30,7 @@ async def test_p2_parameters_and_headers_of_a_request_are_changed_before_it_is_s
         assert not [e for e in harness.events if isinstance(e, Notice)]
 
 
-async def test_p2_what_a_hook_sets_without_effect_is_told_and_the_rest_holds(tmp_path, script):
+async def test_values_without_effect_are_reported_and_the_rest_counts(tmp_path, script):
     given = {
         "top_p": 1,
         "temperature": "hot",
@@ -51,7 +48,7 @@ async def test_p2_what_a_hook_sets_without_effect_is_told_and_the_rest_holds(tmp
         assert "top_p, temperature, effort, the header x-a, which has no effect" in notice
 
 
-async def test_p2_a_request_that_a_hook_refuses_is_not_sent_and_ends_the_turn(tmp_path, script):
+async def test_a_refused_request_is_not_sent_and_ends_the_turn(tmp_path, script):
     hooks = {"PreRequest": [script("echo 'the budget of today is spent' >&2; exit 2")]}
     async with open_harness(tmp_path, hooks=hooks) as harness:
         end = await harness.turn(await harness.session(), "Hi")
@@ -61,7 +58,7 @@ async def test_p2_a_request_that_a_hook_refuses_is_not_sent_and_ends_the_turn(tm
         assert not harness.server.requests
 
 
-async def test_h1_a_late_or_broken_hook_on_requests_does_not_stop_them(tmp_path, script):
+async def test_a_late_or_broken_hook_does_not_stop_requests(tmp_path, script):
     hooks = {"PreRequest": [script("exit 1")]}
     async with open_harness(tmp_path, hooks=hooks) as harness:
         harness.server.script(answer(Text("Hello.")))
@@ -69,7 +66,7 @@ async def test_h1_a_late_or_broken_hook_on_requests_does_not_stop_them(tmp_path,
         assert any("exit code 1" in e.message for e in harness.events if isinstance(e, Notice))
 
 
-async def test_p2_a_plugins_hook_gives_a_summary_other_sections(tmp_path):
+async def test_a_plugins_hook_changes_the_sections_of_a_summary(tmp_path):
     plugin = tmp_path / "home/config/plugins/own.py"
     plugin.parent.mkdir(parents=True)
     plugin.write_text(
@@ -92,5 +89,5 @@ async def test_p2_a_plugins_hook_gives_a_summary_other_sections(tmp_path):
         asked = harness.server.requests[1]
         system = json.dumps(asked.body["messages"][0])
         assert "# Tickets" in system
-        assert len(system) > 200  # what it had stands there too
+        assert len(system) > 200  # the original template is there too
         assert asked.headers["x-team"] == "blue"  # every request passes, not only a turn's

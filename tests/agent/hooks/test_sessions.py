@@ -1,4 +1,4 @@
-"""Hooks on sessions, prompts, stops and summaries (H1)."""
+"""Hooks on sessions, prompts, stops and summaries."""
 
 import json
 
@@ -12,7 +12,7 @@ from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
 
 
-async def test_h1_a_session_begins_and_ends(tmp_path, script):
+async def test_hooks_run_at_the_start_and_end_of_a_session(tmp_path, script):
     hooks = {
         "SessionStart": [script("echo 'The build is red.'", name="start")],
         "SessionEnd": [script("exit 0", name="end")],
@@ -32,7 +32,7 @@ async def test_h1_a_session_begins_and_ends(tmp_path, script):
     assert end["reason"] == "exit"
 
 
-async def test_h1_a_prompt_is_refused_before_it_is_stored(tmp_path, script):
+async def test_a_prompt_is_refused_before_it_is_stored(tmp_path, script):
     hooks = {"UserPromptSubmit": [script("echo 'holds a key' >&2; exit 2")]}
     async with open_harness(tmp_path, hooks=hooks) as harness:
         session = await harness.session()
@@ -42,7 +42,7 @@ async def test_h1_a_prompt_is_refused_before_it_is_stored(tmp_path, script):
         assert told(tmp_path)[0]["prompt"] == "my key is 1"
 
 
-async def test_h1_a_prompt_gets_context(tmp_path, script):
+async def test_a_prompt_gets_context_from_a_hook(tmp_path, script):
     word = {"hookSpecificOutput": {"additionalContext": "Branch: main"}}
     hooks = {"UserPromptSubmit": [script(f"echo '{json.dumps(word)}'")]}
     async with open_harness(tmp_path, hooks=hooks) as harness:
@@ -51,7 +51,7 @@ async def test_h1_a_prompt_gets_context(tmp_path, script):
         assert "Branch: main" in json.dumps(harness.server.requests[0].body["messages"])
 
 
-async def test_h1_a_stop_hook_keeps_the_turn_going_and_knows_that_it_did(tmp_path, script):
+async def test_a_stop_hook_continues_the_turn_and_knows_that_it_did(tmp_path, script):
     body = """grep -q '"stop_hook_active": true' "$0.seen" 2>/dev/null && exit 0
 tail -n 2 "${0%.sh}.told" > "$0.seen"
 grep -q '"stop_hook_active": true' "$0.seen" && exit 0
@@ -66,7 +66,7 @@ echo 'the tests are red' >&2; exit 2"""
     assert [each["stop_hook_active"] for each in told(tmp_path)] == [False, True]
 
 
-async def test_h1_a_sub_agents_stop_is_its_own_event(tmp_path, script):
+async def test_a_sub_agents_stop_is_an_event_of_its_own(tmp_path, script):
     hooks = {
         "SubagentStop": [script("exit 0", name="sub")],
         "Stop": [script("exit 0", name="stop")],
@@ -82,7 +82,7 @@ async def test_h1_a_sub_agents_stop_is_its_own_event(tmp_path, script):
     assert len(told(tmp_path, "stop")) == len(told(tmp_path, "prompt")) == 1
 
 
-async def test_h1_a_summary_gets_what_hooks_add_or_is_refused(tmp_path, script):
+async def test_hooks_extend_or_refuse_a_summary(tmp_path, script):
     refusing = f"test -e '{tmp_path}/no' && exit 2; echo '{{\"context\": \"keep the port\"}}'"
     hooks = {"PreCompact": [script(refusing, matcher="manual")]}
     async with open_harness(tmp_path, hooks=hooks) as harness:
@@ -106,7 +106,7 @@ async def test_h1_a_summary_gets_what_hooks_add_or_is_refused(tmp_path, script):
     assert told(tmp_path)[0]["trigger"] == "manual"
 
 
-async def test_h1_a_question_is_notified(tmp_path, script):
+async def test_a_question_runs_notification_hooks(tmp_path, script):
     word = """echo '{"systemMessage": "told you"}'"""
     hooks = {"Notification": [script(word, matcher="permission_prompt")]}
     async with open_harness(tmp_path, hooks=hooks) as harness:

@@ -1,4 +1,4 @@
-"""Hooks on tool calls, run for real through the pipeline (H1, H2, T3)."""
+"""Hooks on tool calls, run for real through the pipeline."""
 
 import json
 
@@ -16,7 +16,7 @@ WRITE = answer(Call("write", {"file_path": "a.txt", "content": "x\n"}))
 
 
 async def run(tmp_path, hooks, *answers, reply=None, **settings):
-    """The tool parts of a turn under *hooks*; *reply* answers the first question."""
+    """Return the tool parts of a turn under *hooks*; *reply* answers the first question."""
     async with open_harness(tmp_path, hooks=hooks, **settings) as harness:
         harness.server.script(*answers, answer(Text("Done.")))
         session = await harness.session()
@@ -30,7 +30,7 @@ async def run(tmp_path, hooks, *answers, reply=None, **settings):
         return end, await harness.tools(session), asked, notices
 
 
-async def test_h1_a_hook_is_told_of_a_call_and_its_result(tmp_path, script):
+async def test_hooks_receive_a_call_and_its_result(tmp_path, script):
     hooks = {
         "PreToolUse": [script("exit 0", name="pre", matcher="Bash")],
         "PostToolUse": [script("exit 0", name="post", matcher="bash|write")],
@@ -46,7 +46,7 @@ async def test_h1_a_hook_is_told_of_a_call_and_its_result(tmp_path, script):
     assert post["tool_response"]["exit_code"] == 0
 
 
-async def test_h1_exit_code_two_blocks_with_standard_error_as_the_reason(tmp_path, script):
+async def test_exit_code_two_blocks_with_standard_error_as_the_reason(tmp_path, script):
     hooks = {"PreToolUse": [script("echo 'not on a Friday' >&2; exit 2")]}
     end, (part,), _, _ = await run(tmp_path, hooks, ECHO)
     assert end.outcome == "completed"
@@ -64,7 +64,7 @@ async def test_h1_exit_code_two_blocks_with_standard_error_as_the_reason(tmp_pat
         ("exec sleep 30", "took longer than 0.2 seconds"),
     ],
 )
-async def test_h1_one_that_fails_or_is_late_blocks_before_and_is_only_shown_after(
+async def test_a_failing_hook_blocks_before_a_call_and_is_only_reported_after_it(
     tmp_path, script, body, word
 ):
     before = {"PreToolUse": [script(body, timeout=0.2 if "sleep" in body else 0)]}
@@ -80,7 +80,7 @@ async def test_h1_one_that_fails_or_is_late_blocks_before_and_is_only_shown_afte
     assert word in notices[0]
 
 
-async def test_t3_what_a_hook_rewrites_is_checked_again_and_runs(tmp_path, script):
+async def test_rewritten_arguments_are_checked_again_and_run(tmp_path, script):
     changed = json.dumps({"hookSpecificOutput": {"updatedInput": {"command": "echo two"}}})
     hooks = {"PreToolUse": [script(f"echo '{changed}'")]}
     _, (part,), _, _ = await run(tmp_path, hooks, ECHO)
@@ -89,14 +89,14 @@ async def test_t3_what_a_hook_rewrites_is_checked_again_and_runs(tmp_path, scrip
     assert part.state.input == {"command": "echo two"}
 
 
-async def test_t3_a_rewrite_that_does_not_fit_the_tool_fails(tmp_path, script):
+async def test_rewritten_arguments_that_do_not_fit_fail(tmp_path, script):
     hooks = {"PreToolUse": [script("""echo '{"input": {"comand": "x"}}'""")]}
     _, (part,), _, _ = await run(tmp_path, hooks, ECHO)
     assert isinstance(part.state, Failed)
     assert part.state.kind == "invalid"
 
 
-async def test_t3_a_rewritten_command_meets_the_rules(tmp_path, script):
+async def test_a_rewritten_command_meets_the_rules(tmp_path, script):
     hooks = {"PreToolUse": [script("""echo '{"input": {"command": "rm x"}}'""")]}
     rules = {"bash": {"rm *": "deny"}}
     _, (part,), _, _ = await run(tmp_path, hooks, ECHO, permission=rules)
@@ -104,7 +104,7 @@ async def test_t3_a_rewritten_command_meets_the_rules(tmp_path, script):
     assert part.state.kind == "denied"
 
 
-async def test_t3_allow_saves_a_question_that_no_rule_asks(tmp_path, script):
+async def test_allow_saves_a_question_that_no_rule_asks(tmp_path, script):
     hooks = {"PreToolUse": [script("""echo '{"decision": "allow"}'""", matcher="Write")]}
     _, (part,), asked, _ = await run(tmp_path, hooks, WRITE)
     assert isinstance(part.state, Completed)
@@ -113,7 +113,7 @@ async def test_t3_allow_saves_a_question_that_no_rule_asks(tmp_path, script):
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 @pytest.mark.parametrize("action", ["ask", "deny"])
-async def test_t3_allow_never_beats_a_rule(tmp_path, script, event, action):
+async def test_allow_never_overrides_a_rule(tmp_path, script, event, action):
     hooks = {event: [script("""echo '{"decision": "allow"}'""")]}
     reply = "reject" if action == "ask" else None
     _, (part,), asked, _ = await run(
@@ -123,14 +123,14 @@ async def test_t3_allow_never_beats_a_rule(tmp_path, script, event, action):
     assert bool(asked) == (action == "ask")
 
 
-async def test_t3_deny_of_a_hook_holds_whatever_a_rule_allows(tmp_path, script):
+async def test_deny_of_a_hook_overrides_an_allow_rule(tmp_path, script):
     hooks = {"PreToolUse": [script("""echo '{"decision": "block", "reason": "no"}'""")]}
     _, (part,), asked, _ = await run(tmp_path, hooks, WRITE, permission={"*": "allow"})
     assert isinstance(part.state, Failed)
     assert not asked
 
 
-async def test_h1_ask_of_a_hook_asks_though_a_rule_allows(tmp_path, script):
+async def test_ask_of_a_hook_overrides_an_allow_rule(tmp_path, script):
     word = json.dumps({"decision": "ask", "reason": "look twice"})
     hooks = {"PreToolUse": [script(f"echo '{word}'")]}
     _, (part,), (asked,), _ = await run(
@@ -140,7 +140,7 @@ async def test_h1_ask_of_a_hook_asks_though_a_rule_allows(tmp_path, script):
     assert [n.reason for n in asked.request.needs if n.action == "ask"] == ["look twice"]
 
 
-async def test_h1_a_permission_hook_answers_before_the_user_is_asked(tmp_path, script):
+async def test_a_permission_hook_answers_before_the_user_is_asked(tmp_path, script):
     word = {"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "ask me later"}}}
     hooks = {"PermissionRequest": [script(f"echo '{json.dumps(word)}'", matcher="write")]}
     _, (part,), asked, _ = await run(tmp_path, hooks, WRITE)
@@ -149,7 +149,7 @@ async def test_h1_a_permission_hook_answers_before_the_user_is_asked(tmp_path, s
     assert not asked
 
 
-async def test_h1_the_strictest_of_several_holds_with_its_reason(tmp_path, script):
+async def test_the_strictest_of_several_hooks_counts_with_its_reason(tmp_path, script):
     hooks = {
         "PreToolUse": [
             script("""echo '{"decision": "allow"}'""", name="one"),
@@ -161,7 +161,9 @@ async def test_h1_the_strictest_of_several_holds_with_its_reason(tmp_path, scrip
     assert part.state.error.endswith("never")
 
 
-async def test_h1_context_output_and_the_end_of_the_turn_after_a_call(tmp_path, script):
+async def test_a_hook_after_a_call_can_add_context_replace_output_and_end_the_turn(
+    tmp_path, script
+):
     word = {
         "context": "mind the gap",
         "output": "hidden",
@@ -177,7 +179,7 @@ async def test_h1_context_output_and_the_end_of_the_turn_after_a_call(tmp_path, 
     assert "[A hook adds: mind the gap]" in part.state.output
 
 
-async def test_h1_a_failed_call_is_told(tmp_path, script):
+async def test_hooks_receive_a_failed_call(tmp_path, script):
     hooks = {"PostToolUseFailure": [script("""echo '{"context": "try b.txt"}'""")]}
     missing = answer(Call("read", {"file_path": "a.txt"}))
     _, (part,), _, _ = await run(tmp_path, hooks, missing)
@@ -186,7 +188,7 @@ async def test_h1_a_failed_call_is_told(tmp_path, script):
     assert "a.txt" in told(tmp_path)[0]["error"]
 
 
-async def test_h2_a_hook_sees_no_key_and_runs_in_the_folder(tmp_path, script):
+async def test_a_hook_sees_no_api_key_and_runs_in_the_folder(tmp_path, script):
     body = f"env > '{tmp_path}/env'; pwd > '{tmp_path}/pwd'"
     await run(tmp_path, {"PreToolUse": [script(body)]}, ECHO)
     variables = (tmp_path / "env").read_text()
@@ -195,7 +197,7 @@ async def test_h2_a_hook_sees_no_key_and_runs_in_the_folder(tmp_path, script):
     assert (tmp_path / "pwd").read_text().strip() == str(tmp_path / "project")
 
 
-async def test_h2_what_a_late_hook_started_ends_with_it(tmp_path, script):
+async def test_processes_of_a_late_hook_end_with_it(tmp_path, script):
     pids = tmp_path / "pids"
     body = f"sleep 1000 & echo $$ $! > '{pids}'; wait"
     hooks = {"PostToolUse": [script(body, timeout=1)]}

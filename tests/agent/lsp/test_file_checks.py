@@ -1,4 +1,4 @@
-"""Formatters and diagnostics after a change, from the model's call to its result (X6, X7)."""
+"""Formatters and diagnostics after a change, from the model's call to its result."""
 
 import asyncio
 import json
@@ -44,14 +44,15 @@ async def results(harness: Harness, *calls: Call) -> list[ToolPart]:
 
 
 async def warm(harness: Harness) -> None:
-    """The server is up: a change in a test then gets what it says, however slow the machine."""
+    """Wait until the server has started: later changes then get diagnostics on slow machines
+    too."""
     runtime = harness.runtime
     write(harness.folder / "warm.tiny", "fine\n")
     found = await runtime.code.servers.diagnostics((str(harness.folder / "warm.tiny"),), PATIENCE)
     assert found
 
 
-async def test_x6_errors_of_a_change_come_with_its_result(tmp_path: Path) -> None:
+async def test_errors_of_a_change_come_with_its_result(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **settings(tmp_path)) as harness:
         await warm(harness)
         (part,) = await results(
@@ -63,7 +64,7 @@ async def test_x6_errors_of_a_change_come_with_its_result(tmp_path: Path) -> Non
         assert "  2:1 error: ERROR two (tiny E1)" in part.state.output
 
 
-async def test_x6_nothing_is_said_of_what_is_right(tmp_path: Path) -> None:
+async def test_a_change_without_errors_gets_no_report(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **settings(tmp_path)) as harness:
         await warm(harness)
         (part,) = await results(
@@ -73,7 +74,7 @@ async def test_x6_nothing_is_said_of_what_is_right(tmp_path: Path) -> None:
         assert part.state.output == "Created a.tiny (1 line)."
 
 
-async def test_l01_of_a_flood_of_errors_the_model_is_told_a_few(tmp_path: Path) -> None:
+async def test_the_model_is_shown_a_few_of_many_errors(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **settings(tmp_path, "flood")) as harness:
         file = str(harness.folder / "a.tiny")
         write(harness.folder / "a.tiny", "fine\n")
@@ -85,7 +86,7 @@ async def test_l01_of_a_flood_of_errors_the_model_is_told_a_few(tmp_path: Path) 
         assert len(told.splitlines()) == 22
 
 
-async def test_x6_a_read_brings_the_server_up(tmp_path: Path) -> None:
+async def test_a_read_starts_the_server(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **settings(tmp_path)) as harness:
         write(harness.folder / "a.tiny", "ERROR\n")
         assert harness.runtime.code.servers.statuses == ()
@@ -96,7 +97,7 @@ async def test_x6_a_read_brings_the_server_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", ["write", "edit", "apply_patch"])
-async def test_x7_the_diff_is_that_of_the_formatted_file(tmp_path: Path, tool: str) -> None:
+async def test_the_diff_is_that_of_the_formatted_file(tmp_path: Path, tool: str) -> None:
     async with open_harness(tmp_path, **settings(tmp_path)) as harness:
         write(harness.folder / "a.tiny", "one\n")
         patch = "*** Begin Patch\n*** Update File: a.tiny\n@@\n-one\n+shout SHOUT\n*** End Patch\n"
@@ -124,7 +125,7 @@ async def test_x7_the_diff_is_that_of_the_formatted_file(tmp_path: Path, tool: s
         assert isinstance(last.state, Completed), "the session knows the formatted file"
 
 
-async def test_x7_a_formatter_that_fails_is_told_and_the_change_stays(tmp_path: Path) -> None:
+async def test_a_failing_formatter_is_reported_and_the_change_stays(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **settings(tmp_path)) as harness:
         (part,) = await results(
             harness, Call("write", {"file_path": "a.tiny", "content": "REFUSE\n"})
@@ -134,7 +135,7 @@ async def test_x7_a_formatter_that_fails_is_told_and_the_change_stays(tmp_path: 
         assert (harness.folder / "a.tiny").read_text() == "REFUSE\n"
 
 
-async def test_the_tool_answers_in_places_of_the_project(tmp_path: Path) -> None:
+async def test_the_lsp_tool_returns_locations_in_the_project(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **settings(tmp_path)) as harness:
         await warm(harness)
         write(harness.folder / "a.tiny", "def shout(x)\n😀 shout(1)\nERROR\n")
@@ -162,13 +163,15 @@ async def test_the_tool_answers_in_places_of_the_project(tmp_path: Path) -> None
         assert "no textDocument/documentSymbol here" in refused.error
 
 
-async def test_without_servers_there_is_no_tool_and_no_search_for_them(tmp_path: Path) -> None:
+async def test_without_servers_there_is_no_lsp_tool_and_no_search_for_servers(
+    tmp_path: Path,
+) -> None:
     async with open_harness(tmp_path, lsp=False) as harness:
         assert "lsp" not in harness.runtime.registry.names
         assert harness.runtime.code.servers.specs == ()
 
 
-async def test_m9_a_folder_that_is_not_trusted_starts_nothing(tmp_path: Path) -> None:
+async def test_an_untrusted_folder_starts_no_servers(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     given = settings(tmp_path)

@@ -1,4 +1,4 @@
-"""Messages of the protocol, whole and in pieces, good and bad."""
+"""Messages of the protocol: complete and in pieces, valid and invalid."""
 
 import asyncio
 
@@ -36,12 +36,12 @@ async def read_all(data: bytes, size: int) -> list:
 
 @settings(max_examples=40)
 @given(st.lists(st.dictionaries(st.text(), VALUES), max_size=4), st.integers(1, 50))
-def test_what_is_written_is_read(messages: list, size: int) -> None:
+def test_messages_are_read_as_they_were_written(messages: list, size: int) -> None:
     data = b"".join(encode(message) for message in messages)
     assert asyncio.run(read_all(data, size)) == messages
 
 
-async def test_headers_in_any_case_and_others_are_passed_over() -> None:
+async def test_headers_are_read_in_any_case_and_unknown_ones_ignored() -> None:
     data = b"\r\ncontent-TYPE: x\r\ncontent-length:  2\r\n\r\n{}"
     assert await read_all(data, 7) == [{}]
 
@@ -56,25 +56,25 @@ async def test_headers_in_any_case_and_others_are_passed_over() -> None:
         b"Content-Length: 2\r\n\r\n{x",
     ],
 )
-async def test_what_is_no_message_is_told(data: bytes) -> None:
+async def test_invalid_data_is_a_protocol_error(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         await read_all(data, 100)
 
 
 @pytest.mark.parametrize("data", [b"", b"Content-Le", b"Content-Length: 9\r\n\r\n{}"])
-async def test_an_end_in_the_middle_is_an_end(data: bytes) -> None:
+async def test_an_end_inside_a_message_ends_the_stream(data: bytes) -> None:
     assert await read_all(data, 100) == []
 
 
 @given(VALUES)
-def test_answers_of_any_shape_break_nothing(value) -> None:
+def test_responses_of_any_shape_raise_nothing(value) -> None:
     parse_diagnostics(value)
     parse_locations(value)
     parse_symbols(value, "/a")
     parse_hover(value)
 
 
-def test_symbols_are_named_whole() -> None:
+def test_symbols_have_qualified_names() -> None:
     start = {"start": {"line": 3, "character": 8}}
     inner = {"name": "run", "kind": 6, "selectionRange": start}
     outer = {"name": "Job", "kind": 5, "selectionRange": start, "children": [inner]}
@@ -83,6 +83,6 @@ def test_symbols_are_named_whole() -> None:
     assert found[1] == Location("/a.py", 4, 9, "method Job.run")
 
 
-def test_addresses_become_paths() -> None:
+def test_file_uris_become_paths() -> None:
     assert path_of("file:///a%20b/c%23.py") == "/a b/c#.py"
     assert path_of("jdt://x") == "jdt://x"

@@ -1,4 +1,4 @@
-"""Language servers that people have, through the tools as the model calls them (X6, Q4).
+"""Common language servers, through the tools as the model calls them.
 
 One that is not installed is skipped. ``TYPESCRIPT_LANGUAGE_SERVER`` may name that one's program.
 """
@@ -17,7 +17,7 @@ from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Text, answer
 
 PATIENCE = 120
-"""Seconds for a real server to come up on a machine with much to do; a hang guard."""
+"""Seconds for a real server to start on a busy machine; a guard against hanging."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ SERVERS = (
 )
 
 
-async def told(harness: Harness, real: Real) -> None:
-    """Wait until the server has said what is wrong."""
+async def wait_for_error(harness: Harness, real: Real) -> None:
+    """Wait until the server has reported the error."""
     servers, path = harness.runtime.code.servers, str(harness.folder / real.main)
     async with asyncio.timeout(PATIENCE):
         while not (await servers.diagnostics((path,), 5.0)).get(path):
@@ -72,7 +72,7 @@ async def told(harness: Harness, real: Real) -> None:
 
 
 @pytest.mark.parametrize("real", SERVERS, ids=lambda real: real.id)
-async def test_q4_a_real_server_answers_through_the_tools(tmp_path: Path, real: Real) -> None:
+async def test_a_real_server_responds_through_the_tools(tmp_path: Path, real: Real) -> None:
     if real.program is None:
         pytest.skip(f"{real.id} is not installed")
     ending = Path(real.main).suffix
@@ -80,7 +80,7 @@ async def test_q4_a_real_server_answers_through_the_tools(tmp_path: Path, real: 
     async with open_harness(tmp_path, lsp=lsp) as harness:
         for name, text in real.files.items():
             (harness.folder / name).write_text(text)
-        await told(harness, real)
+        await wait_for_error(harness, real)
         at = {"file_path": real.main, "line": 3, "symbol": "used"}
         library = next(name for name in real.files if name.startswith("lib."))
         harness.server.script(

@@ -1,4 +1,4 @@
-"""Which servers and formatters are in force (X6, X7)."""
+"""The selection of language servers and formatters."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def ids(servers) -> list[str]:
     return [one.id for one in servers]
 
 
-def test_what_runs_nothing_of_the_project_is_used_unless_it_is_switched_off() -> None:
+def test_servers_that_run_no_project_code_are_on_by_default() -> None:
     which = there("pyright-langserver", "gopls", "rust-analyzer", "typescript-language-server")
     assert ids(active_servers(None, which)) == ["pyright", "gopls"]
     assert ids(active_servers(True, which)) == ["pyright", "gopls", "typescript", "rust"]
@@ -26,7 +26,7 @@ def test_what_runs_nothing_of_the_project_is_used_unless_it_is_switched_off() ->
     assert active_servers(None, which)[0].command == ("/bin/pyright-langserver", "--stdio")
 
 
-def test_one_server_for_a_kind_of_file_the_users_own_first() -> None:
+def test_one_server_per_kind_of_file_the_users_own_first() -> None:
     which = there("pyright-langserver", "basedpyright-langserver", "mine")
     assert ids(active_servers(None, which)) == ["basedpyright"]
     mine = LspServerConfig(command=("mine", "--stdio"), extensions=(".py", ".pyw"))
@@ -37,17 +37,17 @@ def test_one_server_for_a_kind_of_file_the_users_own_first() -> None:
     ]
 
 
-def test_a_server_of_the_users_own_needs_a_command_and_extensions() -> None:
+def test_a_custom_server_needs_a_command_and_extensions() -> None:
     assert active_servers({"own": LspServerConfig(command=("mine",))}, there("mine")) == ()
 
 
-def test_naming_one_that_runs_the_project_switches_it_on() -> None:
+def test_naming_a_server_that_runs_project_code_enables_it() -> None:
     given = {"rust": LspServerConfig(initialization={"cargo": {"features": "all"}})}
     (server,) = active_servers(given, there("rust-analyzer"))
     assert server.initialization == {"cargo": {"features": "all"}}
 
 
-def test_every_known_server_and_formatter_is_whole() -> None:
+def test_every_known_server_and_formatter_is_complete() -> None:
     assert len({s.id for s in KNOWN_SERVERS}) == len(KNOWN_SERVERS)
     for server in KNOWN_SERVERS:
         assert server.command
@@ -58,7 +58,7 @@ def test_every_known_server_and_formatter_is_whole() -> None:
         assert all(end.startswith(".") for end in formatter.extensions)
 
 
-def test_formatters_are_off_until_they_are_asked_for() -> None:
+def test_formatters_are_off_by_default() -> None:
     which = there("gofmt", "ruff")
     assert active_formatters(None, which) == ()
     assert active_formatters(False, which) == ()
@@ -78,7 +78,7 @@ def test_formatters_are_off_until_they_are_asked_for() -> None:
         ("other", "", False),
     ],
 )
-def test_a_formatter_of_a_style_runs_where_the_project_has_one(
+def test_a_formatter_runs_where_the_project_has_settings_for_it(
     tmp_path: Path, name: str, text: str, wanted: bool
 ) -> None:
     (tmp_path / name).write_text(text)

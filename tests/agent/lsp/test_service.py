@@ -1,4 +1,4 @@
-"""Language servers at work, and those that do not (X6). The servers are real processes."""
+"""Language servers that work and that fail, as real processes."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from tests.support import language_server
 
 SCRIPT = str(Path(language_server.__file__))
 PATIENCE = 30.0
-"""Seconds for a process to start on a machine with much to do; a hang guard."""
+"""Seconds for a process to start on a busy machine; a guard against hanging."""
 
 Opener = Callable[..., AbstractAsyncContextManager[LspService]]
 
@@ -72,9 +72,7 @@ def messages(tmp_path: Path) -> list[dict]:
 
 
 @pytest.mark.parametrize("mode", ["good", "pull"])
-async def test_errors_are_those_of_the_file_as_it_is_now(
-    opened: Opener, file: Path, mode: str
-) -> None:
+async def test_errors_are_those_of_the_current_file(opened: Opener, file: Path, mode: str) -> None:
     async with opened(mode) as service:
         assert await errors(service, file) == [(2, 3, "ERROR here")]
         write(file, "fine\n")
@@ -85,7 +83,7 @@ async def test_errors_are_those_of_the_file_as_it_is_now(
         assert (status.state, status.files, status.errors) == ("ready", 1, 1)
 
 
-async def test_nothing_is_started_before_a_file_is_touched(opened: Opener, file: Path) -> None:
+async def test_no_server_starts_before_a_file_is_used(opened: Opener, file: Path) -> None:
     async with opened("good") as service:
         assert service.statuses == ()
         service.warm_up([str(file.with_suffix(".other"))])
@@ -106,14 +104,12 @@ async def test_one_server_for_each_root(opened: Opener, tmp_path: Path, file: Pa
         assert roots == {str(tmp_path), str(tmp_path / "part")}
 
 
-async def test_it_gets_the_settings_that_it_asks_for(opened: Opener, file: Path) -> None:
+async def test_a_server_gets_the_settings_that_it_requests(opened: Opener, file: Path) -> None:
     async with opened("spoken") as service:
         assert await errors(service, file) == [(1, 1, 'ERROR settings [["a"], null]')]
 
 
-async def test_a_question_is_answered_in_the_protocols_units(
-    opened: Opener, tmp_path: Path
-) -> None:
+async def test_positions_are_in_the_protocols_units(opened: Opener, tmp_path: Path) -> None:
     file = tmp_path / "a.tiny"
     file.write_text("def shout(x)\n😀 shout(1)\n")
     async with opened("good") as service:
@@ -127,23 +123,23 @@ async def test_a_question_is_answered_in_the_protocols_units(
             await service.request(str(file), "textDocument/hover", params)
 
 
-async def test_what_does_not_come_up_in_time_is_passed_over(opened: Opener, file: Path) -> None:
+async def test_a_server_that_starts_too_slowly_is_skipped(opened: Opener, file: Path) -> None:
     async with opened("mute") as service:
         assert await service.diagnostics((str(file),), 0.05) == {}
         assert [status.state for status in service.statuses] == ["starting"]
 
 
-async def test_garbage_is_a_reason(opened: Opener, file: Path) -> None:
+async def test_garbage_is_a_reason_for_failure(opened: Opener, file: Path) -> None:
     async with opened("garbage") as service:
         assert await errors(service, file) is None
         (status,) = service.statuses
         assert (status.state, status.reason) == ("failed", "it sent a message of many bytes")
 
 
-async def test_l01_a_flood_is_kept_whole_and_told_of_a_few_times(
+async def test_a_flood_of_diagnostics_is_stored_with_few_notifications(
     opened: Opener, file: Path
 ) -> None:
-    """10,000 errors in as many messages: whoever shows the status is not called for each."""
+    """10,000 errors arrive in as many messages."""
     told: list[Event] = []
 
     def keep(event: Event) -> bool:
@@ -160,7 +156,7 @@ async def test_l01_a_flood_is_kept_whole_and_told_of_a_few_times(
     assert len(told) < 1_000
 
 
-async def test_l01_one_that_never_stops_speaking_is_not_waited_for(
+async def test_a_server_that_sends_updates_without_end_is_not_waited_for(
     opened: Opener, file: Path
 ) -> None:
     async with opened("ceaseless") as service, asyncio.timeout(PATIENCE):
@@ -168,14 +164,16 @@ async def test_l01_one_that_never_stops_speaking_is_not_waited_for(
         assert [one.message for one in found[str(file)]] == ["ERROR once more"]
 
 
-async def test_l01_what_is_said_of_one_error_has_an_end(opened: Opener, file: Path) -> None:
+async def test_a_long_diagnostic_is_cut(opened: Opener, file: Path) -> None:
     write(file, f"ERROR {'x' * 100_000}\n")
     async with opened("good") as service:
         ((_, _, said),) = await errors(service, file) or ()
         assert len(said) == MAX_DIAGNOSTIC
 
 
-async def test_one_that_keeps_dying_stays_dead(opened: Opener, tmp_path: Path, file: Path) -> None:
+async def test_a_server_that_keeps_dying_is_not_restarted(
+    opened: Opener, tmp_path: Path, file: Path
+) -> None:
     async with opened("dies") as service:
         for _ in range(MAX_STARTS + 2):
             assert await errors(service, file) is None
@@ -188,9 +186,9 @@ async def test_one_that_keeps_dying_stays_dead(opened: Opener, tmp_path: Path, f
         assert len([m for m in messages(tmp_path) if m.get("method") == "initialize"]) > MAX_STARTS
 
 
-async def test_one_that_gives_no_answers_is_ended(opened: Opener, file: Path) -> None:
+async def test_a_server_that_does_not_respond_is_ended(opened: Opener, file: Path) -> None:
     async with opened("silent", request_timeout=0.5) as service:
-        # Only questions that it got count, none while it still starts.
+        # Only requests after the start count.
         service.warm_up([str(file)])
         await until(lambda: service.statuses[0].state == "ready")
         for _ in range(MAX_MISSED):
@@ -201,14 +199,14 @@ async def test_one_that_gives_no_answers_is_ended(opened: Opener, file: Path) ->
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is only known on Linux")
-async def test_one_that_swells_is_ended(opened: Opener, file: Path) -> None:
+async def test_a_server_that_uses_too_much_memory_is_ended(opened: Opener, file: Path) -> None:
     async with opened("fat", max_memory=200 * 1024**2) as service:
         assert await errors(service, file) == [(2, 3, "ERROR here")]
         await until(lambda: service.statuses[0].state == "failed")
         assert "of memory: it was ended" in service.statuses[0].reason
 
 
-async def test_a_program_that_is_not_there_is_a_reason(tmp_path: Path, file: Path) -> None:
+async def test_a_missing_program_is_a_reason_for_failure(tmp_path: Path, file: Path) -> None:
     spec = ServerSpec(id="none", command=("/nowhere/server",), extensions=(".tiny",))
     service = LspService(lambda: (spec,), tmp_path, {}, Bus())
     assert await errors(service, file) is None
@@ -222,12 +220,12 @@ async def test_a_program_that_is_not_there_is_a_reason(tmp_path: Path, file: Pat
     await service.close()
 
 
-async def test_closing_while_it_starts_leaves_nothing(opened: Opener, file: Path) -> None:
+async def test_closing_during_the_start_leaves_no_process(opened: Opener, file: Path) -> None:
     async with opened("mute") as service:
         service.warm_up([str(file)])
 
 
-async def test_files_that_are_no_text_are_not_shown(opened: Opener, tmp_path: Path) -> None:
+async def test_binary_files_are_not_sent(opened: Opener, tmp_path: Path) -> None:
     binary = tmp_path / "b.tiny"
     binary.write_bytes(b"\xff\xfe\x00")
     async with opened("good") as service:
@@ -241,7 +239,7 @@ BASEDPYRIGHT = shutil.which("basedpyright-langserver") or shutil.which(
 
 
 @pytest.mark.skipif(BASEDPYRIGHT is None, reason="basedpyright is not installed")
-async def test_q4_a_real_server_tells_errors_and_definitions(tmp_path: Path) -> None:
+async def test_a_real_server_reports_errors_and_definitions(tmp_path: Path) -> None:
     assert BASEDPYRIGHT is not None
     spec = ServerSpec(id="basedpyright", command=(BASEDPYRIGHT, "--stdio"), extensions=(".py",))
     file = tmp_path / "a.py"
@@ -264,7 +262,7 @@ async def test_q4_a_real_server_tells_errors_and_definitions(tmp_path: Path) -> 
         await service.close()
 
 
-async def until(holds: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - a process is waited for
+        while not condition():  # noqa: ASYNC110 - a process is waited for
             await asyncio.sleep(0.01)

@@ -24,16 +24,16 @@ from tests.agent.mcp.shop import Shop, open_shop
 
 NAME = "suite"
 PAGE = "https://conformance-test.local/client-metadata.json"
-"""A client's page about itself; a server that knows it needs no registration."""
+"""The client's metadata page; a server that knows it needs no registration."""
 
 LOGINS = 3
-"""Logins that one call may want: its rights can be too few for what it does."""
+"""Logins during one call: its scopes can be too few."""
 
 VALUES: dict[str, Json] = {"number": 2, "integer": 2, "string": "two", "boolean": True, "array": []}
 
 
 async def accept(question: Question, on_asked: Callable[[str | None], None]) -> QuestionReply:
-    """Leave each field empty: what is asked for has a value of its own then."""
+    """Leave each field empty, so that its default counts."""
     _ = on_asked
     labels = tuple(option.label for option in question.options)
     return QuestionReply(labels=(ACCEPT,) if labels == (ACCEPT, REFUSE) else ())
@@ -56,7 +56,8 @@ async def log_in(shop: Shop) -> None:
 
 
 def arguments(schema: JsonObject, first: JsonObject) -> JsonObject:
-    """Values for what is required. What wants a schema is given that of the *first* tool."""
+    """Return values for the required arguments. A schema is filled with that of the *first*
+    tool."""
     fields, required = schema.get("properties"), schema.get("required")
     if not isinstance(fields, dict) or not isinstance(required, list):
         return {}
@@ -68,8 +69,10 @@ def arguments(schema: JsonObject, first: JsonObject) -> JsonObject:
 
 
 async def drive(url: str, told: JsonObject) -> int:
-    """0 once it was connected and each call was tried; whether that went right is the suite's to
-    say, since some scenarios mean calls to fail."""
+    """Connect and try each call; return 0.
+
+    The suite decides whether the calls went right, since some scenarios mean them to fail.
+    """
     server = Server(name=NAME, url=url, oauth=client_of(told))
     with tempfile.TemporaryDirectory() as folder:
         async with open_shop(Path(folder), server, ask=accept) as shop:
@@ -96,7 +99,7 @@ def client_of(told: JsonObject) -> McpOAuthConfig | None:
 def calls(
     tools: tuple[tuple[str, ToolDefinition], ...], told: JsonObject
 ) -> Iterator[tuple[str, JsonObject]]:
-    """What to call with what: as the suite says, or each tool with made-up arguments."""
+    """Return the calls of a scenario, or each tool with made-up arguments."""
     names = {definition.name: name for name, definition in tools}
     wanted = told.get("toolCalls")
     if isinstance(wanted, list):

@@ -1,4 +1,4 @@
-"""Servers for the tests: real programs, and a service that is connected to them."""
+"""MCP servers for the tests: real programs, and a service that is connected to them."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from agent.tools.registry import AnyTool, Registry
 
 SERVERS = Path(__file__).with_name("servers")
 GUARD = 30.0
-"""Seconds after which a test that waits for a server is taken to hang."""
+"""Seconds after which a test that waits for a server counts as hanging."""
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONUNBUFFERED": "1"}
 
@@ -62,12 +62,13 @@ def context(
 
 @dataclass
 class Shop:
-    """A service with its servers. *events* are those that were published."""
+    """A service with its servers."""
 
     service: McpService
     registry: Registry
     folder: Path
     events: list[Event]
+    """The published events."""
     arrived: asyncio.Condition
 
     def status(self, name: str) -> ServerStatus:
@@ -81,7 +82,7 @@ class Shop:
         return found
 
     async def call(self, name: str, /, **arguments: object) -> Result:
-        """Call a tool as the pipeline does after consent."""
+        """Call a tool as the pipeline does after permission was given."""
         return await self.call_in(context(self.folder), name, **arguments)
 
     async def call_in(self, ctx: ToolContext, name: str, /, **arguments: object) -> Result:
@@ -89,10 +90,10 @@ class Shop:
         plan = await tool.prepare(tool.args(**arguments), ctx)
         return await tool.execute(plan, None, ctx)
 
-    async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until *holds*, looking whenever something was published."""
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until *condition* is true, checking whenever something was published."""
         async with asyncio.timeout(GUARD), self.arrived:
-            await self.arrived.wait_for(holds)
+            await self.arrived.wait_for(condition)
 
     async def connected(self, *names: str) -> None:
         await self.until(lambda: all(self.status(n).state == "connected" for n in names))
@@ -107,7 +108,7 @@ async def open_shop(
     start: bool = True,
     **more: object,
 ) -> AsyncIterator[Shop]:
-    """A service of *servers*, started and, unless one fails, connected when it is handed over."""
+    """Start a service of *servers*, and wait until each is connected or has failed."""
     bus = Bus()
     registry = registry or Registry(())
     data = tmp_path / "data"
@@ -153,7 +154,7 @@ def free_port() -> int:
 async def served(
     kind: str, *, port: int | None = None, env: Mapping[str, str] | None = None
 ) -> AsyncIterator[int]:
-    """The workshop over HTTP (``http`` or ``sse``); its port once it answers."""
+    """Run the workshop over HTTP (``http`` or ``sse``); yields its port once it responds."""
     port = port or free_port()
     async with listening("workshop.py", kind, str(port), env=env):
         yield port
@@ -163,7 +164,7 @@ async def served(
 async def listening(
     program: str, *arguments: str, env: Mapping[str, str] | None = None
 ) -> AsyncIterator[None]:
-    """A server of this folder that listens at a port."""
+    """Run a server of this folder that listens at a port."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(SERVERS / program),

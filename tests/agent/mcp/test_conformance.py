@@ -1,4 +1,4 @@
-"""The protocol's own conformance suite for clients, where ``make conformance`` has put it (X1–X4).
+"""The protocol's own conformance suite for clients, if ``make conformance`` has installed it.
 
 It serves each scenario at a port of this machine and watches what ``conformance.py`` does there.
 """
@@ -17,7 +17,7 @@ PROGRAM = SUITE / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 OWN = SUITE / "node" / "bin" / "node"
 NODE = str(OWN) if OWN.is_file() else shutil.which("node")
 
-LONGEST = 60_000
+MAX_MILLISECONDS = 60_000
 """Milliseconds for our side of a scenario."""
 
 SCENARIOS = (
@@ -99,7 +99,7 @@ async def test_a_scenario(scenario: str, tmp_path: Path) -> None:
     ours = f"{sys.executable} -m tests.agent.mcp.conformance"
     words = ["client", "--command", ours, "--scenario", scenario]
     process = await asyncio.create_subprocess_exec(
-        *(NODE, str(PROGRAM), *words, "--timeout", str(LONGEST), "-o", str(tmp_path)),
+        *(NODE, str(PROGRAM), *words, "--timeout", str(MAX_MILLISECONDS), "-o", str(tmp_path)),
         cwd=ROOT,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -1,4 +1,4 @@
-"""Many tools are offered on demand (spec 10, X5)."""
+"""Tools that are offered on demand when there are many."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ def schema(name: str, description: str) -> ToolSchema:
     return ToolSchema(name, description, {"type": "object", "properties": {}})
 
 
-def test_the_best_come_first() -> None:
+def test_the_best_matches_come_first() -> None:
     tools = [
         schema("github_list_issues", "Lists issues."),
         schema("github_create_issue", "Opens a new issue."),
@@ -30,7 +30,7 @@ def test_the_best_come_first() -> None:
     assert rank_tools(tools, "weather") == []
 
 
-async def test_few_tools_are_all_there(tmp_path: Path) -> None:
+async def test_few_tools_are_all_offered(tmp_path: Path) -> None:
     async with open_harness(tmp_path, mcp={"shop": SHOP}) as harness:
         await connected(harness, "shop")
         harness.server.script(answer(Text("done")))
@@ -40,7 +40,7 @@ async def test_few_tools_are_all_there(tmp_path: Path) -> None:
         assert "tool_search" not in offered
 
 
-async def test_many_are_found_and_then_called(tmp_path: Path) -> None:
+async def test_many_tools_are_found_by_search_and_then_called(tmp_path: Path) -> None:
     """300 tools of 100 tokens each are more than a tenth of 100,000."""
     rules = {"many_*": "allow"}
     async with open_harness(tmp_path, mcp={"many": MANY}, permission=rules) as harness:

@@ -1,4 +1,4 @@
-"""What a server asks in the middle of a call (spec 10, X4)."""
+"""Servers that ask the user during a call."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ REPLIES = {
 }
 
 
-class Asked:
+class FieldAnswers:
     """Answers each question by the field that it is about."""
 
     def __init__(self, **replies: object) -> None:
@@ -43,13 +43,13 @@ class Asked:
         return reply
 
 
-async def order(tmp_path: Path, asked: Asked) -> dict:
+async def order(tmp_path: Path, asked: FieldAnswers) -> dict:
     async with open_shop(tmp_path, raw("asks"), ask=asked) as shop:
         return json.loads((await shop.call("asks_good")).output)
 
 
 async def test_a_form_is_asked_field_by_field(tmp_path: Path) -> None:
-    asked = Asked()
+    asked = FieldAnswers()
     content = {"wood": "oak", "legs": 4, "painted": True, "name": "Bob", "tools": ["saw", "glue"]}
     assert await order(tmp_path, asked) == {"action": "accept", "content": content}
     wood, legs, painted, name, tools, _ = asked.questions
@@ -64,7 +64,7 @@ async def test_a_form_is_asked_field_by_field(tmp_path: Path) -> None:
 
 
 async def test_an_answer_that_does_not_fit_is_asked_for_again(tmp_path: Path) -> None:
-    asked = Asked(
+    asked = FieldAnswers(
         legs=[QuestionReply(text="four"), QuestionReply(), QuestionReply(text="4")],
         tools=[QuestionReply(text="Hammer"), QuestionReply(text="Saw, Glue")],
         mail=[QuestionReply(text="nobody"), QuestionReply(text="somebody@home"), QuestionReply()],
@@ -91,10 +91,10 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again(tmp_path: Path) ->
         (PermissionRejected("withdrawn", withdrawn=True), "cancel"),
     ],
 )
-async def test_without_an_answer_nothing_is_given(
+async def test_without_an_answer_nothing_is_sent(
     tmp_path: Path, reply: object, action: str
 ) -> None:
-    assert await order(tmp_path, Asked(legs=reply)) == {"action": action}
+    assert await order(tmp_path, FieldAnswers(legs=reply)) == {"action": action}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ async def test_without_an_answer_nothing_is_given(
         (QuestionReply(dismissed=True), "cancel"),
     ],
 )
-async def test_an_address_is_shown_and_never_opened(
+async def test_a_url_is_shown_and_never_opened(
     tmp_path: Path, reply: QuestionReply, action: str
 ) -> None:
     seen: list[str] = []
@@ -115,15 +115,15 @@ async def test_an_address_is_shown_and_never_opened(
         seen.append(question.text)
         return reply
 
-    eliciting = Elicitation("shop", context(tmp_path), ask)
-    given = await eliciting.open_url("Pay here", "https://pay.test/\u202ex?a=b")
+    elicitation = Elicitation("shop", context(tmp_path), ask)
+    given = await elicitation.open_url("Pay here", "https://pay.test/\u202ex?a=b")
     assert (given.action, given.content) == (action, {})
     assert seen == [
         ("The MCP server shop asks: Pay here\nIt wants you to open: https://pay.test/x?a=b")
     ]
 
 
-async def test_a_form_without_end_is_declined(tmp_path: Path) -> None:
-    eliciting = Elicitation("shop", context(tmp_path), Asked())
+async def test_a_form_with_too_many_fields_is_declined(tmp_path: Path) -> None:
+    elicitation = Elicitation("shop", context(tmp_path), FieldAnswers())
     fields = {f"f{n}": {"type": "string"} for n in range(31)}
-    assert (await eliciting.form("all", {"properties": fields})).action == "decline"
+    assert (await elicitation.form("all", {"properties": fields})).action == "decline"

@@ -1,4 +1,4 @@
-"""Servers at an address: streamable HTTP, SSE for older ones, and what breaks (X1, X2)."""
+"""Remote servers: streamable HTTP, SSE for older ones, and failures."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ async def test_streamable_http(tmp_path: Path) -> None:
         assert (await shop.call("far_echo", text="hello")).output == "hello"
 
 
-async def test_sse_for_a_server_that_knows_nothing_newer(tmp_path: Path) -> None:
+async def test_an_older_server_is_reached_over_sse(tmp_path: Path) -> None:
     async with served("sse") as port, open_shop(tmp_path, remote(port, "sse")) as shop:
         status = shop.status("far")
         assert (status.state, status.transport) == ("connected", "sse"), status
@@ -32,8 +32,9 @@ async def test_sse_for_a_server_that_knows_nothing_newer(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("kind", "path"), [("http", "mcp"), ("sse", "sse")])
-async def test_a_server_that_was_started_anew(tmp_path: Path, kind: str, path: str) -> None:
-    """It knows nothing of us any more. A call may be told so; then the server is there again."""
+async def test_a_restarted_server_is_reconnected(tmp_path: Path, kind: str, path: str) -> None:
+    """The new process does not know the session. A call may fail once; then the server works
+    again."""
     port = free_port()
     server = remote(port, path, connect_timeout=10.0)
     async with contextlib.AsyncExitStack() as stack:
@@ -50,7 +51,7 @@ async def test_a_server_that_was_started_anew(tmp_path: Path, kind: str, path: s
             assert result.output == "two"
 
 
-async def test_a_call_to_a_server_that_went_away_is_told(tmp_path: Path) -> None:
+async def test_a_call_to_a_server_that_went_away_is_an_error(tmp_path: Path) -> None:
     async with contextlib.AsyncExitStack() as stack:
         async with served("http") as port:
             server = remote(port, idle_timeout=10.0, connect_timeout=1.0)
@@ -59,8 +60,9 @@ async def test_a_call_to_a_server_that_went_away_is_told(tmp_path: Path) -> None
             await shop.call("far_echo", text="one")
 
 
-async def test_n01_a_server_over_sse_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
-    """It sends where messages go, takes them, and says nothing. Others are there meanwhile."""
+async def test_a_server_over_sse_that_never_becomes_ready_is_given_up(tmp_path: Path) -> None:
+    """It says where to send messages, accepts them and never responds. Other servers work
+    meanwhile."""
     with mute_sse() as (url, heard):
         mute = Server(name="mute", url=url, connect_timeout=1.0)
         async with open_shop(tmp_path, mute, workshop(), start=False) as shop:
@@ -72,7 +74,7 @@ async def test_n01_a_server_over_sse_that_never_gets_ready_is_given_up(tmp_path:
             assert "was not ready within 1 second" in shop.status("mute").reason
 
 
-async def test_nobody_answers(tmp_path: Path) -> None:
+async def test_a_port_where_nothing_listens_is_a_reason(tmp_path: Path) -> None:
     async with open_shop(tmp_path, remote(free_port())) as shop:
         await shop.until(lambda: shop.status("far").state == "failed")
         assert shop.status("far").reason.startswith("Nothing answers at http://127.0.0.1")
@@ -80,7 +82,7 @@ async def test_nobody_answers(tmp_path: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def answering(reply: bytes) -> AsyncIterator[tuple[int, list[bytes]]]:
-    """A server that gives *reply* to every request; what it was sent."""
+    """Run a server that sends *reply* to every request; yields its port and the requests."""
     heard: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -99,7 +101,7 @@ def answer(status: str, *headers: str) -> bytes:
     return ("\r\n".join(head) + "\r\n\r\n").encode()
 
 
-async def test_a_server_that_wants_a_login(tmp_path: Path) -> None:
+async def test_a_server_that_wants_a_login_needs_auth(tmp_path: Path) -> None:
     async with (
         answering(answer("401 Unauthorized", 'WWW-Authenticate: Bearer realm="x"')) as (port, _),
         open_shop(tmp_path, remote(port)) as shop,
@@ -107,7 +109,7 @@ async def test_a_server_that_wants_a_login(tmp_path: Path) -> None:
         assert shop.status("far").state == "needs auth"
 
 
-async def test_an_error_of_http_is_told(tmp_path: Path) -> None:
+async def test_an_http_error_is_a_reason(tmp_path: Path) -> None:
     async with (
         answering(answer("500 Oops")) as (port, _),
         open_shop(tmp_path, remote(port)) as shop,
@@ -116,8 +118,8 @@ async def test_an_error_of_http_is_told(tmp_path: Path) -> None:
         assert "500" in shop.status("far").reason
 
 
-async def test_headers_stay_with_the_address(tmp_path: Path) -> None:
-    """Reference 9.2: no redirects to other hosts."""
+async def test_headers_are_not_sent_to_other_hosts(tmp_path: Path) -> None:
+    """Redirects to other hosts are not followed."""
     async with answering(answer("200 OK")) as (elsewhere, stolen):
         moved = answer("307 Moved", f"Location: http://127.0.0.1:{elsewhere}/mcp")
         async with answering(moved) as (port, heard):

@@ -1,4 +1,4 @@
-"""Logins at remote servers, against a real authorization server (X1; reference 9.2)."""
+"""Logins at remote servers, against a real authorization server."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ def remote(port: int, **more: object) -> Server:
 
 
 async def browse(address: str) -> None:
-    """What a browser does with the page of a login."""
+    """Open the login page as a browser does."""
     async with httpx2.AsyncClient(follow_redirects=True) as client:
         page = await client.get(address)
     assert "You can close this page" in page.text
@@ -44,7 +44,7 @@ def opening(address: str) -> asyncio.Task[None]:
 
 
 async def log_in(shop: Shop) -> list[str]:
-    """Log in; the addresses that were shown."""
+    """Log in; return the addresses that were shown."""
     shown: list[str] = []
     pages: list[asyncio.Task[None]] = []
 
@@ -62,10 +62,10 @@ async def seen(port: int) -> list[str]:
         return (await client.get(f"http://127.0.0.1:{port}/seen")).text.splitlines()
 
 
-async def test_a_login_with_pkce_and_its_renewal(tmp_path: Path) -> None:
+async def test_a_login_with_pkce_and_the_renewal_of_its_token(tmp_path: Path) -> None:
     async with guarded(seconds=1) as port, open_shop(tmp_path, remote(port)) as shop:
         assert shop.status("safe").state == "needs auth"
-        assert await seen(port) == []  # nothing is registered before somebody wants a login
+        assert await seen(port) == []  # nothing is registered before the user wants a login
         (address,) = await log_in(shop)
         asked = parse_qs(urlsplit(address).query)
         assert asked["code_challenge_method"] == ["S256"]
@@ -77,7 +77,7 @@ async def test_a_login_with_pkce_and_its_renewal(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         steps = [line.split()[0] for line in await seen(port)]
         assert steps[:3] == ["register", "authorize", "exchange"]
-        # After a start the token has expired: it is renewed, and nobody is asked.
+        # After a restart the token has expired: it is renewed without the user.
         kept = json.loads(path.read_text())
         for entry in kept["servers"].values():
             entry["tokens"]["expires_at"] = 1.0
@@ -87,7 +87,7 @@ async def test_a_login_with_pkce_and_its_renewal(tmp_path: Path) -> None:
         assert "refresh" in await seen(port)
 
 
-async def test_a_token_that_holds_no_more_wants_a_login(tmp_path: Path) -> None:
+async def test_a_rejected_token_needs_a_new_login(tmp_path: Path) -> None:
     async with guarded() as port:
         async with open_shop(tmp_path, remote(port)) as shop:
             await log_in(shop)
@@ -105,8 +105,8 @@ async def test_a_token_that_holds_no_more_wants_a_login(tmp_path: Path) -> None:
             assert not file.urls()
 
 
-async def test_a_login_that_gave_too_few_rights(tmp_path: Path) -> None:
-    """The next one asks for what was lacking beside what the user chose (SEP-2350)."""
+async def test_the_next_login_requests_the_scopes_that_were_missing(tmp_path: Path) -> None:
+    """The missing scopes are added to those that the user chose (SEP-2350)."""
     own = McpOAuthConfig(scope="read")
     async with (
         guarded(GUARDED_RIGHT="write") as port,
@@ -126,8 +126,8 @@ async def test_a_login_that_gave_too_few_rights(tmp_path: Path) -> None:
         assert "wanted" not in kept["servers"][f"http://127.0.0.1:{port}/mcp"]
 
 
-async def test_a_login_that_does_not_hold_any_more(tmp_path: Path) -> None:
-    """In the middle of the work the call says so, and the server waits for a login."""
+async def test_a_login_that_is_rejected_during_a_call_needs_auth(tmp_path: Path) -> None:
+    """The call says so, and the server waits for a login."""
     async with guarded(seconds=3600) as port, open_shop(tmp_path, remote(port)) as shop:
         await log_in(shop)
         await shop.connected("safe")
@@ -199,7 +199,7 @@ async def test_a_server_that_wants_a_login_for_calls_alone(tmp_path: Path) -> No
         assert shop.status("safe").state == "connected"
         with pytest.raises(ToolError, match="wants a login for this"):
             await shop.call("safe_secret")
-        assert shop.status("safe").state == "connected"  # it is still of use for the rest
+        assert shop.status("safe").state == "connected"  # other tools still work
         await log_in(shop)
         await shop.connected("safe")
         assert (await shop.call("safe_secret")).output == "the key is under the mat"
@@ -215,8 +215,8 @@ async def test_a_server_without_a_login_says_so(tmp_path: Path) -> None:
         assert shop.status("safe").state == "connected"
 
 
-async def test_headers_that_a_server_does_not_take(tmp_path: Path) -> None:
-    """There is nothing to log in for: the settings say who one is."""
+async def test_rejected_headers_of_the_settings_are_a_reason(tmp_path: Path) -> None:
+    """There is no login: the settings sign the requests."""
     async with guarded() as port:
         server = remote(port, headers={"Authorization": "Bearer stale"})
         async with open_shop(tmp_path, server) as shop:
@@ -225,7 +225,7 @@ async def test_headers_that_a_server_does_not_take(tmp_path: Path) -> None:
             assert status.reason == "It does not take what its settings say of who you are."
 
 
-async def test_a_login_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_cancelled_login_stores_nothing(tmp_path: Path) -> None:
     shown = asyncio.Event()
 
     async def show(_: str) -> None:
@@ -240,7 +240,7 @@ async def test_a_login_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
         assert TokenStore(tmp_path / "data").urls() == ()
 
 
-async def test_a_port_of_ones_own(tmp_path: Path) -> None:
+async def test_the_callback_port_of_the_settings_is_used(tmp_path: Path) -> None:
     port = free_port()
     own = McpOAuthConfig(callback_port=port)
     async with guarded() as at, open_shop(tmp_path, remote(at, oauth=own)) as shop:
@@ -248,7 +248,7 @@ async def test_a_port_of_ones_own(tmp_path: Path) -> None:
         assert f"127.0.0.1%3A{port}%2F" in address
 
 
-async def test_the_way_back_takes_one_answer_from_here_only() -> None:
+async def test_the_callback_accepts_one_local_request_only() -> None:
     async with callback_server(None) as loopback, httpx2.AsyncClient() as client:
         base = loopback.uri.removesuffix(CALLBACK_PATH)
         wrong = [
@@ -266,7 +266,7 @@ async def test_the_way_back_takes_one_answer_from_here_only() -> None:
         assert (returned.code, returned.state, returned.issuer) == ("c 1", "s", "i")
 
 
-async def test_a_login_that_was_refused_says_why() -> None:
+async def test_a_refused_login_says_why() -> None:
     async with callback_server(None) as loopback, httpx2.AsyncClient() as client:
         page = await client.get(f"{loopback.uri}?error=access_denied&error_description=No%20way")
         assert "not given" in page.text

@@ -1,4 +1,4 @@
-"""A server that has the model asked in the middle of a call (spec 10, X4; reference 9.2)."""
+"""Servers that have a model answer a prompt during a call."""
 
 import json
 import sys
@@ -27,14 +27,14 @@ def call(**arguments: object) -> tuple:
     return answer(Call("inn_good", arguments), Tokens(0, 0))
 
 
-async def told(harness: Harness, session) -> dict:
-    """What the server was told, which it gave as the result of its call."""
+async def reply_to_server(harness: Harness, session) -> dict:
+    """Return the reply that the server got, which it gave as the result of its call."""
     (part,) = await harness.tools(session)
     assert isinstance(part.state, Completed), part.state
     return json.loads(part.state.output)
 
 
-async def test_x4_a_prompt_is_shown_asked_about_answered_and_paid(tmp_path: Path) -> None:
+async def test_a_prompt_is_shown_allowed_answered_and_paid(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission=ALLOWED, **SETTINGS) as harness:
         await connected(harness, "inn")
         harness.server.script(
@@ -67,15 +67,15 @@ async def test_x4_a_prompt_is_shown_asked_about_answered_and_paid(tmp_path: Path
         ]
         assert body["max_tokens"] == 300
         assert not body.get("tools")
-        said = await told(harness, session)
+        said = await reply_to_server(harness, session)
         assert (said["content"]["text"], said["model"]) == ("Softer.", MODEL)
         spent = await harness.runtime.sessions.repository.get(session.id)
         assert spent.cost == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("way", ["user", "rule"])
-async def test_x4_what_is_not_allowed_is_not_asked(tmp_path: Path, way: str) -> None:
-    """The call itself goes on: the server is told in a polite way."""
+async def test_a_prompt_that_is_not_allowed_is_not_sent(tmp_path: Path, way: str) -> None:
+    """The call itself continues: the server gets an error for its prompt."""
     rules = {**ALLOWED, **({"mcp_sampling": "deny"} if way == "rule" else {})}
     async with open_harness(tmp_path, permission=rules, **SETTINGS) as harness:
         await connected(harness, "inn")
@@ -85,12 +85,12 @@ async def test_x4_what_is_not_allowed_is_not_asked(tmp_path: Path, way: str) -> 
         if way == "user":
             harness.answer(await harness.asked(), "reject")
         assert (await harness.idle(session)).outcome == "completed"
-        said = await told(harness, session)
+        said = await reply_to_server(harness, session)
         assert said == {"code": -1, "message": "The user does not let the model be asked."}
         assert len(harness.server.requests) == 2
 
 
-async def test_x4_always_holds_for_the_server_and_a_call_may_not_ask_for_ever(
+async def test_always_covers_the_server_and_prompts_of_a_call_are_limited(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, permission=ALLOWED, **SETTINGS) as harness:
@@ -101,12 +101,12 @@ async def test_x4_always_holds_for_the_server_and_a_call_may_not_ask_for_ever(
         await harness.send(session, "go")
         harness.answer(await harness.asked(), "always")
         await harness.idle(session)
-        said = await told(harness, session)
+        said = await reply_to_server(harness, session)
         assert said["message"] == "One call may ask a model 20 times."
 
 
 @pytest.mark.parametrize("allowed", [False, True])
-async def test_x4_with_nobody_there_a_rule_is_needed(tmp_path: Path, allowed: bool) -> None:
+async def test_without_a_user_a_rule_is_needed(tmp_path: Path, allowed: bool) -> None:
     rules = {**ALLOWED, **({"mcp_sampling": {"inn": "allow"}} if allowed else {})}
     async with open_harness(tmp_path, permission=rules, **SETTINGS) as harness:
         answers = (answer(Text("Softer."), Tokens(1, 1)),) if allowed else ()
@@ -116,22 +116,22 @@ async def test_x4_with_nobody_there_a_rule_is_needed(tmp_path: Path, allowed: bo
         await headless.wait_for_servers()
         async for _ in headless.run(session, PromptInput(text="go")):
             pass
-        said = await told(harness, session)
+        said = await reply_to_server(harness, session)
         assert ("content" in said) is allowed
 
 
-async def test_x4_what_a_model_does_not_answer_is_told(tmp_path: Path) -> None:
+async def test_a_prompt_without_an_answer_is_an_error_for_the_server(tmp_path: Path) -> None:
     rules = {**ALLOWED, "mcp_sampling": "allow"}
     async with open_harness(tmp_path, permission=rules, **SETTINGS) as harness:
         await connected(harness, "inn")
         harness.server.script(call(), answer(Text("  ")), answer(Text("done")))
         session = await harness.session()
         await harness.turn(session, "go")
-        said = await told(harness, session)
+        said = await reply_to_server(harness, session)
         assert said["message"].startswith("The model gave no answer: ")
 
 
-async def test_x4_a_call_that_is_cancelled_takes_its_question_along(tmp_path: Path) -> None:
+async def test_cancelling_a_call_withdraws_its_permission_request(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission=ALLOWED, **SETTINGS) as harness:
         await connected(harness, "inn")
         harness.server.script(call())
@@ -159,7 +159,7 @@ async def test_the_small_model_answers(tmp_path: Path, small: str | None, name: 
         assert completions.for_session("ses_1", "openai/gpt-5.4", lambda *_: None).model == name
 
 
-async def test_x4_a_server_may_hint_at_a_model_of_the_config(tmp_path: Path) -> None:
+async def test_a_server_can_hint_at_a_configured_model(tmp_path: Path) -> None:
     def provider(url: str) -> dict[str, object]:
         options = {"baseURL": url, "apiKey": "sk-scripted-0001"}
         return {"other": {"options": options, "models": {"clever-9": {}, "quick-1": {}}}}
@@ -170,7 +170,7 @@ async def test_x4_a_server_may_hint_at_a_model_of_the_config(tmp_path: Path) -> 
         harness.server.script(call(), answer(Text("Softer.")), answer(Text("done")))
         session = await harness.session()
         await harness.turn(session, "go")
-        assert (await told(harness, session))["model"] == "other/clever-9"
+        assert (await reply_to_server(harness, session))["model"] == "other/clever-9"
         assert harness.server.requests[1].body["model"] == "clever-9"
 
 
@@ -187,10 +187,10 @@ async def test_x4_a_server_may_hint_at_a_model_of_the_config(tmp_path: Path) -> 
         (("o3", "clever"), "other/clever-9"),
     ],
 )
-async def test_x4_a_hint_counts_where_it_is_plain(
+async def test_a_hint_counts_if_it_fits_one_model(
     tmp_path: Path, hints: tuple[str, ...], name: str
 ) -> None:
-    """One that fits several models says nothing, and no model comes in that nobody named."""
+    """A hint that fits several models is ignored, and only configured models are used."""
     models = {"clever-9": {}, "quick-1": {}, "quick-10": {}}
     other = {"options": {"baseURL": "http://127.0.0.1:1", "apiKey": "k"}, "models": models}
     async with open_harness(tmp_path, provider=lambda _: {"other": other}) as harness:

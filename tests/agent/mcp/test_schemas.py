@@ -1,4 +1,4 @@
-"""Schemas of servers' tools, and arguments checked against them (trial MCP-SCHEMA, T4)."""
+"""Schemas of servers' tools, and arguments checked against them."""
 
 import pytest
 
@@ -39,12 +39,12 @@ EMPTY = {"type": "object", "properties": {}}
         ),
     ],
 )
-def test_harmless_faults_are_mended(given: object, made: object) -> None:
+def test_harmless_faults_of_a_schema_are_repaired(given: object, made: object) -> None:
     assert repaired(given) == made
 
 
-def test_models_are_given_what_tells_them_something() -> None:
-    """The definition itself stays as the server told it (SEP-1613)."""
+def test_models_are_given_the_useful_keywords() -> None:
+    """The definition itself stays as the server sent it (SEP-1613)."""
     named = {"type": "string", "title": "A", "examples": ["x"], "format": "date"}
     schema = repaired(
         {
@@ -77,12 +77,12 @@ def test_models_are_given_what_tells_them_something() -> None:
         ({"description": "x" * 200_000}, "too large"),
     ],
 )
-def test_others_are_told(given: object, why: str) -> None:
+def test_an_unusable_schema_has_a_reason(given: object, why: str) -> None:
     with pytest.raises(BadSchema, match=why):
         repaired(given)
 
 
-def test_endless_nesting_is_told() -> None:
+def test_endless_nesting_is_an_error() -> None:
     schema: dict[str, object] = {}
     for _ in range(40):
         schema = {"type": "object", "properties": {"a": schema}}
@@ -112,7 +112,9 @@ SEARCH = {
         ({"query": "x", "pattern": 1}, "pattern: 1 is not of type"),
     ],
 )
-def test_arguments_that_do_not_fit_teach(given: dict[str, object], words: str) -> None:
+def test_arguments_that_do_not_fit_give_a_helpful_error(
+    given: dict[str, object], words: str
+) -> None:
     with pytest.raises(InvalidArguments, match="Please rewrite the input") as told:
         check_arguments(given, SEARCH)  # type: ignore[arg-type]
     assert words in str(told.value)
@@ -147,13 +149,13 @@ FORM = {
         ({"n": "seven", "more": "{"},) * 2,
     ],
 )
-def test_the_slips_of_models_are_mended(given: dict[str, object], made: object) -> None:
-    """As our own tools do (T4)."""
+def test_common_mistakes_of_models_are_corrected(given: dict[str, object], made: object) -> None:
+    """As built-in tools do."""
     assert coerced(given, FORM) == made  # type: ignore[arg-type]
 
 
-def test_a_strangers_expression_is_not_run() -> None:
-    """It would take for ever."""
+def test_regular_expressions_of_servers_are_not_evaluated() -> None:
+    """They could take for ever."""
     check_arguments({"query": "a" * 60 + "!"}, SEARCH)
 
 
@@ -166,7 +168,7 @@ def test_a_strangers_expression_is_not_run() -> None:
         {"type": "object", "required": 7},
     ],
 )
-def test_a_schema_at_fault_checks_nothing(schema: dict[str, object]) -> None:
+def test_a_faulty_schema_checks_nothing(schema: dict[str, object]) -> None:
     check_arguments({"query": "x"}, schema)  # type: ignore[arg-type]
 
 
@@ -183,5 +185,5 @@ def test_a_schema_at_fault_checks_nothing(schema: dict[str, object]) -> None:
         ("text", "text"),
     ],
 )
-def test_answers_are_mended(result: object, made: object) -> None:
+def test_results_are_repaired(result: object, made: object) -> None:
     assert repaired_result(result, []) == made

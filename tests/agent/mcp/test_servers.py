@@ -1,4 +1,4 @@
-"""Servers over stdio, as real programs (spec 10, X1–X3; trials N01, N03, N05, N07)."""
+"""Servers over stdio, as real programs."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from agent.records.errors import InvalidArguments, ToolError
 from tests.agent.mcp.shop import ENVIRONMENT, GUARD, context, open_shop, raw, workshop
 
 
-async def test_the_tools_of_a_server_are_there(tmp_path: Path) -> None:
+async def test_the_tools_of_a_server_are_registered(tmp_path: Path) -> None:
     async with open_shop(tmp_path, workshop()) as shop:
         status = shop.status("shop")
         assert (status.state, status.transport) == ("connected", "stdio")
@@ -30,8 +30,8 @@ async def test_the_tools_of_a_server_are_there(tmp_path: Path) -> None:
         assert result.blocks == (TextBlock("text: hello\ntimes: 2"), TextBlock("hello\nhello"))
 
 
-async def test_no_server_is_in_the_way_of_another(tmp_path: Path) -> None:
-    """N01, N03: those that work are there; the others say why they are not."""
+async def test_a_failing_server_does_not_affect_the_others(tmp_path: Path) -> None:
+    """The others work; each that fails has a reason."""
     missing = Server(name="missing", command=("no-such-program-here",), folder=tmp_path)
     nowhere = workshop("nowhere", folder=tmp_path / "nowhere")
     empty = Server(name="empty", problem="mcp.empty.command is missing.")
@@ -56,8 +56,8 @@ async def test_no_server_is_in_the_way_of_another(tmp_path: Path) -> None:
         assert shop.registry.find("chats_good") is not None
 
 
-async def test_nothing_of_a_server_is_left(tmp_path: Path) -> None:
-    """One that ignores the end of its input is ended all the same, with the others."""
+async def test_no_process_of_a_server_is_left(tmp_path: Path) -> None:
+    """Also of one that ignores the end of its input."""
     before = {info.pid for info in descendants()}
     async with open_shop(tmp_path, workshop(), raw("silent"), start=False) as shop:
         shop.service.start()
@@ -66,8 +66,7 @@ async def test_nothing_of_a_server_is_left(tmp_path: Path) -> None:
     assert not [i for i in descendants() if i.pid not in before and not i.zombie]
 
 
-async def test_one_bad_schema_leaves_out_one_tool(tmp_path: Path) -> None:
-    """N05."""
+async def test_a_bad_schema_excludes_one_tool_only(tmp_path: Path) -> None:
     async with open_shop(tmp_path, raw("schemas")) as shop:
         names = [name for name, _ in shop.status("schemas").tools]
         assert names == [f"schemas_{n}" for n in ("none", "ref", "any", "int", "good")]
@@ -81,8 +80,7 @@ async def test_one_bad_schema_leaves_out_one_tool(tmp_path: Path) -> None:
         assert '"n": 1' in result.output
 
 
-async def test_a_list_that_goes_round_ends(tmp_path: Path) -> None:
-    """X2: a repeated cursor."""
+async def test_a_list_with_a_repeated_cursor_ends(tmp_path: Path) -> None:
     async with open_shop(tmp_path, raw("circle")) as shop:
         assert [n for n, _ in shop.status("circle").tools] == ["circle_good", "circle_goodagain"]
         assert "round in circles" in shop.status("circle").problems[0]
@@ -96,8 +94,7 @@ async def test_a_changed_list_is_read_again(tmp_path: Path) -> None:
         assert (await shop.call("shop_polish")).output == "shiny"
 
 
-async def test_answers_of_every_kind(tmp_path: Path) -> None:
-    """N07."""
+async def test_results_of_every_kind(tmp_path: Path) -> None:
     async with open_shop(tmp_path, workshop()) as shop:
         assert (await shop.call("shop_nothing")).output == "(the server answered with nothing)"
         assert (await shop.call("shop_point")).output == "Resource: plan · shop://plan · The plan"
@@ -116,29 +113,29 @@ async def test_answers_of_every_kind(tmp_path: Path) -> None:
         assert "more characters" in shown[-1]
 
 
-async def test_progress_is_told(tmp_path: Path) -> None:
+async def test_progress_is_reported(tmp_path: Path) -> None:
     told: list[str] = []
     async with open_shop(tmp_path, workshop()) as shop:
         await shop.call_in(context(tmp_path, progress=told.append), "shop_step")
     assert told == ["sawing  1 of 2", "gluing  2 of 2"]
 
 
-async def test_arguments_are_checked_before_anybody_is_asked(tmp_path: Path) -> None:
+async def test_arguments_are_checked_before_the_user_is_asked(tmp_path: Path) -> None:
     async with open_shop(tmp_path, workshop()) as shop:
         tool = shop.tool("shop_echo")
         with pytest.raises(InvalidArguments, match="'text' is a required property"):
             await tool.prepare(tool.args(), context(tmp_path))
 
 
-async def test_a_call_that_never_answers_ends(tmp_path: Path) -> None:
-    """N07: after the server's time, or when it is cancelled; the next call is answered."""
+async def test_a_call_without_a_response_times_out(tmp_path: Path) -> None:
+    """The next call works."""
     async with open_shop(tmp_path, workshop(idle_timeout=0.3)) as shop:
         with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
             await shop.call("shop_sleep")
         assert (await shop.call("shop_echo", text="here")).output == "here"
 
 
-async def test_a_cancelled_call_is_over_at_once(tmp_path: Path) -> None:
+async def test_a_cancelled_call_ends_at_once(tmp_path: Path) -> None:
     begun = asyncio.Event()
     ctx = context(tmp_path, progress=lambda _: begun.set())
     async with open_shop(tmp_path, workshop()) as shop:
@@ -151,16 +148,16 @@ async def test_a_cancelled_call_is_over_at_once(tmp_path: Path) -> None:
         assert (await shop.call("shop_echo", text="here")).output == "here"
 
 
-async def test_x4_a_server_may_know_of_the_opened_folder(tmp_path: Path) -> None:
+async def test_a_server_can_ask_for_the_opened_folder(tmp_path: Path) -> None:
     async with open_shop(tmp_path, raw("roots")) as shop:
         told = json.loads((await shop.call("roots_good")).output)
         assert told["roots"] == [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
 
 
-async def test_a_server_is_told_of_a_call_that_was_cancelled(tmp_path: Path) -> None:
+async def test_a_server_is_notified_of_a_cancelled_call(tmp_path: Path) -> None:
     async with open_shop(tmp_path, raw("waits")) as shop:
         waiting = asyncio.create_task(shop.call("waits_good", wait=True))
-        await shop.call("waits_good")  # it has read what came before
+        await shop.call("waits_good")  # it has read the earlier messages
         waiting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await waiting
@@ -172,8 +169,8 @@ async def test_a_server_is_told_of_a_call_that_was_cancelled(tmp_path: Path) -> 
         assert told["params"]["requestId"] is not None
 
 
-async def test_a_server_that_crashes_comes_back(tmp_path: Path) -> None:
-    """The call is told to have broken; the next one waits for the new program."""
+async def test_a_server_that_crashes_is_restarted(tmp_path: Path) -> None:
+    """The running call fails; the next one waits for the new process."""
     async with open_shop(tmp_path, workshop()) as shop:
         with pytest.raises(ToolError, match="broke during the call"):
             await shop.call("shop_crash")
@@ -181,8 +178,8 @@ async def test_a_server_that_crashes_comes_back(tmp_path: Path) -> None:
         await shop.connected("shop")
 
 
-async def test_it_is_given_up_on_and_tried_again_when_asked(tmp_path: Path) -> None:
-    """X2: backoff; a call to what failed tries once more and says why it does not work."""
+async def test_a_failed_server_is_tried_again_on_request(tmp_path: Path) -> None:
+    """After several attempts it is given up, with a reason."""
     lamp = tmp_path / "lamp"
     code = (
         f"import os, sys; os.path.exists({str(lamp)!r}) or sys.exit('dark'); "
@@ -197,8 +194,8 @@ async def test_it_is_given_up_on_and_tried_again_when_asked(tmp_path: Path) -> N
         await shop.connected("shop")
 
 
-async def test_a_program_sees_little_of_the_environment(tmp_path: Path) -> None:
-    """Reference 9.2: minimal, and what the entry names."""
+async def test_a_program_gets_a_minimal_environment(tmp_path: Path) -> None:
+    """Harmless variables, and those that its entry names."""
     env = {**ENVIRONMENT, "SHOP_KEY": "k"}
     os.environ["PRETEND_TOKEN"] = "secret"
     try:
@@ -211,7 +208,7 @@ async def test_a_program_sees_little_of_the_environment(tmp_path: Path) -> None:
     assert set(seen) <= {*env, "OPENCODE_PY_CALL", "LC_CTYPE", "LOGNAME", "SHELL", "TERM", "USER"}
 
 
-async def test_what_is_switched_off_takes_its_tools_along(tmp_path: Path) -> None:
+async def test_disconnecting_a_server_removes_its_tools(tmp_path: Path) -> None:
     async with open_shop(tmp_path, workshop()) as shop:
         await shop.service.disconnect("shop")
         assert shop.status("shop").state == "disabled"
@@ -221,8 +218,7 @@ async def test_what_is_switched_off_takes_its_tools_along(tmp_path: Path) -> Non
         assert "shop_echo" in shop.registry.names
 
 
-async def test_resources_and_prompts(tmp_path: Path) -> None:
-    """X4."""
+async def test_resources_and_prompts_are_read(tmp_path: Path) -> None:
     async with open_shop(tmp_path, workshop()) as shop:
         assert shop.service.resource_uris() == (("shop", "shop://plan"),)
         read = await shop.call("read_mcp_resource", server="shop", uri="shop://plan")

@@ -1,4 +1,4 @@
-"""Names of servers' tools (spec 10, X3)."""
+"""Names of servers' tools."""
 
 import pytest
 
@@ -9,7 +9,7 @@ def none(_: str) -> bool:
     return False
 
 
-def test_a_name_is_the_servers_and_the_tools() -> None:
+def test_a_name_consists_of_server_and_tool() -> None:
     assert tool_names([("docs", "search")], none) == {("docs", "search"): "docs_search"}
 
 
@@ -31,15 +31,15 @@ def test_a_built_in_tool_is_never_shadowed() -> None:
     assert names["todo", "write"] == "mcp_todo_write"
 
 
-def test_two_that_would_have_one_name_both_get_another() -> None:
-    """A rule that allows ``a_b_c`` was made for one of them; it must not hold for the other."""
+def test_two_tools_with_the_same_name_both_get_another() -> None:
+    """A rule that allows ``a_b_c`` was made for one of them; it must not cover the other."""
     both = [("a", "b_c"), ("a_b", "c")]
     names = tool_names(both, none)
     assert names == {("a", "b_c"): "a__b_c", ("a_b", "c"): "a_b__c"}
     assert tool_names(reversed(both), none) == names
 
 
-def test_names_are_unique_whatever_comes() -> None:
+def test_names_are_always_unique() -> None:
     tools = [(s, t) for s in ("a", "a.", "a_", "a-") for t in ("b", "b.", "_b", "b/", "b_")]
     names = tool_names(tools, none)
     assert len(set(names.values())) == len(tools)

@@ -1,4 +1,4 @@
-"""Servers' tools in turns: through the one registry, pipeline and permission (X1–X3, M4a, M9)."""
+"""Servers' tools in turns: through the registry, the pipeline and permissions."""
 
 import asyncio
 import json
@@ -33,8 +33,7 @@ async def connected(harness: Harness, name: str) -> None:
         await harness.until(lambda event: isinstance(event, McpChanged) and there(event))
 
 
-async def test_each_tool_asks_by_its_own_name(tmp_path: Path) -> None:
-    """X3, M4a: what was answered with always holds for this tool of this server."""
+async def test_always_covers_one_tool_of_one_server(tmp_path: Path) -> None:
     async with open_harness(tmp_path, mcp={"shop": SHOP}) as harness:
         await connected(harness, "shop")
         call = Call("shop_echo", {"text": "hello"})
@@ -77,8 +76,7 @@ async def test_rules_name_a_server_or_a_tool(tmp_path: Path) -> None:
         assert second.kind == "denied"
 
 
-async def test_a_huge_answer_is_cut_and_kept(tmp_path: Path) -> None:
-    """X2, T5."""
+async def test_a_huge_result_is_cut_and_stored(tmp_path: Path) -> None:
     async with open_harness(
         tmp_path, mcp={"shop": SHOP}, permission={"shop_*": "allow"}
     ) as harness:
@@ -94,8 +92,7 @@ async def test_a_huge_answer_is_cut_and_kept(tmp_path: Path) -> None:
         assert "line 399999" in spilled
 
 
-async def test_a_server_that_hangs_holds_up_no_turn(tmp_path: Path) -> None:
-    """N01."""
+async def test_a_server_that_hangs_delays_no_turn(tmp_path: Path) -> None:
     async with open_harness(tmp_path, mcp={"silent": SILENT, "shop": SHOP}) as harness:
         await connected(harness, "shop")
         harness.server.script(answer(Text("done")))
@@ -107,7 +104,7 @@ async def test_a_server_that_hangs_holds_up_no_turn(tmp_path: Path) -> None:
         assert status.state == "connecting"
 
 
-def test_the_sdk_is_loaded_for_who_has_servers_only() -> None:
+def test_the_sdk_is_loaded_only_with_servers() -> None:
     code = (
         "import sys, agent.runtime.runtime; "
         "print([m for m in sys.modules if m.split('.')[0] in ('mcp', 'mcp_types', 'jsonschema')])"
@@ -116,8 +113,8 @@ def test_the_sdk_is_loaded_for_who_has_servers_only() -> None:
     assert done.stdout.strip() == "[]"
 
 
-async def test_with_nobody_there_the_servers_are_waited_for(tmp_path: Path) -> None:
-    """One prompt has no later turn in which their tools could turn up."""
+async def test_a_headless_run_waits_for_the_servers(tmp_path: Path) -> None:
+    """Its only prompt has no later turn in which their tools could appear."""
     settings = {"mcp": {"shop": SHOP}, "permission": {"shop_*": "allow"}}
     async with open_harness(tmp_path, **settings) as harness:
         harness.server.script(answer(Call("shop_echo", {"text": "hi"})), answer(Text("done")))
@@ -132,7 +129,7 @@ async def test_with_nobody_there_the_servers_are_waited_for(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("trusted", [False, True])
-async def test_m9_a_projects_server_waits_for_trust(tmp_path: Path, trusted: bool) -> None:
+async def test_a_projects_server_waits_for_trust(tmp_path: Path, trusted: bool) -> None:
     home, folder = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     folder.mkdir()
@@ -150,7 +147,7 @@ async def test_m9_a_projects_server_waits_for_trust(tmp_path: Path, trusted: boo
         await runtime.close()
 
 
-def test_the_forms_of_other_programs_are_read(tmp_path: Path) -> None:
+def test_the_formats_of_other_programs_are_read(tmp_path: Path) -> None:
     servers = {
         "a": {"command": "npx", "args": ["-y", "a"], "env": {"K": "1"}},
         "b": {"type": "stdio", "command": ["b"], "disabled": True},
@@ -173,7 +170,7 @@ def test_the_forms_of_other_programs_are_read(tmp_path: Path) -> None:
     assert (mcp["f"].oauth, mcp["f"].timeout) == (False, 5000)
 
 
-async def test_c11_a_server_is_one_source_of_the_window(tmp_path: Path) -> None:
+async def test_a_server_is_one_source_in_the_context_window(tmp_path: Path) -> None:
     async with open_harness(tmp_path, mcp={"shop": SHOP}) as harness:
         await connected(harness, "shop")
         contents = await harness.runtime.context_usage.measure(None, "scripted/model-1", "build")

@@ -1,4 +1,4 @@
-"""Plugins: the documented one, those that fail, and what they add (P1, P2)."""
+"""Plugins: the documented one, failing ones, and what they add."""
 
 import asyncio
 import inspect
@@ -20,9 +20,9 @@ from tests.support.script import Call, Text, answer
 
 
 def documented() -> str:
-    """The example of the documentation, word for word."""
+    """Return the example of the documentation, word for word."""
     text = inspect.getdoc(agent.plugins) or ""
-    start, end = text.index("    def register"), text.index("It runs with the user's")
+    start, end = text.index("    def register"), text.index("A plugin runs within this program")
     return "from typing import Annotated\n\n" + textwrap.dedent(text[start:end])
 
 
@@ -33,7 +33,7 @@ def write(tmp_path: Path, text: str, at: str = "home/config/plugins/own.py") -> 
     return path
 
 
-async def test_p2_the_documented_plugin_adds_a_tool_a_hook_a_provider_and_a_theme(tmp_path):
+async def test_the_documented_plugin_adds_a_tool_a_hook_a_provider_and_a_theme(tmp_path):
     write(tmp_path, documented())
     async with open_harness(tmp_path, permission={"weather": "allow"}) as harness:
         runtime = harness.runtime
@@ -63,7 +63,7 @@ async def test_p2_the_documented_plugin_adds_a_tool_a_hook_a_provider_and_a_them
     assert "Pushing is done by hand here." in bash.state.error
 
 
-async def test_m4_a_plugins_tool_asks_by_its_name(tmp_path):
+async def test_a_plugins_tool_asks_by_its_name(tmp_path):
     write(tmp_path, documented())
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("weather", {"city": "Oslo"})), answer(Text("Done.")))
@@ -92,7 +92,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("text", "why"), BROKEN.items())
-async def test_p1_one_that_fails_is_told_and_the_others_work(tmp_path, text, why):
+async def test_a_failing_plugin_is_reported_and_the_others_work(tmp_path, text, why):
     write(tmp_path, text)
     write(tmp_path, documented(), "home/config/plugins/z.py")
     async with open_harness(tmp_path) as harness:
@@ -102,13 +102,13 @@ async def test_p1_one_that_fails_is_told_and_the_others_work(tmp_path, text, why
         assert "weather" in harness.runtime.registry.names
 
 
-async def test_p1_a_tool_cannot_take_the_name_of_one_that_is_built_in(tmp_path):
+async def test_a_plugins_tool_cannot_have_the_name_of_a_built_in_one(tmp_path):
     write(tmp_path, 'def register(plugin):\n @plugin.tool\n def bash(x: int): "B."\n')
     async with open_harness(tmp_path) as harness:
         assert "left out: There is a tool named bash" in harness.runtime.notices[0]
 
 
-async def test_p1_a_tool_that_raises_is_an_error_for_the_model(tmp_path):
+async def test_a_tool_that_raises_is_an_error_for_the_model(tmp_path):
     write(tmp_path, 'def register(plugin):\n @plugin.tool\n async def a(): "A."; 1 / 0\n')
     async with open_harness(tmp_path, permission={"a": "allow"}) as harness:
         harness.server.script(answer(Call("a", {})), answer(Text("Done.")))
@@ -119,7 +119,7 @@ async def test_p1_a_tool_that_raises_is_an_error_for_the_model(tmp_path):
         assert "ZeroDivisionError" in part.state.error
 
 
-async def test_p2_a_hook_that_raises_is_shown_and_blocks_a_call(tmp_path):
+async def test_a_hook_that_raises_is_shown_and_blocks_a_call(tmp_path):
     write(tmp_path, 'def register(plugin):\n @plugin.hook("PreToolUse")\n def a(c): 1 / 0\n')
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("bash", {"command": "ls"})), answer(Text("Done.")))
@@ -131,7 +131,7 @@ async def test_p2_a_hook_that_raises_is_shown_and_blocks_a_call(tmp_path):
         assert "ZeroDivisionError" in failed.message
 
 
-async def test_m9_a_projects_plugin_is_not_run_without_trust(tmp_path):
+async def test_a_projects_plugin_is_not_run_without_trust(tmp_path):
     ran = tmp_path / "ran"
     write(tmp_path, f"open({str(ran)!r}, 'w')", "project/.opencode-py/plugins/theirs.py")
     async with open_harness(tmp_path) as harness:
@@ -140,14 +140,14 @@ async def test_m9_a_projects_plugin_is_not_run_without_trust(tmp_path):
         assert [(runs.kind, runs.name) for runs in now.found.runs] == [("plugin", "theirs")]
 
 
-async def test_p2_what_the_users_file_says_of_a_provider_goes_before(tmp_path):
+async def test_the_users_file_overrides_a_plugins_provider(tmp_path):
     write(tmp_path, 'def register(p): p.provider("scripted", {"options": {"baseURL": "http://x"}})')
     async with open_harness(tmp_path) as harness:
         model = harness.runtime.catalog.model("scripted/model-1")
         assert model.base_url == harness.server.url
 
 
-def test_p1_debug_plugins_shows_what_each_adds_and_where_one_failed(tmp_path: Path) -> None:
+def test_debug_plugins_shows_what_each_adds_and_where_one_failed(tmp_path: Path) -> None:
     write(tmp_path, documented())
     write(tmp_path, "def register(plugin): 1 / 0", "home/config/tools/bad.py")
     (tmp_path / "shop").mkdir()
@@ -169,7 +169,7 @@ def test_p1_debug_plugins_shows_what_each_adds_and_where_one_failed(tmp_path: Pa
     assert (good["tools"], good["failure"]) == (["weather"], None)
 
 
-def test_k2_the_schema_is_printed_for_editors(tmp_path: Path) -> None:
+def test_the_schema_is_printed_for_editors(tmp_path: Path) -> None:
     done = run(
         ["debug", "config", "--schema"],
         cwd=tmp_path,
@@ -179,7 +179,7 @@ def test_k2_the_schema_is_printed_for_editors(tmp_path: Path) -> None:
     assert {"command", "hooks", "agent", "mcp"} <= set(schema["properties"])
 
 
-def test_k6_values_are_shown_with_their_source_and_keys_are_not(tmp_path: Path) -> None:
+def test_values_are_shown_with_their_source_and_keys_are_hidden(tmp_path: Path) -> None:
     folder = tmp_path / "config"
     folder.mkdir()
     (folder / "config.json").write_text(
@@ -210,7 +210,7 @@ HANGING = {
 
 
 @pytest.mark.parametrize("name", HANGING)
-async def test_p1_one_that_never_loads_is_left_out_and_holds_nothing_up(tmp_path, name):
+async def test_a_plugin_that_never_loads_is_skipped_without_delay(tmp_path, name):
     write(tmp_path, HANGING[name], f"home/config/plugins/{name}.py")
     write(tmp_path, documented(), "home/config/plugins/z.py")
     env = environment(tmp_path / "home")
@@ -220,12 +220,12 @@ async def test_p1_one_that_never_loads_is_left_out_and_holds_nothing_up(tmp_path
     assert "it has not loaded within 3 seconds" in hung.failure
     assert f"{name}.py" in hung.traceback
     assert [tool.spec.name for tool in own.plugin.tools] == ["weather"]
-    if name != "waits":  # a loop is ended; what only waits for ever takes nothing
+    if name != "waits":  # a loop is ended; a thread that only waits is harmless
         for thread in [t for t in threading.enumerate() if t.name == f"plugin {name}"]:
             await asyncio.to_thread(thread.join)
 
 
-async def test_p1_a_plugin_leaves_nothing_beside_its_file_and_can_be_switched_off(tmp_path):
+async def test_a_plugin_leaves_no_bytecode_and_can_be_switched_off(tmp_path):
     path = write(tmp_path, documented())
     env = environment(tmp_path / "home")
     paths = Paths.find(env)
@@ -235,7 +235,7 @@ async def test_p1_a_plugin_leaves_nothing_beside_its_file_and_can_be_switched_of
     assert not (await load_plugins(tmp_path, tmp_path, paths, off, trusted=False)).all
 
 
-async def test_p2_entry_points_of_installed_packages_are_found_and_one_that_fails_is_told(
+async def test_entry_points_of_packages_are_found_and_a_failing_one_is_reported(
     tmp_path, monkeypatch
 ):
     site = tmp_path / "site"
