@@ -99,7 +99,7 @@ async def _filtered(store: Store) -> object:
     lines = await store.session_list(SessionScope())
     near = await similar_titles("titel of thing", lines)
     wanted = SessionFilter("title 77", everywhere=True)
-    return session_rows(lines, (), near, typed=wanted.typed, wanted=wanted, now=START)
+    return session_rows(lines, (), near, typed=wanted.typed, session_filter=wanted, now=START)
 
 
 async def _row(name: str, work: Callable[[], Awaitable[object]]) -> Row:

@@ -64,7 +64,7 @@ class CopyTranscript(Transcript):
     @property
     def row(self) -> int:
         """Return the cursor's row; at first the last visible one."""
-        layout = self._layout_now
+        layout = self._current_layout
         if layout is None:
             return 0
         if self._cursor_place is None:
@@ -79,7 +79,7 @@ class CopyTranscript(Transcript):
 
     def action_block(self, step: int) -> None:
         """Go to the first row of the next block, or of this block and then the previous one."""
-        layout = self._layout_now
+        layout = self._current_layout
         if layout is None or not layout.items:
             return
         index = layout.find(self.row)
@@ -88,12 +88,12 @@ class CopyTranscript(Transcript):
         self._move_cursor_to(layout.top(max(0, min(index, len(layout.items) - 1))))
 
     def action_edge(self, step: int) -> None:
-        layout = self._layout_now
+        layout = self._current_layout
         self._move_cursor_to(0 if step < 0 or layout is None else layout.height - 1)
 
     def action_mark(self) -> None:
         """Begin a selection at the cursor, or clear it."""
-        layout = self._layout_now
+        layout = self._current_layout
         self._selection_start = (
             _place_of_row(layout, self.row) if self._selection_start is None and layout else None
         )
@@ -101,7 +101,7 @@ class CopyTranscript(Transcript):
 
     def action_mark_block(self) -> None:
         """Select the block under the cursor and move the cursor to its end."""
-        layout = self._layout_now
+        layout = self._current_layout
         if layout is None or not layout.items:
             return
         index = layout.find(self.row)
@@ -110,7 +110,7 @@ class CopyTranscript(Transcript):
         self._move_cursor_to(layout.top(index) + max(0, layout.items[index].height - 1))
 
     def action_copy(self) -> None:
-        layout = self._layout_now
+        layout = self._current_layout
         if layout is None or not layout.items:
             return
         if self._selection_start is None:
@@ -121,7 +121,7 @@ class CopyTranscript(Transcript):
 
     def render_line(self, y: int) -> Strip:
         strip = super().render_line(y)
-        layout = self._layout_now
+        layout = self._current_layout
         if layout is None or y + self.scroll_offset.y != self.row:
             return strip
         ground = Style(bgcolor=layout.page.palette.style("text", "raised").bgcolor)
@@ -133,7 +133,7 @@ class CopyTranscript(Transcript):
         )
 
     def _move_cursor_to(self, row: int) -> None:
-        layout = self._layout_now
+        layout = self._current_layout
         if layout is None or not layout.items:
             return
         row = max(layout.lead, min(row, layout.height - 1))
@@ -147,7 +147,7 @@ class CopyTranscript(Transcript):
         self._show()
 
     def _show(self) -> None:
-        layout = self._layout_now
+        layout = self._current_layout
         selection = self._selection(layout) if layout is not None else None
         self.screen.selections = {self: selection} if selection is not None else {}
         self.refresh()

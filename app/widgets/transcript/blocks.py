@@ -1,7 +1,7 @@
-"""One renderer for each kind of block that a tool may show (``agent.records.blocks``).
+"""One renderer for each kind of block that a tool can show (``agent.records.blocks``).
 
-A renderer takes a block and says what is shown of it folded and unfolded. It knows kinds of
-block, never kinds of tool. ``RENDERERS`` must name every kind; a test holds the two equal.
+A renderer draws a block folded or unfolded. It knows kinds of block, never kinds of tool.
+``RENDERERS`` must contain every kind; a test checks that.
 """
 
 import re
@@ -35,9 +35,9 @@ from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.tables import Table, table_rows
 
 SHELL_LINES = 10
-"""Last lines of output that a finished command keeps on the page (spec 8, U2)."""
+"""The last lines of output that a finished command keeps on the page."""
 LIVE_LINES = 8
-"""Last lines of output shown while a command runs."""
+"""The last lines of output shown while a command runs."""
 DIFF_LINES = 40
 """Rows of a diff before it folds."""
 TEXT_LINES = 10
@@ -46,25 +46,29 @@ MAX_OPEN_LINES = 2_000
 """Rows that an unfolded block shows at most: a transcript is for reading, not for storage."""
 
 _BLANKS = re.compile(r"(?<=\S) {6,}|(?<=\S) +$", re.MULTILINE)
-"""Blanks within a line, more than separate words or line up columns, and those at its end."""
+"""Runs of spaces within a line that are too long to separate words or align columns, and trailing
+ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockContext:
-    """Where and how a block is drawn. *open*: unfolded. *live*: its tool still runs. *titled*:
-    it is one of several, so that it says what it is of. *asked*: it is what a question is about,
-    and must be seen whole."""
+    """Where and how a block is drawn."""
 
     page: Page
     indent: int
+    """The column where it begins."""
     open: bool = False
+    """True if it is unfolded."""
     live: bool = False
+    """True while its tool runs."""
     titled: bool = False
+    """True if it is one of several, so that it needs a title."""
     uncut: bool = False
+    """True if it is the subject of a permission request, which has to be shown in full."""
 
     @property
     def max_lines(self) -> int:
-        """Rows that are shown at most."""
+        """Return the maximum number of rows."""
         return sys.maxsize if self.uncut else MAX_OPEN_LINES
 
     @property
@@ -81,105 +85,106 @@ class BlockContext:
 
 
 DrawnBlock = tuple[list[Line], bool]
-"""The lines of a block, and whether folding makes a difference to it."""
+"""The lines of a block, and whether it can be folded."""
 
 
-def draw_block(block: Block, shown: BlockContext) -> DrawnBlock:
-    """Draw *block* by the renderer of its kind."""
-    return RENDERERS[type(block)](block, shown)
+def draw_block(block: Block, context: BlockContext) -> DrawnBlock:
+    """Draw *block* with the renderer of its kind."""
+    return RENDERERS[type(block)](block, context)
 
 
-def hidden_lines_row(shown: BlockContext, count: int, what: str = "lines") -> Line:
-    """The line that stands for *count* hidden ones; a click unfolds."""
+def hidden_lines_row(context: BlockContext, count: int, what: str = "lines") -> Line:
+    """Return the line for *count* hidden lines; a click unfolds them."""
     word = what.removesuffix("s") if count == 1 else what
-    text = Segment(f"… {count} {word}", shown.palette.style("faint"))
-    return make_line([text], prefix=shown.gutter, toggles=True)
+    text = Segment(f"… {count} {word}", context.palette.style("faint"))
+    return make_line([text], prefix=context.gutter, toggles=True)
 
 
-def _head(lines: list[Line], shown: BlockContext, limit: int) -> DrawnBlock:
-    """The first *limit* lines, all of them when unfolded."""
+def _first_lines(lines: list[Line], context: BlockContext, limit: int) -> DrawnBlock:
+    """Return the first *limit* lines, or all of them when unfolded."""
     if len(lines) <= limit + 1:
         return lines, False
-    if shown.open:
-        return _capped(lines, shown), True
-    return [*lines[:limit], hidden_lines_row(shown, len(lines) - limit, "more lines")], True
+    if context.open:
+        return _capped_lines(lines, context), True
+    return [*lines[:limit], hidden_lines_row(context, len(lines) - limit, "more lines")], True
 
 
-def _capped(lines: list[Line], shown: BlockContext) -> list[Line]:
-    if len(lines) <= shown.max_lines:
+def _capped_lines(lines: list[Line], context: BlockContext) -> list[Line]:
+    if len(lines) <= context.max_lines:
         return lines
     return [
-        *lines[: shown.max_lines],
-        hidden_lines_row(shown, len(lines) - shown.max_lines, "lines left out"),
+        *lines[: context.max_lines],
+        hidden_lines_row(context, len(lines) - context.max_lines, "lines left out"),
     ]
 
 
-def _diff(block: DiffBlock, shown: BlockContext) -> DrawnBlock:
-    limit = shown.max_lines if shown.open else DIFF_LINES
-    lines, left = diff_head(block, shown.page, shown.indent, limit, titled=shown.titled)
+def _draw_diff(block: DiffBlock, context: BlockContext) -> DrawnBlock:
+    limit = context.max_lines if context.open else DIFF_LINES
+    lines, left = diff_head(block, context.page, context.indent, limit, titled=context.titled)
     if left:
         return [
             *lines,
-            hidden_lines_row(shown, left, "lines left out" if shown.open else "more lines"),
+            hidden_lines_row(context, left, "lines left out" if context.open else "more lines"),
         ], True
-    return lines, shown.open and len(lines) > DIFF_LINES + 1
+    return lines, context.open and len(lines) > DIFF_LINES + 1
 
 
-def _shell(block: ShellBlock, shown: BlockContext) -> DrawnBlock:
-    """The command where its row cannot hold it, then the end of its output."""
+def _draw_shell(block: ShellBlock, context: BlockContext) -> DrawnBlock:
+    """Draw the command if its row cannot show all of it, then the end of its output."""
     lines: list[Line] = []
-    command = sanitize(show_blanks(block.command) if shown.uncut else block.command).strip("\n")
-    long = shown.uncut or "\n" in command or len(command) > shown.width - 8
-    if long and (shown.open or "\n" in command):
-        code = highlight(command, shown.palette, language="bash")
-        limit = shown.max_lines if shown.open else 6
+    command = sanitize(show_blanks(block.command) if context.uncut else block.command).strip("\n")
+    long = context.uncut or "\n" in command or len(command) > context.width - 8
+    if long and (context.open or "\n" in command):
+        code = highlight(command, context.palette, language="bash")
+        limit = context.max_lines if context.open else 6
         for text in code[:limit]:
-            lines += _folded(text, shown, shown.gutter)
+            lines += _folded_lines(text, context, context.gutter)
         if len(code) > limit:
-            lines.append(hidden_lines_row(shown, len(code) - limit, "more lines"))
+            lines.append(hidden_lines_row(context, len(code) - limit, "more lines"))
     raw = block.output.rstrip("\n").split("\n") if block.output.strip() else []
-    limit = MAX_OPEN_LINES if shown.open else LIVE_LINES if shown.live else SHELL_LINES
-    hidden = len(raw) - limit if len(raw) > limit + (not shown.live) else 0
-    prefix = _ruled(shown)
+    limit = MAX_OPEN_LINES if context.open else LIVE_LINES if context.live else SHELL_LINES
+    hidden = len(raw) - limit if len(raw) > limit + (not context.live) else 0
+    prefix = _ruled_prefix(context)
     if hidden or block.earlier:
-        lines.append(_earlier(hidden + block.earlier, shown, prefix))
+        lines.append(_earlier_lines_row(hidden + block.earlier, context, prefix))
     for spans in sanitize_ansi("\n".join(raw[hidden:])) if raw else []:
-        lines += _folded(ansi_text(spans, shown.palette), shown, prefix)
+        lines += _folded_lines(ansi_text(spans, context.palette), context, prefix)
     if block.note:
-        note = Text(sanitize_line(block.note), style=shown.palette.style("warn"))
-        lines += _wrapped(note, shown, prefix)
+        note = Text(sanitize_line(block.note), style=context.palette.style("warn"))
+        lines += _wrapped_lines(note, context, prefix)
     return lines, long or len(raw) > SHELL_LINES + 1
 
 
-def _earlier(count: int, shown: BlockContext, prefix: tuple[Segment, ...]) -> Line:
-    """The line for *count* lines before those shown. Of what still runs only the end is told, so
-    that nobody knows how many there were."""
-    number = "" if shown.live else f"{count} "
+def _earlier_lines_row(count: int, context: BlockContext, prefix: tuple[Segment, ...]) -> Line:
+    """Return the line for *count* lines before those shown. A running command reports only the end
+    of its output, so that the number is unknown."""
+    number = "" if context.live else f"{count} "
     word = "line" if count == 1 and number else "lines"
-    text = Segment(f"… {number}earlier {word}", shown.palette.style("faint"))
+    text = Segment(f"… {number}earlier {word}", context.palette.style("faint"))
     return make_line([text], prefix=prefix, toggles=True)
 
 
 def show_blanks(command: str) -> str:
-    """*command* with tabs and long runs of blanks made visible: what stands behind them must
-    not be overlooked (spec 4, M6)."""
+    """Return *command* with tabs and long runs of spaces made visible, so that text after them is
+    not overlooked."""
     dotted = _BLANKS.sub(lambda run: "·" * len(run.group()), command)
     return dotted.replace("\t", "→\t")
 
 
-def _ruled(shown: BlockContext) -> tuple[Segment, ...]:
-    """A thin rule in the column of the state glyphs, then the indent."""
-    left = shown.page.left
-    space = max(1, shown.indent - left - 1)
-    rule = Segment("│" + " " * space, shown.palette.style("rule"))
-    return (*gutter(shown.page, left), rule)
+def _ruled_prefix(context: BlockContext) -> tuple[Segment, ...]:
+    """Return a prefix with a thin rule in the column of the state glyphs."""
+    left = context.page.left
+    space = max(1, context.indent - left - 1)
+    rule = Segment("│" + " " * space, context.palette.style("rule"))
+    return (*gutter(context.page, left), rule)
 
 
-def ansi_text(spans: Iterable[tuple[str, AnsiStyle]], tones: Palette) -> Text:
-    """Command output with its colours in our tones; what can't be read on our page is not kept."""
-    text = Text(style=tones.style("muted"))
+def ansi_text(spans: Iterable[tuple[str, AnsiStyle]], palette: Palette) -> Text:
+    """Return command output in the colors of *palette*; colors that cannot be read on the page are
+    dropped."""
+    text = Text(style=palette.style("muted"))
     for piece, style in spans:
-        text.append(piece, _ansi_style(style, tones))
+        text.append(piece, _ansi_style(style, palette))
     return text
 
 
@@ -195,16 +200,16 @@ _ANSI_TONES = {
 }
 
 
-def _ansi_style(style: AnsiStyle, tones: Palette) -> Style:
+def _ansi_style(style: AnsiStyle, palette: Palette) -> Style:
     base = "faint" if style.dim else "text" if style.bold else "muted"
-    color = getattr(tones, base)
+    color = getattr(palette, base)
     if style.color is not None:
         tone = _ANSI_TONES.get(style.color.removeprefix("bright_"))
-        named = getattr(tones, tone) if tone else style.color
-        color = readable(named, tones.ground, getattr(tones, base))
+        named = getattr(palette, tone) if tone else style.color
+        color = readable(named, palette.ground, getattr(palette, base))
     return Style(
         color=color,
-        bgcolor=tones.ground,
+        bgcolor=palette.ground,
         bold=style.bold,
         italic=style.italic,
         underline=style.underline,
@@ -212,49 +217,49 @@ def _ansi_style(style: AnsiStyle, tones: Palette) -> Style:
     )
 
 
-def _folded(text: Text, shown: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
-    rows = fold(text, shown.width)
+def _folded_lines(text: Text, context: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
+    rows = fold(text, context.width)
     return [make_line(row, prefix=prefix, join=join) for row, join in rows]
 
 
-def _wrapped(text: Text, shown: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
-    rows = wrap(text, shown.page.prose(shown.indent))
+def _wrapped_lines(text: Text, context: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
+    rows = wrap(text, context.page.prose(context.indent))
     return [make_line(row, prefix=prefix, join=join) for row, join in rows]
 
 
-def _code(block: CodeBlock, shown: BlockContext) -> DrawnBlock:
-    """Nothing while folded: the row of the tool says what was read."""
+def _draw_code(block: CodeBlock, context: BlockContext) -> DrawnBlock:
+    """Draw code only when unfolded: the row of the tool says what was read."""
     code = sanitize(block.text).removesuffix("\n")
-    if not shown.open or not code:
+    if not context.open or not code:
         return [], bool(code)
-    rows = highlight(code, shown.palette, language=block.language, path=block.path)
+    rows = highlight(code, context.palette, language=block.language, path=block.path)
     digits = max(4, len(str(block.first_line + len(rows))))
-    narrow = BlockContext(shown.page, shown.indent + digits + 2)
+    narrow = BlockContext(context.page, context.indent + digits + 2)
     lines: list[Line] = []
-    for number, text in enumerate(rows[: shown.max_lines], block.first_line):
-        mark = Segment(f"{number:>{digits}}  ", shown.palette.style("faint"))
-        space = Segment(" " * (digits + 2), shown.palette.style())
+    for number, text in enumerate(rows[: context.max_lines], block.first_line):
+        mark = Segment(f"{number:>{digits}}  ", context.palette.style("faint"))
+        space = Segment(" " * (digits + 2), context.palette.style())
         for row, join in fold(text, narrow.width):
-            prefix = (*shown.gutter, mark if join == "\n" else space)
+            prefix = (*context.gutter, mark if join == "\n" else space)
             lines.append(make_line(row, prefix=prefix, join=join))
-    if len(rows) > shown.max_lines:
-        lines.append(hidden_lines_row(shown, len(rows) - shown.max_lines, "lines left out"))
+    if len(rows) > context.max_lines:
+        lines.append(hidden_lines_row(context, len(rows) - context.max_lines, "lines left out"))
     return lines, True
 
 
-def _listing(block: ListingBlock, shown: BlockContext) -> DrawnBlock:
-    if not shown.open or not block.items:
+def _draw_listing(block: ListingBlock, context: BlockContext) -> DrawnBlock:
+    if not context.open or not block.items:
         return [], bool(block.items)
     lines: list[Line] = []
     for item in block.items[:MAX_OPEN_LINES]:
-        lines += _folded(
-            Text(sanitize_line(item), style=shown.palette.style("muted")), shown, shown.gutter
+        lines += _folded_lines(
+            Text(sanitize_line(item), style=context.palette.style("muted")), context, context.gutter
         )
     left = max(block.total, len(block.items)) - min(len(block.items), MAX_OPEN_LINES)
-    return [*lines, hidden_lines_row(shown, left, "more")] if left > 0 else lines, True
+    return [*lines, hidden_lines_row(context, left, "more")] if left > 0 else lines, True
 
 
-_TODO = {
+_TODO_STYLES = {
     "pending": ("☐", "faint", "muted", ""),
     "in_progress": ("▸", "accent", "text", "bold"),
     "completed": ("☑", "ok", "faint", ""),
@@ -262,15 +267,15 @@ _TODO = {
 }
 
 
-def _todo(block: TodoBlock, shown: BlockContext) -> DrawnBlock:
+def _draw_todo(block: TodoBlock, context: BlockContext) -> DrawnBlock:
     lines: list[Line] = []
-    inner = BlockContext(shown.page, shown.indent + 2)
+    inner = BlockContext(context.page, context.indent + 2)
     for item in block.items:
-        glyph, mark, tone, attributes = _TODO[item.status]
+        glyph, mark, tone, attributes = _TODO_STYLES[item.status]
         text = Text(
-            sanitize_line(item.content), style=shown.palette.style(tone, attributes=attributes)
+            sanitize_line(item.content), style=context.palette.style(tone, attributes=attributes)
         )
-        bullet = (*shown.gutter, Segment(f"{glyph} ", shown.palette.style(mark)))
+        bullet = (*context.gutter, Segment(f"{glyph} ", context.palette.style(mark)))
         rows = wrap(text, inner.page.prose(inner.indent))
         for index, (row, join) in enumerate(rows):
             prefix = inner.gutter if index else bullet
@@ -278,73 +283,75 @@ def _todo(block: TodoBlock, shown: BlockContext) -> DrawnBlock:
     return lines, False
 
 
-def _table(block: TableBlock, shown: BlockContext) -> DrawnBlock:
-    head, body = shown.palette.style(attributes="bold"), shown.palette.style("muted")
-    rows = block.rows if shown.open else block.rows[:TABLE_ROWS]
+def _draw_table(block: TableBlock, context: BlockContext) -> DrawnBlock:
+    head, body = context.palette.style(attributes="bold"), context.palette.style("muted")
+    rows = block.rows if context.open else block.rows[:TABLE_ROWS]
     table = Table(
         tuple(Text(sanitize_line(name), style=head) for name in block.columns),
         tuple(tuple(Text(sanitize_line(cell), style=body) for cell in row) for row in rows),
     )
     if not table.header:
         return [], False
-    drawn = table_rows(table, shown.page, shown.width)
-    lines = [make_line(row, prefix=shown.gutter) for row in drawn]
+    drawn = table_rows(table, context.page, context.width)
+    lines = [make_line(row, prefix=context.gutter) for row in drawn]
     hidden = len(block.rows) - len(rows)
-    return [*lines, hidden_lines_row(shown, hidden, "more rows")] if hidden else lines, (
+    return [*lines, hidden_lines_row(context, hidden, "more rows")] if hidden else lines, (
         len(block.rows) > TABLE_ROWS
     )
 
 
-def _image(block: ImageBlock, shown: BlockContext) -> DrawnBlock:
+def _draw_image(block: ImageBlock, context: BlockContext) -> DrawnBlock:
     facts = [sanitize_line(block.mime)]
     if block.width and block.height:
         facts.append(f"{block.width}×{block.height}")
     if block.size:
         facts.append(f"{block.size / 1024:.0f} KB" if block.size >= 1024 else f"{block.size} B")
-    text = Text(sanitize_line(block.path), style=shown.palette.style("muted"))
-    text.append("  " + "  ".join(facts), shown.palette.style("faint"))
-    return _wrapped(text, shown, shown.gutter), False
+    text = Text(sanitize_line(block.path), style=context.palette.style("muted"))
+    text.append("  " + "  ".join(facts), context.palette.style("faint"))
+    return _wrapped_lines(text, context, context.gutter), False
 
 
-def _text(block: TextBlock, shown: BlockContext) -> DrawnBlock:
+def _draw_text(block: TextBlock, context: BlockContext) -> DrawnBlock:
     if block.markdown:
-        view = MarkdownView(shown.page, tone="muted", indent=shown.indent)
+        view = MarkdownView(context.page, tone="muted", indent=context.indent)
         view.update(block.text.strip("\n"), final=True)
-        return _head(view.lines, shown, TEXT_LINES)
-    return _head(_plain(block.text, shown), shown, TEXT_LINES)
+        return _first_lines(view.lines, context, TEXT_LINES)
+    return _first_lines(_plain_lines(block.text, context), context, TEXT_LINES)
 
 
-def _plain(text: str, shown: BlockContext) -> list[Line]:
+def _plain_lines(text: str, context: BlockContext) -> list[Line]:
     lines: list[Line] = []
-    printed = sanitize(text, overwriting=not shown.uncut).strip("\n")
+    printed = sanitize(text, overwriting=not context.uncut).strip("\n")
     for line in printed.split("\n") if printed.strip() else []:
-        lines += _folded(Text(line, style=shown.palette.style("muted")), shown, shown.gutter)
+        lines += _folded_lines(
+            Text(line, style=context.palette.style("muted")), context, context.gutter
+        )
     return lines
 
 
-def _subtask(block: SubtaskBlock, shown: BlockContext) -> DrawnBlock:
-    """What a sub-agent does at the moment, or the report that it gave."""
-    if shown.uncut:
-        return _capped(_plain(block.prompt, shown), shown), True
+def _draw_subtask(block: SubtaskBlock, context: BlockContext) -> DrawnBlock:
+    """Draw what a sub-agent does at the moment, or its report."""
+    if context.uncut:
+        return _capped_lines(_plain_lines(block.prompt, context), context), True
     if not block.text:
         if not block.activity:
             return [], False
-        text = Text(sanitize_line(block.activity), style=shown.palette.style("muted"))
-        return _folded(text, shown, shown.gutter)[:1], False
-    view = MarkdownView(shown.page, tone="muted", indent=shown.indent)
+        text = Text(sanitize_line(block.activity), style=context.palette.style("muted"))
+        return _folded_lines(text, context, context.gutter)[:1], False
+    view = MarkdownView(context.page, tone="muted", indent=context.indent)
     view.update(block.text.strip("\n"), final=True)
-    return _head(view.lines, shown, TEXT_LINES)
+    return _first_lines(view.lines, context, TEXT_LINES)
 
 
 # The renderers take the one class they are filed under, which a dict cannot say.
 RENDERERS: dict[type[Block], Callable[[Any, BlockContext], DrawnBlock]] = {
-    DiffBlock: _diff,
-    ShellBlock: _shell,
-    CodeBlock: _code,
-    ListingBlock: _listing,
-    TodoBlock: _todo,
-    TableBlock: _table,
-    ImageBlock: _image,
-    SubtaskBlock: _subtask,
-    TextBlock: _text,
+    DiffBlock: _draw_diff,
+    ShellBlock: _draw_shell,
+    CodeBlock: _draw_code,
+    ListingBlock: _draw_listing,
+    TodoBlock: _draw_todo,
+    TableBlock: _draw_table,
+    ImageBlock: _draw_image,
+    SubtaskBlock: _draw_subtask,
+    TextBlock: _draw_text,
 }

@@ -1,5 +1,8 @@
-"""Diffs as full-width rows: line numbers, a sign, code in its colours, and changed words on a
-stronger ground. Where there is room, old and new stand side by side."""
+"""Diffs as full-width rows: line numbers, signs, highlighted code, and changed words on a stronger
+background.
+
+If the page is wide enough, old and new lines are shown side by side.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -22,12 +25,12 @@ _PLAIN = {"context": "muted", "add": "added_text", "remove": "removed_text"}
 
 
 class DiffCode:
-    """Colours the lines of one diff, at most ``LIMIT`` characters of it: a long one is plain
-    from there on. Lines are lexed when they are drawn."""
+    """Highlights the lines of one diff, up to ``MAX_CHARACTERS`` characters of it. Lines are lexed
+    when they are drawn."""
 
-    def __init__(self, path: str, tones: Palette) -> None:
+    def __init__(self, path: str, palette: Palette) -> None:
         self._path = path
-        self._tones = tones
+        self._tones = palette
         self._left = MAX_CHARACTERS
 
     def hunk(self, hunk: Hunk) -> "HunkCode":
@@ -48,14 +51,14 @@ class DiffCode:
 
 
 class HunkCode:
-    """The lines of a hunk's two sides. Ask for them in order."""
+    """The highlighted lines of the two sides of a hunk, to be requested in order."""
 
     def __init__(
-        self, old: Iterator[list[Piece]], new: Iterator[list[Piece]], tones: Palette
+        self, old: Iterator[list[Piece]], new: Iterator[list[Piece]], palette: Palette
     ) -> None:
         self._old = old
         self._new = new
-        self._tones = tones
+        self._tones = palette
 
     def old(self, marked: MarkedLine) -> Text:
         return self._text(marked, next(self._old, None))
@@ -64,34 +67,38 @@ class HunkCode:
         return self._text(marked, next(self._new, None))
 
     def both(self, marked: MarkedLine) -> Text:
-        """A line that both sides have."""
+        """Return a line that both sides have."""
         next(self._old, None)
         return self.new(marked)
 
     def _text(self, marked: MarkedLine, pieces: list[Piece] | None) -> Text:
-        tones, kind = self._tones, marked.line.kind
+        palette, kind = self._tones, marked.line.kind
         ground = _GROUND[kind]
         # Without grounds of its own a theme tells what was added by the colour of the text.
-        told = kind == "context" or getattr(tones, ground) != tones.ground
-        if not told or not pieces or "".join(text for _, text in pieces) != marked.text:
+        background_differs = kind == "context" or getattr(palette, ground) != palette.ground
+        if (
+            not background_differs
+            or not pieces
+            or "".join(text for _, text in pieces) != marked.text
+        ):
             pieces = [("", marked.text)]
-        text = Text(style=tones.style(_PLAIN[kind], ground))
+        text = Text(style=palette.style(_PLAIN[kind], ground))
         for token, piece in pieces:
             start, end = len(text), len(text) + len(piece)
-            text.append(piece, token_style(token, tones, ground) if token else None)
+            text.append(piece, token_style(token, palette, ground) if token else None)
             for left, right in marked.changed:
                 left, right = max(left, start), min(right, end)  # noqa: PLW2901 - cut to the piece
                 if left < right:
                     word = f"{ground}_word"
-                    style = token_style(token, tones, word) if token else None
-                    style = style or tones.style(_PLAIN[kind], word)
+                    style = token_style(token, palette, word) if token else None
+                    style = style or palette.style(_PLAIN[kind], word)
                     text.stylize(style, left, right)
                     text.stylize("bold", left, right)
         return text
 
 
 MIN_SPLIT_WIDTH = 112
-"""Cells for a diff from which its sides stand beside each other: a terminal of about 120."""
+"""Cells from which a diff is shown side by side: a terminal of about 120."""
 
 SIDE_GAP = 1
 """Cells between the sides."""
@@ -102,22 +109,22 @@ _SIGN = {"context": (" ", "faint"), "add": ("+", "ok"), "remove": ("−", "err")
 _Code = tuple[MarkedLine, Text]
 
 Row = tuple[int, Line]
-"""How many lines of the diff are done with this row, and the row."""
+"""The number of lines of the diff that are complete after this row, and the row."""
 
 
 def diff_lines(
     block: DiffBlock, page: Page, indent: int, *, titled: bool = False
 ) -> Iterator[Line]:
-    """All rows of *block* from column *indent* to the right margin; *titled*: below its path,
-    where a call has several."""
+    """Return all rows of *block* from column *indent* to the right margin, with *titled* below its
+    path, for a call with several diffs."""
     return (line for _, line in diff_rows(block, page, indent, titled=titled))
 
 
 def diff_head(
     block: DiffBlock, page: Page, indent: int, limit: int, *, titled: bool = False
 ) -> tuple[list[Line], int]:
-    """The first *limit* rows (one more if that is all), and how many lines of the diff come
-    after them. What is not shown is not drawn."""
+    """Return the first *limit* rows (one more if that is all) and the number of lines of the diff
+    after them. Hidden rows are not drawn."""
     lines: list[Line] = []
     done = 0
     for after, line in diff_rows(block, page, indent, titled=titled):
@@ -130,7 +137,7 @@ def diff_head(
 
 
 def diff_rows(block: DiffBlock, page: Page, indent: int, *, titled: bool = False) -> Iterator[Row]:
-    """The rows of *block*, each drawn when it is asked for."""
+    """Yield the rows of *block*, each drawn when it is requested."""
     faint = page.palette.style("faint")
     if titled:
         yield 0, title_line(block, page, indent)
@@ -138,7 +145,7 @@ def diff_rows(block: DiffBlock, page: Page, indent: int, *, titled: bool = False
         note = Segment(f"moved from {sanitize_line(block.moved_from)}", page.palette.style("muted"))
         yield 0, make_line([note], prefix=gutter(page, indent))
     split = split_fits(block, page, indent)
-    drawing: _Drawing = (_Split if split else _Unified)(block, page, indent)
+    drawing: _DiffDrawing = (_SplitDrawing if split else _UnifiedDrawing)(block, page, indent)
     for index, hunk in enumerate(block.hunks):
         if index:
             dots = Segment(f"{'⋮':>{drawing.digits}}", faint)
@@ -150,7 +157,8 @@ def diff_rows(block: DiffBlock, page: Page, indent: int, *, titled: bool = False
 
 
 def split_fits(block: DiffBlock, page: Page, indent: int) -> bool:
-    """Whether *block* is drawn side by side: both sides have something, and there is room."""
+    """Return whether *block* is drawn side by side: both sides have lines, and the page is wide
+    enough."""
     if page.diffs == "unified" or not block.added or not block.removed:
         return False
     least = MIN_SPLIT_WIDTH if page.diffs == "auto" else MIN_SPLIT_WIDTH // 2
@@ -158,7 +166,7 @@ def split_fits(block: DiffBlock, page: Page, indent: int) -> bool:
 
 
 def title_line(block: DiffBlock, page: Page, indent: int) -> Line:
-    """The path of a diff with what happens to it and its counts."""
+    """Return the path of a diff, its kind of change, and its counts."""
     words = {"modify": "", "create": "new file", "delete": "deleted", "move": "moved from "}
     what = words[block.change] + sanitize_line(block.moved_from or "")
     counts = f"+{block.added} −{block.removed}"
@@ -173,8 +181,8 @@ def title_line(block: DiffBlock, page: Page, indent: int) -> Line:
     )
 
 
-class _Drawing(ABC):
-    """What both ways to draw a diff share. *done* counts the lines that were drawn."""
+class _DiffDrawing(ABC):
+    """The base of both ways to draw a diff. *done* counts the drawn lines."""
 
     def __init__(self, block: DiffBlock, page: Page, indent: int) -> None:
         self.page, self.indent = page, indent
@@ -188,28 +196,28 @@ class _Drawing(ABC):
 
     @abstractmethod
     def rows(self, hunk: Hunk) -> Iterator[Row]:
-        """The rows of one hunk; hunks come in order."""
+        """Yield the rows of one hunk; hunks are passed in order."""
 
     def margin(
         self, marked: MarkedLine | None, number: int | None, *, first: bool
     ) -> list[Segment]:
-        """The line number and the sign before a row; blank where a line goes on."""
-        tones = self.page.palette
+        """Return the line number and the sign before a row; empty where a line continues."""
+        palette = self.page.palette
         if marked is None:
-            return [Segment(" " * (self.digits + 3), tones.style("faint", "panel"))]
+            return [Segment(" " * (self.digits + 3), palette.style("faint", "panel"))]
         kind = marked.line.kind
         ground = _GROUND[kind]
         sign, tone = _SIGN[kind]
         shown = f"{number if first and number is not None else '':>{self.digits}}"
         muted = "faint" if kind == "context" else "muted"
         return [
-            Segment(f"{shown} ", tones.style(muted, ground)),
-            Segment(f"{sign if first else ' '} ", tones.style(tone, ground)),
+            Segment(f"{shown} ", palette.style(muted, ground)),
+            Segment(f"{sign if first else ' '} ", palette.style(tone, ground)),
         ]
 
 
-class _Unified(_Drawing):
-    """Removed lines, then the added ones, one below the other."""
+class _UnifiedDrawing(_DiffDrawing):
+    """Draws removed lines, then added ones, below each other."""
 
     def rows(self, hunk: Hunk) -> Iterator[Row]:
         code = self.code.hunk(hunk)
@@ -232,9 +240,9 @@ class _Unified(_Drawing):
             yield self.done, make_line(row, prefix=prefix, fill=(page.right, ground), join=join)
 
 
-class _Split(_Drawing):
-    """The old side at the left, the new one at the right. What is copied of a row is the new
-    side, or the old one where nothing stands beside it."""
+class _SplitDrawing(_DiffDrawing):
+    """Draws the old side at the left and the new one at the right. A copied row contains the new
+    side, or the old one if there is no new line."""
 
     def __init__(self, block: DiffBlock, page: Page, indent: int) -> None:
         super().__init__(block, page, indent)
@@ -248,10 +256,10 @@ class _Split(_Drawing):
             if run.context is not None:
                 text = code.both(run.context)
                 yield from self._pair((run.context, text), (run.context, text), done=1)
-            for gone, came in zip_longest(run.removed, run.added):
-                left = (gone, code.old(gone)) if gone is not None else None
-                right = (came, code.new(came)) if came is not None else None
-                yield from self._pair(left, right, done=(gone is not None) + (came is not None))
+            for removed, added in zip_longest(run.removed, run.added):
+                left = (removed, code.old(removed)) if removed is not None else None
+                right = (added, code.new(added)) if added is not None else None
+                yield from self._pair(left, right, done=(removed is not None) + (added is not None))
 
     def _pair(self, left: _Code | None, right: _Code | None, *, done: int) -> Iterator[Row]:
         self.done += done

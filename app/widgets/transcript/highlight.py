@@ -1,4 +1,4 @@
-"""Colours for code, by Pygments lexers and our own tones."""
+"""Syntax highlighting with Pygments lexers and the colors of our palettes."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 MAX_CHARACTERS = 60_000
-"""Characters beyond which code is shown without colours: lexing is about 1 ms per 1,000."""
+"""Characters beyond which code is not highlighted: lexing takes about 1 ms per 1,000."""
 
 # The first of these that a token's name begins with decides its tone and attributes.
 _TOKENS = (
@@ -38,12 +38,12 @@ _TOKENS = (
 
 
 @lru_cache(1024)
-def token_style(token: str, tones: Palette, on: str) -> Style:
-    """The style of a token (a Pygments name) on a ground, readable there."""
+def token_style(token: str, palette: Palette, on: str) -> Style:
+    """Return the style of a token (a Pygments name) that is readable on a background."""
     for prefix, tone, attributes in _TOKENS:
         if token.startswith(prefix):
-            return tones.style(tones.legible_tone(tone, on), on, attributes)
-    return tones.style("text", on)
+            return palette.style(palette.legible_tone(tone, on), on, attributes)
+    return palette.style("text", on)
 
 
 @lru_cache(64)
@@ -66,12 +66,12 @@ def _lexer(language: str, path: str) -> "Lexer | None":
 
 
 Piece = tuple[str, str]
-"""The name of a token and its text, which holds no line break."""
+"""The name of a token and its text, which contains no line break."""
 
 
 def token_lines(code: str, *, path: str) -> Iterator[list[Piece]] | None:
-    """The tokens of *code* (already cleaned) line by line, each lexed when it is asked for;
-    None where the file's name tells no language."""
+    """Return the tokens of *code* (already sanitized) line by line, each lexed when it is
+    requested; None if the file name has no known language."""
     lexer = _lexer("", path)
     return _lines(lexer, code) if lexer is not None else None
 
@@ -90,10 +90,10 @@ def _lines(lexer: "Lexer", code: str) -> Iterator[list[Piece]]:
 
 @lru_cache(32)
 def highlight(
-    code: str, tones: Palette, *, language: str = "", path: str = "", on: str = "ground"
+    code: str, palette: Palette, *, language: str = "", path: str = "", on: str = "ground"
 ) -> tuple[Text, ...]:
-    """Lines of *code* (already cleaned), coloured where its language is known."""
-    base = tones.style("text", on)
+    """Return the lines of *code* (already sanitized), highlighted if the language is known."""
+    base = palette.style("text", on)
     lexer = _lexer(language.lower(), path) if len(code) <= MAX_CHARACTERS else None
     if lexer is None:
         return tuple(Text(line, style=base) for line in code.split("\n"))
@@ -102,7 +102,7 @@ def highlight(
     for token, value in lexer.get_tokens(code):
         style = styles.get(token)
         if style is None:
-            style = styles[token] = token_style(str(token), tones, on)
+            style = styles[token] = token_style(str(token), palette, on)
         for index, piece in enumerate(value.split("\n")):
             if index:
                 lines.append(Text(style=base))

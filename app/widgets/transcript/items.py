@@ -1,4 +1,4 @@
-"""Items: the parts of a transcript in the order they are drawn, each with its cached lines."""
+"""Items: the parts of a session in the order they are drawn, each with its cached lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -45,37 +45,38 @@ from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.messages import user_text
 
-_ENDED: dict[BackgroundTaskState, FailureKind] = {
+_FAILURE_KINDS: dict[BackgroundTaskState, FailureKind] = {
     "cancelled": "aborted",
     "rejected": "denied",
     "limit_reached": "error",
     "failed": "error",
     "interrupted": "interrupted",
 }
-_WHY = {
+_FAILURE_TEXTS = {
     "limit_reached": "The sub-agent was cut short by a limit.",
     "failed": "The sub-agent failed.",
 }
 
 
 def session_of_call(part: ToolPart) -> str | None:
-    """The session that a call leads to, None for one that leads nowhere."""
-    block = _subtask(part)
+    """Return the session that a call leads to, or None."""
+    block = _subtask_block(part)
     return block.session_id if block is not None else None
 
 
 def with_background_state(part: ToolPart, background_tasks: BackgroundTaskList) -> ToolPart:
-    """*part* with what has become of its work in the background."""
-    block = _subtask(part)
+    """Return *part* with the current state of its background work. The call itself is already over
+    for the model, but its row follows the sub-agent until that ends."""
+    block = _subtask_block(part)
     if block is None or not block.background or not isinstance(part.state, Completed):
         return part
     line = background_tasks.tasks.get(block.session_id)
     if line is None or not line.task.was_started_by(part.message_id, part.call_id):
         return part
-    return replace(part, state=_state(part.state, block, line))
+    return replace(part, state=_background_state(part.state, block, line))
 
 
-def _state(
+def _background_state(
     state: Completed, block: SubtaskBlock, line: BackgroundTaskStatus
 ) -> Running | Completed | Failed:
     task = line.task
@@ -87,8 +88,8 @@ def _state(
         facts = (*state.facts, *task.facts)
         return replace(state, started=task.started, ended=ended, facts=facts)
     return Failed(
-        error=_WHY.get(task.state, ""),
-        kind=_ENDED[task.state],
+        error=_FAILURE_TEXTS.get(task.state, ""),
+        kind=_FAILURE_KINDS[task.state],
         started=task.started,
         ended=ended,
         input=state.input,
@@ -97,7 +98,7 @@ def _state(
     )
 
 
-def _subtask(part: ToolPart) -> SubtaskBlock | None:
+def _subtask_block(part: ToolPart) -> SubtaskBlock | None:
     blocks = () if isinstance(part.state, Pending) else part.state.blocks
     return next((block for block in blocks if isinstance(block, SubtaskBlock)), None)
 
@@ -107,12 +108,12 @@ Kind = Literal["user", "text", "reasoning", "tool", "note"]
 
 @dataclass(frozen=True, slots=True)
 class UserRecord:
-    """A message of the user with its parts, drawn as one. *waits* says of one in the queue when
-    it goes, "" of any other."""
+    """A message of the user with its parts, drawn as one."""
 
     message: UserMessage
     parts: tuple[Part, ...]
     queue_note: str
+    """When a queued message is sent, "" if it is not queued."""
 
 
 Record: TypeAlias = UserRecord | AssistantMessage | Part
@@ -120,28 +121,32 @@ Record: TypeAlias = UserRecord | AssistantMessage | Part
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One drawn thing. *lines* are None until it is first seen; *height* is then a guess,
-    unless *exact*. *changed* is the first line that differs from what was last painted.
-    *view* keeps the state of growing markdown. *depth* tells how many sessions it is below the
-    one that is shown."""
+    """One drawn thing."""
 
     key: str
     kind: Kind
     message_id: str
     record: Record
     final: bool = True
+    """False while its text is still streamed."""
     lines: list[Line] | None = None
+    """None until it is first visible."""
     height: int = 1
+    """An estimate unless *exact*."""
     exact: bool = False
     changed: int = 0
+    """The first line that differs from what was last painted."""
     foldable: bool = False
     body: bool = False
+    """True if it has more than one line."""
     view: MarkdownView | None = field(default=None)
+    """The state of growing Markdown."""
     depth: int = 0
+    """How many sessions below the shown one it is."""
 
     @property
     def running(self) -> bool:
-        """Whether its row shows a spinner or a clock."""
+        """Return whether its row shows a spinner or a clock."""
         record = self.record
         if isinstance(record, ToolPart):
             return isinstance(record.state, Running) and record.state.waiting is None
@@ -149,7 +154,7 @@ class Item:
 
 
 def linked_session(item: Item) -> str | None:
-    """The session of a sub-agent that *item* is about."""
+    """Return the session of the sub-agent that *item* is about."""
     record = item.record
     if isinstance(record, SubtaskPart | ReportPart):
         return record.child_id
@@ -157,28 +162,28 @@ def linked_session(item: Item) -> str | None:
 
 
 def items_of(view: SessionView, entry: Entry) -> Iterator[Item]:
-    """The items of one message; nothing for what only the harness needs."""
-    asking = asking_sessions(view)
+    """Yield the items of one message; none for parts that only the agent needs."""
+    requests = asking_sessions(view)
     for item in _items_of(entry, view):
         if isinstance(item.record, ToolPart):
             item.record = with_background_state(item.record, view.background_tasks)
         record = item.record
-        if asking and isinstance(record, ToolPart) and isinstance(record.state, Running):
+        if requests and isinstance(record, ToolPart) and isinstance(record.state, Running):
             # The call of a sub-agent that asks waits for the user as one that asks itself.
-            waiting = record.state.waiting or asking.get(session_of_call(record) or "")
+            waiting = record.state.waiting or requests.get(session_of_call(record) or "")
             item.record = replace(record, state=replace(record.state, waiting=waiting))
         yield item
 
 
 def messages_of_calls(items: Sequence[Item], sessions: AbstractSet[str]) -> set[str]:
-    """The messages with the calls that *sessions* of sub-agents belong to."""
+    """Return the ids of the messages with the calls that *sessions* of sub-agents belong to."""
     if not sessions:
         return set()
     return {item.message_id for item in items if linked_session(item) in sessions}
 
 
 def asking_sessions(view: SessionView | None) -> dict[str, str]:
-    """The sessions below this one with a question that is open, and its id."""
+    """Return the sessions below this one that have an open request, with its id."""
     if view is None:
         return {}
     found = (*view.permissions, *view.questions)
@@ -191,7 +196,7 @@ def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
         if message.synthetic:
             for part in entry.parts:
                 if isinstance(part, SyntheticPart):
-                    yield _part_item(_waiting(part, view), entry)
+                    yield _part_item(_with_send_time(part, view), entry)
             return
         queued = message.id in view.queued
         waits = queued_label(view.status, message.delivery) if queued else ""
@@ -208,8 +213,8 @@ def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
         yield Item(f"{message.id}/end", "note", message.id, message)
 
 
-def _waiting(part: Part, view: SessionView) -> Part:
-    """A report that is not told yet, with when that is."""
+def _with_send_time(part: Part, view: SessionView) -> Part:
+    """Return a report that was not sent to the model yet, with the time when it will be."""
     if not isinstance(part, ReportPart) or part.message_id not in view.queued:
         return part
     when = report_label(view.status)
@@ -245,7 +250,7 @@ def _is_drawn(part: Part) -> bool:
 
 
 def blank_rows_above(before: Item | None, item: Item) -> int:
-    """Blank lines above *item*: one between things, none inside a run of tool rows."""
+    """Return the blank rows above *item*: one between things, none within a run of tool rows."""
     if item.height == 0:
         return 0
     if before is not None and before.kind == item.kind == "tool" and not before.body:
@@ -254,7 +259,7 @@ def blank_rows_above(before: Item | None, item: Item) -> int:
 
 
 def estimate_height(item: Item, page: Page) -> int:
-    """About how many lines *item* will have, without laying it out."""
+    """Estimate the number of lines of *item* without drawing it."""
     record = item.record
     match record:
         case UserRecord():
@@ -298,23 +303,24 @@ def _block_height(block: Block, page: Page) -> int:
 
 
 NestedSessions: TypeAlias = Mapping[str, SessionView]
-"""What is unfolded, by the key of the row that it is below."""
+"""Unfolded sessions of sub-agents by the key of the row that they are below."""
 
 NO_NESTED: NestedSessions = MappingProxyType({})
 
 MAX_DEPTH = 8
-"""Levels that are unfolded below each other."""
+"""Levels of nested sessions."""
 
 
 def nested_items(
-    view: SessionView, entry: Entry, inner: NestedSessions, depth: int = 0
+    view: SessionView, entry: Entry, nested: NestedSessions, depth: int = 0
 ) -> Iterator[Item]:
-    """The items of one message, each followed by those of the session that is unfolded below it."""
+    """Yield the items of one message, each followed by those of the session that is unfolded below
+    it."""
     for item in items_of(view, entry):
         item.depth = depth
         yield item
-        child = inner.get(item.key) if depth < MAX_DEPTH else None
+        child = nested.get(item.key) if depth < MAX_DEPTH else None
         if child is not None:
             for message_id in child.message_ids:
-                if (held := child.entry(message_id)) is not None:
-                    yield from nested_items(child, held, inner, depth + 1)
+                if (child_entry := child.entry(message_id)) is not None:
+                    yield from nested_items(child, child_entry, nested, depth + 1)

@@ -1,10 +1,10 @@
-"""Where everything is: items in order, their lines laid out when first seen, and the map
-from rows of the page to them. No Textual widget in here.
+"""The layout: items in order, their lines drawn when first visible, and the map from rows to items.
+No Textual widget in here.
 
-Rows count from 0 at the top of the transcript. Until an item is seen its height is a
-guess; ``lay`` makes it exact. Messages of pages that are not loaded have rows too, ``lead`` in
-all, guessed from what is. Who moves rows while somebody reads has to move the page
-along: that is the view's business.
+Rows count from 0 at the top of the transcript. Until an item is visible its height is an estimate;
+``lay_out`` makes it exact. Messages of pages that are not loaded have rows too, ``lead`` in total,
+also estimated. Whoever moves rows while the user reads has to scroll accordingly, which is the
+widget's task.
 """
 
 from bisect import bisect_right
@@ -27,25 +27,25 @@ from app.widgets.transcript.items import (
     nested_items,
 )
 from app.widgets.transcript.lines import Line, Page, blank, cut, gutter, make_line
-from app.widgets.transcript.rendering import FoldState, draw_first, draw_item, indent_nested
+from app.widgets.transcript.rendering import FoldState, draw_first_line, draw_item, indent_nested
 from app.widgets.transcript.tool_calls import Moment
 
 MAX_CACHED = 600
-"""Items whose lines are kept; beyond that, those far from what is seen are dropped."""
+"""Items whose lines are kept; beyond that, lines far from the visible ones are dropped."""
 KEPT_AROUND = 150
-"""Items on either side of what is seen that keep their lines."""
+"""Items on either side of the visible ones that keep their lines."""
 
 
 class Layout:
-    """The items of one session on one page, with those of the sessions *inner* below the calls
-    that lead there. *moment* is the time that clocks show."""
+    """The items of one session on one page, with those of the nested sessions below their calls."""
 
     def __init__(
-        self, view: SessionView | None, page: Page, inner: NestedSessions = NO_NESTED
+        self, view: SessionView | None, page: Page, nested: NestedSessions = NO_NESTED
     ) -> None:
         self.page = page
-        self.nested = inner
+        self.nested = nested
         self.moment = Moment()
+        """The time that clocks show."""
         self.folds = FoldState()
         self.items: list[Item] = []
         self._view = view
@@ -55,39 +55,39 @@ class Layout:
         self._changed: dict[str, Item] = {}
         self._running: dict[str, Item] = {}
         self._all_changed = False
-        self._laid = 0
+        self._drawn_items = 0
         self._lead: tuple[int, int] = (0, 0)
         self._blank = blank(page)
-        self._asking = asking_sessions(view)
+        self._requests = asking_sessions(view)
         self._rebuild()
 
     # --- what is in it ---
 
     def resize(self, page: Page) -> None:
-        """Lay out for another width or theme; heights become guesses again."""
+        """Lay out for another width or theme; heights become estimates again."""
         if page == self.page:
             return
         self.page = page
         self._blank = blank(page)
         for item in self.items:
-            self._forget(item, guess=True)
-        self._lead = (self._lead[0], _guess(self._lead[0], self.items, len(self._starts)))
+            self._drop_lines(item, guess=True)
+        self._lead = (self._lead[0], _estimate_rows(self._lead[0], self.items, len(self._starts)))
         self._tops.clear()
 
     def update(self, change: Change) -> set[str]:
-        """Take in a change of the view; returns the keys of items that are new or changed."""
+        """Apply a change of the view; return the keys of new and changed items."""
         if self._view is not None and self._view.older != self._lead[0]:
             self._rebuild()
             return set(self._changed)
-        before, self._asking = self._asking, asking_sessions(self._view)
-        asked = messages_of_calls(self.items, before.keys() ^ self._asking.keys())
-        for message_id in sorted(change.messages | change.parts_of | asked):
+        before, self._requests = self._requests, asking_sessions(self._view)
+        calling = messages_of_calls(self.items, before.keys() ^ self._requests.keys())
+        for message_id in sorted(change.messages | change.parts_of | calling):
             if self._refresh(message_id):
                 break
         return set(self._changed)
 
     def _refresh(self, message_id: str) -> bool:
-        """Bring one message up to date; true if that brought all of them."""
+        """Update one message; return True if that rebuilt everything."""
         if self.nested:  # what is below a call stands between the items of a message
             self._rebuild()
             return True
@@ -97,18 +97,18 @@ class Layout:
         found = list(items_of(view, entry)) if view is not None and entry is not None else []
         if start is None and not found:
             return False
-        if entry is None or not found or (start is None and _key(entry) < self._last_key):
+        if entry is None or not found or (start is None and _sort_key(entry) < self._last_key):
             self._rebuild()
             return True
         if start is None:
             start = len(self.items)
             self._starts[message_id] = start
-            self._last_key = _key(entry)
+            self._last_key = _sort_key(entry)
         end = start
         while end < len(self.items) and self.items[end].message_id == message_id:
             end += 1
         inner = end < len(self.items)
-        if (inner and end - start != len(found)) or self._moved(found[0], start):
+        if (inner and end - start != len(found)) or self._queue_changed(found[0], start):
             self._rebuild()
             return True
         held = {item.key: item for item in self.items[start:end]}
@@ -117,8 +117,8 @@ class Layout:
         del self._tops[start:]
         return False
 
-    def _moved(self, item: Item, start: int) -> bool:
-        """Whether a message left or joined the queue, which is drawn last."""
+    def _queue_changed(self, item: Item, start: int) -> bool:
+        """Return whether a message left or joined the queue, which is drawn last."""
         before = self.items[start].record if start < len(self.items) else None
         now = item.record
         if isinstance(before, ReportPart) and isinstance(now, ReportPart):
@@ -129,11 +129,11 @@ class Layout:
         return queued[0] != queued[1] or before.message.turn_id != now.message.turn_id
 
     def _rebuild(self) -> None:
-        """Build the list of items anew; what did not change keeps its lines."""
+        """Rebuild the list of items; unchanged ones keep their lines."""
         view = self._view
         held = {item.key: item for item in self.items}
         entries = [entry for i in view.message_ids if (entry := view.entry(i))] if view else []
-        entries.sort(key=_key)
+        entries.sort(key=_sort_key)
         self.items = []
         self._starts = {}
         self._running = {}
@@ -142,16 +142,16 @@ class Layout:
             found = list(nested_items(view, entry, self.nested)) if view is not None else []
             if found:
                 self._starts[entry.message.id] = len(self.items)
-                self._last_key = _key(entry)
+                self._last_key = _sort_key(entry)
             self.items += [self._merge(item, held) for item in found]
         self._tops.clear()
         self._all_changed = True
         older = view.older if view is not None else 0
         if older != self._lead[0]:
-            self._lead = (older, _guess(older, self.items, len(self._starts)))
+            self._lead = (older, _estimate_rows(older, self.items, len(self._starts)))
 
     def _merge(self, item: Item, held: dict[str, Item]) -> Item:
-        """*item*, or the one that was there before with its record brought up to date."""
+        """Return *item*, or the known one with its record updated."""
         known = held.get(item.key)
         if known is None:
             known = item
@@ -159,7 +159,7 @@ class Layout:
             self._changed[known.key] = known
         elif known.record != item.record or known.final != item.final:
             known.record, known.final = item.record, item.final
-            self._forget(known, guess=False)
+            self._drop_lines(known, guess=False)
             self._changed[known.key] = known
         if known.running:
             self._running[known.key] = known
@@ -167,10 +167,10 @@ class Layout:
             self._running.pop(known.key, None)
         return known
 
-    def _forget(self, item: Item, *, guess: bool) -> None:
-        """Drop the lines of *item*; with *guess* its height and markdown state too."""
+    def _drop_lines(self, item: Item, *, guess: bool) -> None:
+        """Drop the lines of *item*, with *guess* its height and Markdown state too."""
         if item.lines is not None:
-            self._laid -= 1
+            self._drawn_items -= 1
         item.lines = None
         item.exact = False
         item.changed = 0
@@ -182,19 +182,19 @@ class Layout:
 
     @property
     def lead(self) -> int:
-        """Rows of what is not loaded, above all items."""
+        """Return the rows of what is not loaded, above all items."""
         return self._lead[1]
 
     @property
     def height(self) -> int:
-        """All rows, with one blank row above and below what there is."""
+        """Return the total number of rows, with one blank row above and below."""
         if not self.items:
             return 0
         last = len(self.items) - 1
         return self.top(last) + self.items[last].height + 1
 
     def top(self, index: int) -> int:
-        """The first row of an item."""
+        """Return the first row of an item."""
         tops, items = self._tops, self.items
         while len(tops) <= index:
             at = len(tops)
@@ -204,14 +204,14 @@ class Layout:
         return tops[index]
 
     def find(self, row: int) -> int:
-        """The index of the item at *row*, or the last one above it; -1 where nothing is."""
+        """Return the index of the item at *row*, or the last one above it; -1 without items."""
         if not self.items:
             return -1
         self.top(len(self.items) - 1)
         return max(0, bisect_right(self._tops, row) - 1)
 
     def index_of(self, key: str) -> int | None:
-        """The index of an item by its key; looked for from the end."""
+        """Return the index of an item by its key, searching from the end."""
         for index in range(len(self.items) - 1, -1, -1):
             if self.items[index].key == key:
                 return index
@@ -238,7 +238,7 @@ class Layout:
         return part or (found[0].key if found else None)
 
     def line(self, row: int) -> Line:
-        """The line at *row*: blank between items, and where nothing is laid out yet."""
+        """Return the line at *row*: blank between items and in what is not laid out yet."""
         index = self.find(row)
         if index < 0:
             return self._blank
@@ -253,7 +253,7 @@ class Layout:
         return item.lines[place]
 
     def lay_out(self, index: int) -> bool:
-        """Lay out one item; true if that moved what is below it."""
+        """Draw one item; return True if that moved what is below it."""
         item = self.items[index]
         if item.lines is not None:
             return False
@@ -263,7 +263,7 @@ class Layout:
         item.height = len(item.lines)
         item.body = item.height > 1
         item.exact = True
-        self._laid += 1
+        self._drawn_items += 1
         moved = height != item.height or body != item.body
         if moved:
             del self._tops[index + 1 :]
@@ -274,16 +274,17 @@ class Layout:
     # --- folding, clocks, what to paint ---
 
     def toggle(self, item: Item) -> bool:
-        """Fold or unfold *item*; false if that makes no difference to it."""
+        """Fold or unfold *item*; return False if it cannot be folded."""
         if not item.foldable:
             return False
         self.folds.toggle(item)
-        self._forget(item, guess=False)
+        self._drop_lines(item, guess=False)
         self._changed[item.key] = item
         return True
 
     def toggle_all(self, *, reasoning: bool) -> None:
-        """Fold or unfold all reasoning, or everything else, and what was set one by one."""
+        """Fold or unfold all reasoning, or everything else, including items toggled
+        individually."""
         if reasoning:
             self.folds.reasoning = not self.folds.reasoning
         else:
@@ -291,26 +292,26 @@ class Layout:
         for item in self.items:
             if (item.kind == "reasoning") is reasoning and item.kind != "text":
                 self.folds.single.pop(item.key, None)
-                self._forget(item, guess=False)
+                self._drop_lines(item, guess=False)
         self._all_changed = True
 
     @property
     def running(self) -> list[Item]:
-        """Items whose rows show a spinner or a clock."""
+        """Return the items whose rows show a spinner or a clock."""
         return list(self._running.values())
 
     def update_clock(self, item: Item) -> bool:
-        """Bring the clock in an item's first row up to date; false if it is not laid out."""
+        """Update the clock in an item's first row; return False if it is not laid out."""
         if not item.lines:
             return False
         unfolded = self.folds.is_open(item)
-        line = draw_first(item, self.page, self.moment, unfolded=unfolded)
+        line = draw_first_line(item, self.page, self.moment, unfolded=unfolded)
         if line is not None:
             item.lines[0] = line
         return line is not None
 
     def take_first_changed_row(self) -> int | None:
-        """The first row that must be painted again since the last call, None if there is none."""
+        """Return the first row that changed since the last call, or None."""
         if self._all_changed:
             self._all_changed = False
             self._changed.clear()
@@ -330,17 +331,17 @@ class Layout:
 
     def trim(self, first: int, last: int) -> None:
         """Drop the lines of items far from those between *first* and *last*; heights stay."""
-        if self._laid <= MAX_CACHED:
+        if self._drawn_items <= MAX_CACHED:
             return
         for index, item in enumerate(self.items):
             if item.lines is not None and not first - KEPT_AROUND <= index <= last + KEPT_AROUND:
                 item.lines = None
                 item.view = None
-                self._laid -= 1
+                self._drawn_items -= 1
 
 
 def earlier_messages_line(page: Page, older: int) -> Line:
-    """The row above everything that is loaded, while messages before it are not."""
+    """Return the row above everything that is loaded, while there are earlier messages."""
     word = "message" if older == 1 else "messages"
     text = cut(f"… {older:,} earlier {word}", page.columns(page.left))
     return make_line(
@@ -351,13 +352,13 @@ def earlier_messages_line(page: Page, older: int) -> Line:
     )
 
 
-def _guess(older: int, items: Sequence[Item], messages: int) -> int:
-    """The rows that *older* messages would have, were they like the *messages* of *items*."""
+def _estimate_rows(older: int, items: Sequence[Item], messages: int) -> int:
+    """Estimate the rows of *older* messages from the *messages* of *items*."""
     if not older or not messages:
         return 0
     return max(1, older * sum(item.height + 1 for item in items) // messages)
 
 
-def _key(entry: Entry) -> tuple[str, str]:
-    """Messages are drawn by turns; those that wait in the queue have none yet."""
+def _sort_key(entry: Entry) -> tuple[str, str]:
+    """Return the sort key of messages: by turn, those in the queue (without a turn) last."""
     return (entry.message.turn_id or "\uffff", entry.message.id)

@@ -1,7 +1,7 @@
-"""Lines: what the transcript is made of, and how styled text is broken into them.
+"""Lines, which the transcript consists of, and wrapping of styled text into them.
 
-A ``Line`` is final: a strip for one width and one theme, with what selection and clicks
-need to know about it. All widths are terminal cells.
+A ``Line`` is final: a strip for one width and one theme, with the data that selection and clicks
+need. All widths are terminal cells.
 """
 
 import io
@@ -20,7 +20,7 @@ from app.theme.preferences import DiffStyle
 from app.theme.themes import Palette
 
 TEXT_WIDTH = 110
-"""Prose never runs wider than this, in cells; code, diffs and tables may."""
+"""The maximum width of prose in cells; code, diffs and tables can be wider."""
 
 # Rich wants a console to wrap and to resolve styles; nothing is ever printed on this one.
 _CONSOLE = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system="truecolor")
@@ -28,46 +28,49 @@ _CONSOLE = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system="truecolor
 
 @dataclass(frozen=True)
 class Page:
-    """What lines are laid out for: the width of the widget, the tones, and how diffs stand."""
+    """The properties of the page that lines are laid out for."""
 
     width: int
+    """Cells of the widget."""
     palette: Palette
     diffs: DiffStyle = "auto"
 
     @cached_property
     def left(self) -> int:
-        """The gutter before all content."""
+        """Return the gutter before all content."""
         return 2 if self.width > 8 else 0
 
     @cached_property
     def right(self) -> int:
-        """The first column of the right margin."""
+        """Return the first column of the right margin."""
         margin = 2 if self.width >= 60 else 1 if self.width >= 24 else 0
         return max(1, self.width - margin)
 
     def columns(self, indent: int) -> int:
-        """Cells between *indent* and the right margin, at least one."""
+        """Return the cells between *indent* and the right margin, at least one."""
         return max(1, self.right - indent)
 
     def prose(self, indent: int) -> int:
         return min(TEXT_WIDTH, self.columns(indent))
 
     def indent(self, steps: int = 1) -> int:
-        """The column of content that is *steps* of two cells within the gutter's content."""
+        """Return the column of content that is indented by *steps*."""
         return min(self.left * (1 + steps), self.width // 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row. *skip* and *stop* bound the characters that a copy takes, *join* is what
-    stands before them in the copy ("" where a long line was folded). A click on a line
-    that *toggles* folds or unfolds its part."""
+    """One row."""
 
     strip: Strip
     skip: int = 0
+    """The first character that a copy takes."""
     stop: int | None = None
+    """The end of the characters that a copy takes, None for all."""
     join: str = "\n"
+    """The text before them in the copy, "" if a long line was folded."""
     toggles: bool = False
+    """True if a click folds or unfolds the item."""
 
     @property
     def copied(self) -> str:
@@ -83,9 +86,9 @@ def make_line(
     join: str = "\n",
     toggles: bool = False,
 ) -> Line:
-    """A line of *prefix* (not copied unless *skip* says so) and *content*.
+    """Return a line of *prefix* (not copied unless *skip* says so) and *content*.
 
-    *fill* lays its style under the rest of the row up to a column.
+    *fill* is a column and a style: the rest of the row up to the column gets the style.
     """
     segments = list(prefix)
     before = sum(len(segment.text) for segment in segments)
@@ -103,19 +106,20 @@ def blank(page: Page) -> Line:
 
 
 def gutter(page: Page, cells: int) -> tuple[Segment, ...]:
-    """Empty ground before content that starts at column *cells*."""
+    """Return an empty prefix for content that starts at column *cells*."""
     return (Segment(" " * cells, page.palette.style()),) if cells else ()
 
 
 def segments(text: Text) -> list[Segment]:
-    """The segments of one line of *text*; its base style is under all of them."""
+    """Return the segments of one line of *text* on top of its base style."""
     base = text.style if isinstance(text.style, Style) else Style.null()
     rendered = text.render(_CONSOLE, end="")
     return [Segment(part.text, part.style or base) for part in rendered if part.text]
 
 
 def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
-    """Break one paragraph at blanks; yields each row and what joins it to the one before."""
+    """Break one paragraph at spaces; yield each row and the text that joins it to the previous
+    one."""
     plain = text.plain
     if cell_len(plain) <= width:
         yield segments(text), "\n"
@@ -123,8 +127,8 @@ def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
     position = 0
     for index, row in enumerate(text.wrap(_CONSOLE, max(1, width), tab_size=1)):
         found = plain.find(row.plain.rstrip(), position)
-        blanks = plain[position:found].strip(" ") == "" and found > position
-        join = "\n" if index == 0 else " " if blanks else ""
+        at_space = plain[position:found].strip(" ") == "" and found > position
+        join = "\n" if index == 0 else " " if at_space else ""
         position = max(position, found) + len(row.plain)
         yield segments(row), join
 
@@ -145,7 +149,7 @@ def fold(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
 
 
 def cut(text: str, width: int) -> str:
-    """*text* within *width* cells, with an ellipsis where something was left out."""
+    """Return *text* within *width* cells, with an ellipsis if it was cut."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""

@@ -1,8 +1,9 @@
-"""Markdown as lines, append-only: finished blocks are frozen, only the last is parsed again.
+"""Markdown as lines, for text that grows: finished blocks are frozen, only the last one is parsed
+again.
 
-Parsing is markdown-it's; HTML and images are off, links show their target, and all text is
-cleaned after entities were decoded. The same text gives the same lines whether it came at
-once or in pieces.
+The parser is markdown-it's; HTML and images are off, links show their target, and all text is
+sanitized after entities were decoded. The same text gives the same lines whether it arrived at once
+or in pieces.
 """
 
 import re
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 # A last line that could still become a heading's underline, a list, a fence or a rule is
 # held back, so that nothing flickers while it arrives.
-_UNDECIDED = re.compile(r"\s*(?:[-=*_+`~#|>:\s]+|\d{1,9}[.)]?)")
+_AMBIGUOUS = re.compile(r"\s*(?:[-=*_+`~#|>:\s]+|\d{1,9}[.)]?)")
 
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*\n")
 
 FREEZE_LINES = 40
-"""Lines of a code block that are frozen at once while it is still open."""
+"""Lines of an open code block that are frozen at once."""
 
 
 @cache
@@ -38,7 +39,7 @@ def _parser() -> "MarkdownIt":
 
 
 class MarkdownView:
-    """The lines of one markdown text that may still grow. *tone* is that of plain text."""
+    """The lines of one Markdown text that can still grow. *tone* is the color of plain text."""
 
     def __init__(self, page: Page, *, tone: str = "text", indent: int | None = None) -> None:
         self._page = page
@@ -46,18 +47,18 @@ class MarkdownView:
         self._indent = page.left if indent is None else indent
         self._source = ""
         self._start: int = 0
-        """Where the text that is not frozen begins."""
+        """The offset of the text that is not frozen."""
         self._frozen: int = 0
         self._fence = ""
-        """The opening line of a code block whose first lines are frozen while it is open."""
+        """The opening line of a code block that is still open while its first lines are frozen."""
         self._fence_at: tuple[int, int] = (0, 0)
         self.lines: list[Line] = []
 
     def update(self, source: str, *, final: bool) -> int:
-        """Show *source*; returns the index of the first line that may have changed.
+        """Show *source* and return the index of the first line that may have changed.
 
-        *final* means that the text is complete. Text that does not extend what was shown
-        before is laid out anew.
+        *final* means that the text is complete. Text that does not extend the previous text is laid
+        out again from the start.
         """
         if not source.startswith(self._source) or (final and has_reference_definitions(source)):
             self._start = self._frozen = 0
@@ -72,10 +73,10 @@ class MarkdownView:
         if not final:
             self._freeze_code()
         tail = sanitize(self._fence + source[self._start :])
-        shown = tail if final else _decided(tail)
+        shown = tail if final else _without_ambiguous_end(tail)
         tokens = _parser().parse(shown)
         starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
-        kept = 0 if final else _settled(starts, tail)
+        kept = 0 if final else _first_open_line(starts, tail)
         cut = next((i for i, t in enumerate(tokens) if _starts_at(t, kept)), 0) if kept else 0
         if kept:
             self._write(tokens[:cut])
@@ -85,10 +86,10 @@ class MarkdownView:
         return first
 
     def _freeze_code(self) -> None:
-        """Freeze the first lines of a code block that is open and long."""
+        """Freeze the first lines of a long code block that is still open."""
         tail = self._source[self._start :]
-        found = None if self._fence else _FENCE.match(tail)
-        opening = self._fence or (found.group() if found else "")
+        opened = None if self._fence else _FENCE.match(tail)
+        opening = self._fence or (opened.group() if opened else "")
         body = tail if self._fence else tail[len(opening) :]
         count = body.count("\n") // FREEZE_LINES * FREEZE_LINES - FREEZE_LINES
         if not opening or count < FREEZE_LINES or _closes(opening, body):
@@ -111,12 +112,12 @@ class MarkdownView:
 
 
 def _marker(opening: str) -> str:
-    """The marks that a code block was opened with."""
+    """Return the characters that open a code block."""
     return opening[: len(opening) - len(opening.lstrip(opening[0]))]
 
 
 def _closes(opening: str, body: str) -> bool:
-    """Whether a finished line of *body* closes the code block that *opening* began."""
+    """Return whether a finished line of *body* closes the code block that *opening* began."""
     marker = _marker(opening)
     closing = rf"^ {{0,3}}{re.escape(marker)}{re.escape(marker[0])}*[ \t\r]*$"
     return re.search(closing, body[: body.rfind("\n") + 1], re.MULTILINE) is not None
@@ -126,22 +127,22 @@ def _starts_at(token: "Token", line: int) -> bool:
     return token.level == 0 and token.map is not None and token.map[0] == line
 
 
-def _decided(tail: str) -> str:
-    """*tail* without a last line that is still open and could mean several things."""
+def _without_ambiguous_end(tail: str) -> str:
+    """Return *tail* without a last line that is incomplete and ambiguous."""
     head, feed, last = tail.rpartition("\n")
-    return head + feed if _UNDECIDED.fullmatch(last) else tail
+    return head + feed if _AMBIGUOUS.fullmatch(last) else tail
 
 
-def _settled(starts: list[int], tail: str) -> int:
-    """The line from which on blocks may still change: the last block that began on a
-    finished line. Zero where nothing can be frozen yet."""
+def _first_open_line(starts: list[int], tail: str) -> int:
+    """Return the line where blocks that can still change begin, which is the last block that began
+    on a finished line; 0 if nothing can be frozen yet."""
     open_line = tail.count("\n")
     finished = [start for start in starts if start < open_line]
     return finished[-1] if finished else 0
 
 
 def _offset(source: str, lines: int) -> int:
-    """The offset in *source* after so many line feeds."""
+    """Return the offset in *source* after *lines* line feeds."""
     position = 0
     for _ in range(lines):
         position = source.index("\n", position) + 1

@@ -1,4 +1,5 @@
-"""Block markdown: paragraphs, headings, lists, quotes, code, tables, rules as lines."""
+"""Markdown tokens as lines: blocks (paragraphs, headings, lists, quotes, code, tables, rules) and
+inline text."""
 
 import re
 from itertools import pairwise
@@ -27,17 +28,18 @@ _ATTRIBUTES = {
 
 
 def has_reference_definitions(source: str) -> bool:
-    """Whether *source* may define link targets that text before it uses."""
+    """Return whether *source* can define link targets that earlier text uses."""
     return _DEFINITION.search(source) is not None
 
 
 def inline_text(
-    tokens: "list[Token]", tones: Palette, *, tone: str = "text", bold: bool = False
+    tokens: "list[Token]", palette: Palette, *, tone: str = "text", bold: bool = False
 ) -> Text:
-    """The text of an inline token's children; line breaks stay line feeds."""
+    """Return the text of an inline token's children as plain styled text; line breaks become line
+    feeds."""
     attributes: list[str] = ["bold"] if bold else []
     targets: list[tuple[str, int]] = []
-    text = Text(style=tones.style(tone))
+    text = Text(style=palette.style(tone))
     code = "accent" if tone == "text" else "muted"
     for token in tokens:
         kind = token.type
@@ -48,36 +50,38 @@ def inline_text(
         elif kind in {"softbreak", "hardbreak"}:
             text.append("\n")
         elif kind == "code_inline":
-            style = tones.style(code, attributes=" ".join(attributes))
+            style = palette.style(code, attributes=" ".join(attributes))
             text.append(sanitize_line(token.content), style)
         elif kind == "link_open":
             targets.append((sanitize_line(str(token.attrGet("href") or "")), len(text)))
             attributes.append("underline")
         elif kind == "link_close":
             attributes.pop()
-            _target(text, *targets.pop(), tones)
+            _append_target(text, *targets.pop(), palette)
         elif kind == "image":
             alt, target = (
                 sanitize_line(token.content),
                 sanitize_line(str(token.attrGet("src") or "")),
             )
-            text.append(f"{alt} " if alt else "", tones.style(tone))
-            text.append(f"({target})", tones.style("faint"))
+            text.append(f"{alt} " if alt else "", palette.style(tone))
+            text.append(f"({target})", palette.style("faint"))
         else:
-            text.append(sanitize(token.content), tones.style(tone, attributes=" ".join(attributes)))
+            text.append(
+                sanitize(token.content), palette.style(tone, attributes=" ".join(attributes))
+            )
     return text
 
 
-def _target(text: Text, target: str, start: int, tones: Palette) -> None:
-    """Say where a link goes, unless its text says so already."""
+def _append_target(text: Text, target: str, start: int, palette: Palette) -> None:
+    """Append the target of a link unless its text is the same."""
     shown = text.plain[start:]
     if target and target.removeprefix("mailto:") != shown:
-        text.append(f" ({target})", tones.style("faint"))
+        text.append(f" ({target})", palette.style("faint"))
 
 
 RULE_WIDTH = 40
 MIN_ITEM_WIDTH = 8
-"""Cells that the text of a list item gets at least, where the page has them."""
+"""Cells that the text of a list item gets at least, if the page has them."""
 BULLETS = ("•", "◦", "▪")
 
 
@@ -87,7 +91,7 @@ class BlockWriter:
     def __init__(self, page: Page, tone: str, indent: int) -> None:
         self.lines: list[Line] = []
         self._page = page
-        self._tones = page.palette
+        self._palette = page.palette
         self._tone = tone
         self._rest: tuple[Segment, ...] = gutter(page, indent)
         self._first: tuple[Segment, ...] | None = None
@@ -96,7 +100,7 @@ class BlockWriter:
         self._lists = 0
 
     def blank(self) -> None:
-        """A blank line before whatever is written next; none if nothing is."""
+        """Add a blank line before the next block, if there is one."""
         if self._gap is None:
             self._gap = self._rest
 
@@ -125,14 +129,16 @@ class BlockWriter:
             case "table_open":
                 self._table(inner)
             case "hr":
-                width = min(RULE_WIDTH, self._room)
-                self._emit([Segment("─" * width, self._tones.style("rule"))])
+                width = min(RULE_WIDTH, self._width)
+                self._emit([Segment("─" * width, self._palette.style("rule"))])
             case _:
                 if token.content:
-                    self._prose(Text(sanitize(token.content), style=self._tones.style(self._tone)))
+                    self._prose(
+                        Text(sanitize(token.content), style=self._palette.style(self._tone))
+                    )
 
     @property
-    def _room(self) -> int:
+    def _width(self) -> int:
         return self._page.columns(self._cells)
 
     def _emit(self, content: list[Segment], join: str = "\n", fill: str | None = None) -> None:
@@ -144,11 +150,11 @@ class BlockWriter:
             # A bullet is part of what is copied; what stands before it is not.
             prefix, self._first = self._first, None
             skip = max(0, sum(len(part.text) for part in prefix) - len(prefix[-1].text))
-        ground = (self._page.right, self._tones.style("text", fill)) if fill else None
+        ground = (self._page.right, self._palette.style("text", fill)) if fill else None
         self.lines.append(make_line(content, prefix=prefix, skip=skip, join=join, fill=ground))
 
     def _prose(self, text: Text) -> None:
-        width = min(self._page.prose(self._cells), self._room)
+        width = min(self._page.prose(self._cells), self._width)
         for paragraph in text.split("\n", allow_blank=True):
             for row, join in wrap(paragraph, width):
                 self._emit(row, join)
@@ -158,7 +164,7 @@ class BlockWriter:
 
     def _inline(self, inner: "list[Token]", tone: str, *, bold: bool = False) -> Text:
         children = inner[0].children if inner else None
-        return inline_text(children or [], self._tones, tone=tone, bold=bold)
+        return inline_text(children or [], self._palette, tone=tone, bold=bold)
 
     def _heading(self, token: "Token", inner: "list[Token]") -> None:
         tone = "accent" if token.tag in {"h1", "h2"} and self._tone == "text" else self._tone
@@ -187,12 +193,12 @@ class BlockWriter:
         mark, inner = _task(mark, inner)
         outer, cells = self._rest, self._cells
         before = outer if self._first is None else self._first
-        if self._room - len(mark) < MIN_ITEM_WIDTH:
+        if self._width - len(mark) < MIN_ITEM_WIDTH:
             # Too deep for the width: what can be read is worth more than the nesting.
             before = self._rest = gutter(self._page, self._page.left)
             self._cells = self._page.left
-        self._rest = (*self._rest, Segment(" " * len(mark), self._tones.style()))
-        self._first = (*before, Segment(mark, self._tones.style("faint")))
+        self._rest = (*self._rest, Segment(" " * len(mark), self._palette.style()))
+        self._first = (*before, Segment(mark, self._palette.style("faint")))
         self._cells += len(mark)
         written = len(self.lines)
         self.blocks(inner, tight=tight)
@@ -202,7 +208,7 @@ class BlockWriter:
 
     def _quote(self, inner: "list[Token]") -> None:
         outer, cells, tone = self._rest, self._cells, self._tone
-        bar = Segment("▎ ", self._tones.style("faint"))
+        bar = Segment("▎ ", self._palette.style("faint"))
         self._rest, self._cells = (*outer, bar), cells + 2
         self._first = (*self._first, bar) if self._first is not None else None
         self._tone = "muted" if tone == "text" else tone
@@ -212,13 +218,13 @@ class BlockWriter:
     def _code(self, token: "Token") -> None:
         code = sanitize(token.content).removesuffix("\n")
         language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
-        pad = Segment(" ", self._tones.style("text", "panel"))
+        pad = Segment(" ", self._palette.style("text", "panel"))
         outer = self._rest
         if self._first is not None:
             self._emit([])
         self._rest = (*outer, pad)
-        for text in highlight(code, self._tones, language=language, on="panel"):
-            for row, join in fold(text, max(1, self._room - 2)):
+        for text in highlight(code, self._palette, language=language, on="panel"):
+            for row, join in fold(text, max(1, self._width - 2)):
                 self._emit(row, join, fill="panel")
         self._rest = outer
 
@@ -235,7 +241,7 @@ class BlockWriter:
             elif token.type == "td_open":
                 rows[-1].append(self._inline([following], self._tone))
         body = tuple(tuple(row) for row in rows if row)
-        for row in table_rows(Table(tuple(header), body, tuple(align)), self._page, self._room):
+        for row in table_rows(Table(tuple(header), body, tuple(align)), self._page, self._width):
             self._emit(row)
 
 
@@ -245,7 +251,7 @@ def _align(token: "Token") -> Align:
 
 
 def _end(tokens: "list[Token]", index: int) -> int:
-    """The index after the block that starts at *index*."""
+    """Return the index after the block that starts at *index*."""
     if tokens[index].nesting != 1:
         return index + 1
     level = tokens[index].level
@@ -266,7 +272,8 @@ def _children(tokens: "list[Token]") -> "list[list[Token]]":
 
 
 def _task(mark: str, inner: "list[Token]") -> "tuple[str, list[Token]]":
-    """A list item that begins with ``[ ]`` or ``[x]`` gets a box for its bullet."""
+    """Return the mark and content of a list item, with a box as its mark if it begins with ``[ ]``
+    or ``[x]``."""
     children = inner[1].children if len(inner) > 1 else None
     if not children or children[0].content[:4] not in {"[ ] ", "[x] ", "[X] "}:
         return mark, inner

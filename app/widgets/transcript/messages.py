@@ -1,4 +1,4 @@
-"""What is not a tool call: messages of the user, reasoning, errors, markers."""
+"""Lines of everything that is not a tool call: messages of the user, reasoning, errors, markers."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ PINNED = "pinned, kept word for word in every summary"
 
 
 def user_text(parts: Sequence[Part]) -> str:
-    """What the user wrote, without what the harness added."""
+    """Return what the user wrote, without what the agent added."""
     texts = [part.text for part in parts if isinstance(part, TextPart) and not part.synthetic]
     return "\n".join(texts)
 
@@ -44,11 +44,13 @@ def user_text(parts: Sequence[Part]) -> str:
 def user_lines(
     message: UserMessage, parts: Sequence[Part], page: Page, *, queue_note: str, unfolded: bool
 ) -> DrawnBlock:
-    """A message of the user on a raised surface, with a bar in the gutter. *waits* says of one
-    that waits when it goes, "" of any other."""
-    tones = page.palette
-    fill = (page.width, tones.style("text", "panel"))
-    bar = Segment("▌" + " " * max(0, page.left - 1), tones.style("blue", "panel"))
+    """Return a message of the user on a raised surface with a bar in the gutter.
+
+    *queue_note* says when a queued message is sent, "" if it is not queued.
+    """
+    palette = page.palette
+    fill = (page.width, palette.style("text", "panel"))
+    bar = Segment("▌" + " " * max(0, page.left - 1), palette.style("blue", "panel"))
     edge = make_line((), prefix=(bar,), fill=fill)
     width = page.prose(page.left)
 
@@ -56,27 +58,27 @@ def user_lines(
         return make_line(content, prefix=(bar,), fill=fill, join=join)
 
     lines: list[Line] = []
-    style = tones.style("text", "panel")
+    style = palette.style("text", "panel")
     for line in sanitize(user_text(parts)).strip("\n").split("\n"):
         lines += [row(content, join) for content, join in wrap(Text(line, style=style), width)]
     foldable = len(lines) > USER_LINES + 1
     if foldable and not unfolded:
         hidden = f"… {len(lines) - USER_LINES} more lines"
-        text = Segment(hidden, tones.style("muted", "panel"))
+        text = Segment(hidden, palette.style("muted", "panel"))
         last = make_line([text], prefix=(bar,), fill=fill, toggles=True)
         lines = [*lines[:USER_LINES], last]
     for part in parts:
-        if note := _attached(part):
-            text = Text(note, style=tones.style("muted", "panel"))
+        if note := _attachment_note(part):
+            text = Text(note, style=palette.style("muted", "panel"))
             lines += [row(content, join) for content, join in wrap(text, width)]
     if message.pinned:
-        lines.append(row([Segment(cut(PINNED, width), tones.style("muted", "panel"))]))
+        lines.append(row([Segment(cut(PINNED, width), palette.style("muted", "panel"))]))
     if queue_note:
-        lines.append(row([Segment(cut(queue_note, width), tones.style("warn", "panel"))]))
+        lines.append(row([Segment(cut(queue_note, width), palette.style("warn", "panel"))]))
     return [edge, *lines, edge], foldable
 
 
-def _attached(part: Part) -> str:
+def _attachment_note(part: Part) -> str:
     match part:
         case FilePart():
             return f"attached  {sanitize_line(part.path or part.mime)}"
@@ -89,8 +91,9 @@ def _attached(part: Part) -> str:
 def reasoning_lines(
     part: ReasoningPart, page: Page, moment: Moment, body: Sequence[Line], *, unfolded: bool
 ) -> list[Line]:
-    """One line when finished, with *body* (the rendered text) below it if unfolded or open."""
-    tones = page.palette
+    """Return one line when finished, with *body* (the drawn text) below it if unfolded or
+    unfinished."""
+    palette = page.palette
     thinking = part.ended is None
     seconds = (moment.now if part.ended is None else part.ended) - part.started
     timed = part.started > 0 and seconds >= 1
@@ -99,11 +102,11 @@ def reasoning_lines(
         title += f"  {duration(seconds)}"
     if part.interrupted:
         title += ", interrupted"
-    content = [Segment(title, tones.style("muted"))]
+    content = [Segment(title, palette.style("muted"))]
     room = page.prose(page.left + 2) - cell_len(title) - 2
     if not thinking and not unfolded and room > 8 and (headline := _headline(part.text)):
-        content.append(Segment(f"  {cut(headline, room)}", tones.style("faint")))
-    prefix = (*gutter(page, page.left), Segment("◇ ", tones.style("muted")))
+        content.append(Segment(f"  {cut(headline, room)}", palette.style("faint")))
+    prefix = (*gutter(page, page.left), Segment("◇ ", palette.style("muted")))
     head = make_line(content, prefix=prefix, toggles=True)
     return [head, *body] if thinking or unfolded else [head]
 
@@ -113,48 +116,49 @@ def reasoning_view(page: Page) -> MarkdownView:
 
 
 def _headline(text: str) -> str:
-    """The first paragraph that says something, as it reads."""
+    """Return the first paragraph with text."""
     return sanitize_line(excerpt(text, 1))
 
 
 def end_lines(message: AssistantMessage, page: Page) -> list[Line]:
-    """What is said after a step that did not end well, and of one that is pinned."""
-    pinned = _marker(page, "◇", "muted", PINNED, "muted") if message.pinned else []
-    return [*pinned, *_ended_badly(message, page)]
+    """Return the notes after a step that did not end normally or is pinned."""
+    pinned = _marker_lines(page, "◇", "muted", PINNED, "muted") if message.pinned else []
+    return [*pinned, *_ending_lines(message, page)]
 
 
-def _ended_badly(message: AssistantMessage, page: Page) -> list[Line]:
+def _ending_lines(message: AssistantMessage, page: Page) -> list[Line]:
     if message.interrupted:  # by the user: that is no fault, whatever is kept of it
-        return _marker(page, "⊘", "faint", "Interrupted", "muted")
+        return _marker_lines(page, "⊘", "faint", "Interrupted", "muted")
     if message.error is not None:
-        return _marker(page, "✕", "err", message.error.message, "err")
+        return _marker_lines(page, "✕", "err", message.error.message, "err")
     if message.finish == "length":
-        said = "The answer was cut at the model's output limit."
-        return _marker(page, "◆", "warn", said, "muted")
+        text = "The answer was cut at the model's output limit."
+        return _marker_lines(page, "◆", "warn", text, "muted")
     if message.finish == "content-filter":
-        said = "The provider's content filter stopped the answer."
-        return _marker(page, "◆", "warn", said, "muted")
+        text = "The provider's content filter stopped the answer."
+        return _marker_lines(page, "◆", "warn", text, "muted")
     return []
 
 
 def note_lines(part: Part, page: Page, *, unfolded: bool) -> DrawnBlock:
-    """Retries, summaries and sub-sessions; nothing for parts that only the harness needs."""
+    """Return the lines of retries, summaries and sub-sessions; none for parts that only the agent
+    needs."""
     match part:
         case RetryPart():
-            said = f"Attempt {part.attempt} failed: {part.error.message}"
-            return _marker(page, "○", "faint", said, "faint"), False
+            text = f"Attempt {part.attempt} failed: {part.error.message}"
+            return _marker_lines(page, "○", "faint", text, "faint"), False
         case SubtaskPart():
-            said = f"{part.agent} {part.description}"
-            return _marker(page, "◇", "accent", said, "text"), False
+            text = f"{part.agent} {part.description}"
+            return _marker_lines(page, "◇", "accent", text, "text"), False
         case CompactionPart():
-            return _summary(part, page, unfolded=unfolded), True
+            return _summary_lines(part, page, unfolded=unfolded), True
         case ReportPart():
-            return _report(part, page, unfolded=unfolded)
+            return _report_lines(part, page, unfolded=unfolded)
         case _:
             return [], False
 
 
-_REPORTED: dict[BackgroundTaskState, tuple[str, str]] = {
+_REPORT_GLYPHS: dict[BackgroundTaskState, tuple[str, str]] = {
     "running": ("◐", "accent"),
     "completed": ("◇", "ok"),
     "cancelled": ("⊘", "faint"),
@@ -166,20 +170,20 @@ _REPORTED: dict[BackgroundTaskState, tuple[str, str]] = {
 """The glyph of a report and its tone."""
 
 
-def _report(part: ReportPart, page: Page, *, unfolded: bool) -> DrawnBlock:
-    """What came of work in the background, where the model was told of it."""
-    glyph, tone = _REPORTED[part.outcome]
-    head = _marker(page, glyph, tone, part.headline, "muted", toggles=True)
-    shown = BlockContext(page, page.indent(), open=unfolded)
-    lines, folds = draw_block(SubtaskBlock(part.child_id, part.agent, text=part.body), shown)
+def _report_lines(part: ReportPart, page: Page, *, unfolded: bool) -> DrawnBlock:
+    """Return the result of background work at the place where it was reported to the model."""
+    glyph, tone = _REPORT_GLYPHS[part.outcome]
+    head = _marker_lines(page, glyph, tone, part.headline, "muted", toggles=True)
+    context = BlockContext(page, page.indent(), open=unfolded)
+    lines, folds = draw_block(SubtaskBlock(part.child_id, part.agent, text=part.body), context)
     return [*head, *lines], folds
 
 
-def _summary(part: CompactionPart, page: Page, *, unfolded: bool) -> list[Line]:
-    said = "Earlier messages were summarised" + (" to save context" if part.auto else "")
+def _summary_lines(part: CompactionPart, page: Page, *, unfolded: bool) -> list[Line]:
+    text = "Earlier messages were summarised" + (" to save context" if part.auto else "")
     if part.before and part.after and part.after < part.before:
-        said += f" · {tokens(part.before)} → {tokens(part.after)} tokens"
-    head = _marker(page, "◇", "muted", said, "muted", toggles=True)
+        text += f" · {tokens(part.before)} → {tokens(part.after)} tokens"
+    head = _marker_lines(page, "◇", "muted", text, "muted", toggles=True)
     if not unfolded:
         return head
     view = MarkdownView(page, tone="muted", indent=page.indent())
@@ -187,15 +191,15 @@ def _summary(part: CompactionPart, page: Page, *, unfolded: bool) -> list[Line]:
     return [*head, *view.lines]
 
 
-def _marker(
-    page: Page, glyph: str, tone: str, said: str, text_tone: str, *, toggles: bool = False
+def _marker_lines(
+    page: Page, glyph: str, tone: str, text: str, text_tone: str, *, toggles: bool = False
 ) -> list[Line]:
-    tones = page.palette
-    first = (*gutter(page, page.left), Segment(f"{glyph} ", tones.style(tone)))
+    palette = page.palette
+    first = (*gutter(page, page.left), Segment(f"{glyph} ", palette.style(tone)))
     rest = gutter(page, page.left + 2)
     lines: list[Line] = []
-    for line in sanitize(said).strip("\n").split("\n"):
-        rows = wrap(Text(line, style=tones.style(text_tone)), page.prose(page.left + 2))
+    for line in sanitize(text).strip("\n").split("\n"):
+        rows = wrap(Text(line, style=palette.style(text_tone)), page.prose(page.left + 2))
         for row, join in rows:
             prefix = rest if lines else first
             lines.append(make_line(row, prefix=prefix, join=join, toggles=toggles))

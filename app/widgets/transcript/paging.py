@@ -1,4 +1,4 @@
-"""The history of a long session, a page at a time (spec 2, C7; spec 8, U4)."""
+"""Loading of the earlier messages of a long session, a page at a time."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ PAGE_SIZE = 400
 
 
 class HistoryPager:
-    """Reads what comes before the messages that are held. *changed* is told as of events."""
+    """Reads the messages before the loaded ones. *changed* is called as for events."""
 
     def __init__(
         self, live: LiveSession, changed: Callable[[Change, Sequence[Event]], None]
@@ -23,13 +23,13 @@ class HistoryPager:
         self._reading = asyncio.Lock()
 
     async def read(self) -> None:
-        """Take in the page before what is held; nothing while one is read already."""
+        """Load the page before the loaded messages, unless one is being loaded."""
         view = self._live.view
         if view is not None and view.older and not self._reading.locked():
-            await self._page(view)
+            await self._load_page(view)
 
     async def go_to(self, transcript: Transcript, message_id: str) -> None:
-        """Show a message of the open session, reading pages until it is there."""
+        """Show a message of the open session, loading pages until it is there."""
         view = self._live.view
         while (
             view is not None
@@ -37,11 +37,11 @@ class HistoryPager:
             and view.older
             and message_id < view.message_ids[0]
         ):
-            await self._page(view)
+            await self._load_page(view)
         if view is not None and view is self._live.view:
             transcript.go_to(message_id)
 
-    async def _page(self, view: SessionView) -> None:
+    async def _load_page(self, view: SessionView) -> None:
         async with self._reading:
             if view is not self._live.view or not view.older:
                 return

@@ -1,4 +1,4 @@
-"""From an item to its lines: one place that knows which renderer draws which record."""
+"""From an item to its lines: the one place that knows which renderer draws which record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,12 +20,12 @@ from app.widgets.transcript.messages import (
 from app.widgets.transcript.tool_calls import Moment, tool_lines, tool_row
 
 NESTED_INDENT = 2
-"""Cells that each level takes."""
+"""Cells of indentation for each level."""
 
 
 @dataclass(slots=True)
 class FoldState:
-    """What is unfolded: a switch for reasoning, one for the rest, and single items."""
+    """The items that are unfolded: a switch for reasoning, one for the rest, and single items."""
 
     reasoning: bool = False
     details: bool = False
@@ -40,7 +40,8 @@ class FoldState:
 
 
 def draw_item(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list[Line]:
-    """The lines of *item*; notes in it whether it folds and which lines are new."""
+    """Return the lines of *item*, and set on it whether it can be folded and which lines
+    changed."""
     lines = _draw(item, nested_page(page, item.depth), moment, unfolded=unfolded)
     return indent_nested(lines, page, item.depth) if item.depth else lines
 
@@ -82,8 +83,8 @@ def _draw_reasoning(
     return reasoning_lines(record, page, moment, body, unfolded=unfolded)
 
 
-def draw_first(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Line | None:
-    """The first row of an item that shows a spinner or a clock."""
+def draw_first_line(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Line | None:
+    """Return the first row of an item that shows a spinner or a clock."""
     record, inner = item.record, nested_page(page, item.depth)
     if isinstance(record, ToolPart):
         line = tool_row(record, inner, moment)
@@ -95,7 +96,7 @@ def draw_first(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> Lin
 
 
 def nested_page(page: Page, depth: int) -> Page:
-    """The page that is left for what is *depth* levels deep."""
+    """Return the page that is left at *depth* levels."""
     return (
         replace(page, width=max(NESTED_INDENT, page.width - NESTED_INDENT * depth))
         if depth
@@ -104,7 +105,7 @@ def nested_page(page: Page, depth: int) -> Page:
 
 
 def indent_nested(lines: Sequence[Line], page: Page, depth: int) -> list[Line]:
-    """*lines*, drawn for ``narrowed``, behind a rule for each level."""
+    """Return *lines*, drawn for ``nested_page``, with a rule before them for each level."""
     rule = Segment(" │" * depth, page.palette.style("faint"))
     cells = NESTED_INDENT * depth
     shifted: list[Line] = []

@@ -1,4 +1,4 @@
-"""Selected text: how it is shown, and what of it is copied."""
+"""Text selection: how it is shown and what is copied."""
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -13,8 +13,8 @@ from app.widgets.transcript.lines import Line
 
 
 def with_selection(line: Line, span: tuple[int, int] | None, style: Style) -> Strip:
-    """The strip of *line* with the selected characters on the selection's ground; the
-    gutter and other things that are not copied stay as they are."""
+    """Return the strip of *line* with the selected characters on the selection's background; the
+    gutter and other uncopied parts are unchanged."""
     bounds = _bounds(line, span)
     if bounds is None:
         return line.strip
@@ -25,12 +25,13 @@ def with_selection(line: Line, span: tuple[int, int] | None, style: Style) -> St
         line.strip.crop(start, end),
         line.strip.crop(end, line.strip.cell_length),
     )
-    marked = [Segment(part.text, _on(part.style or Style(), style)) for part in inner]
+    marked = [Segment(part.text, _on_selection(part.style or Style(), style)) for part in inner]
     return Strip.join([before, Strip(marked, end - start), after])
 
 
-def _on(style: Style, selected: Style) -> Style:
-    """*style* on the ground of *selected*; with its colour too, where the own can't be read."""
+def _on_selection(style: Style, selected: Style) -> Style:
+    """Return *style* on the background of *selected*, and with its text color if *style*'s own
+    cannot be read there."""
     color, ground, text = style.color, selected.bgcolor, selected.color
     if color is None or ground is None or text is None:
         return style + selected
@@ -47,14 +48,15 @@ def _bounds(line: Line, span: tuple[int, int] | None) -> tuple[int, int] | None:
 
 
 def moved_selection(selection: Selection, rows: int) -> Selection:
-    """*selection* after what it covers moved down by *rows*."""
+    """Return *selection* after its text moved down by *rows*."""
     by = Offset(0, rows)
     start, end = selection
     return Selection(start and start + by, end and end + by)
 
 
 def copied_text(layout: Layout, selection: Selection) -> str:
-    """The text under *selection*: gutters and line numbers left out, folded lines joined."""
+    """Return the text under *selection* without gutters and line numbers, with folded lines
+    joined."""
     first = selection.start.y if selection.start is not None else 0
     last = selection.end.y if selection.end is not None else layout.height - 1
     pieces: list[str] = []

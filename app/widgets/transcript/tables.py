@@ -1,5 +1,5 @@
-"""Tables fitted to a width: columns shrink and cells wrap; when it is too narrow for that,
-each row is shown as a small list of ``header: cell``."""
+"""Tables fitted to a width: columns shrink and cells wrap; on a page that is too narrow for that,
+each row becomes a list of ``header: cell``."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Align = Literal["left", "center", "right"]
 
 COLUMN_GAP = 2
 MIN_COLUMN = 5
-"""Cells that a column needs to be readable at all."""
+"""Cells that a column needs to be readable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,41 +25,41 @@ class Table:
 
 
 def table_rows(table: Table, page: Page, width: int) -> Iterator[list[Segment]]:
-    """The rows of *table* within *width* cells."""
+    """Yield the rows of *table* within *width* cells."""
     count = len(table.header)
-    room = width - COLUMN_GAP * (count - 1)
+    available = width - COLUMN_GAP * (count - 1)
     natural = [
         max(1, *(cell.cell_len for cell in _column((table.header, *table.rows), index)))
         for index in range(count)
     ]
-    if sum(natural) > room and room < MIN_COLUMN * count:
-        yield from _records(table, page, width)
+    if sum(natural) > available and available < MIN_COLUMN * count:
+        yield from _record_rows(table, page, width)
         return
-    widths = _fit(natural, room)
-    yield from _row(table.header, widths, table.align, page)
+    widths = _fit_widths(natural, available)
+    yield from _table_row(table.header, widths, table.align, page)
     rule = "─" * (sum(widths) + COLUMN_GAP * (count - 1))
     yield [Segment(rule, page.palette.style("rule"))]
-    parted = sum(natural) > room
+    ruled = sum(natural) > available
     for index, row in enumerate(table.rows):
-        if parted and index:
+        if ruled and index:
             yield [Segment(rule, page.palette.style("rule"))]
-        yield from _row(row, widths, table.align, page)
+        yield from _table_row(row, widths, table.align, page)
 
 
 def _column(rows: Sequence[tuple[Text, ...]], index: int) -> list[Text]:
     return [row[index] for row in rows if index < len(row)]
 
 
-def _fit(natural: list[int], room: int) -> list[int]:
-    """Widths that add up to at most *room*: only the widest columns give way."""
+def _fit_widths(natural: list[int], available: int) -> list[int]:
+    """Return widths that add up to at most *room*; only the widest columns shrink."""
     widths = list(natural)
-    if sum(widths) <= room:
+    if sum(widths) <= available:
         return widths
     level = 1
-    while sum(min(width, level + 1) for width in natural) <= room:
+    while sum(min(width, level + 1) for width in natural) <= available:
         level += 1
     widths = [min(width, level) for width in natural]
-    spare = room - sum(widths)
+    spare = available - sum(widths)
     for index, width in enumerate(natural):
         if spare > 0 and width > widths[index]:
             widths[index] += 1
@@ -67,7 +67,7 @@ def _fit(natural: list[int], room: int) -> list[int]:
     return widths
 
 
-def _row(
+def _table_row(
     cells: tuple[Text, ...], widths: list[int], align: tuple[Align, ...], page: Page
 ) -> Iterator[list[Segment]]:
     ground = page.palette.style()
@@ -76,22 +76,24 @@ def _row(
         for index, width in enumerate(widths)
     ]
     for line in range(max(map(len, columns))):
-        made: list[Segment] = []
+        segments_of_row: list[Segment] = []
         for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
             if index:
-                made.append(Segment(" " * COLUMN_GAP, ground))
+                segments_of_row.append(Segment(" " * COLUMN_GAP, ground))
             cell = column[line] if line < len(column) else []
             free = max(0, width - sum(part.cell_length for part in cell))
             side = align[index] if index < len(align) else "left"
             before = free if side == "right" else free // 2 if side == "center" else 0
-            made += [Segment(" " * before, ground)] if before else []
-            made += cell
+            segments_of_row += [Segment(" " * before, ground)] if before else []
+            segments_of_row += cell
             last = index == len(widths) - 1
-            made += [Segment(" " * (free - before), ground)] if free > before and not last else []
-        yield made
+            segments_of_row += (
+                [Segment(" " * (free - before), ground)] if free > before and not last else []
+            )
+        yield segments_of_row
 
 
-def _records(table: Table, page: Page, width: int) -> Iterator[list[Segment]]:
+def _record_rows(table: Table, page: Page, width: int) -> Iterator[list[Segment]]:
     for index, row in enumerate(table.rows):
         if index:
             yield [Segment("─" * max(1, width // 2), page.palette.style("rule"))]

@@ -1,7 +1,7 @@
-"""A tool call as a sentence: one row with a state glyph, then the blocks it shows.
+"""A tool call as a sentence: one row with a state glyph, then its blocks.
 
-The look follows the call's state (pending, running, waiting, completed, failed, cancelled)
-and its kinds of block, never the name of the tool.
+The appearance depends on the call's state (pending, running, waiting, completed, failed, cancelled)
+and on its kinds of block, never on the name of the tool.
 """
 
 import json
@@ -28,7 +28,7 @@ ERROR_LINES = 4
 INVALID_INPUT = "Not run: the input did not fit the tool."
 INVALID_INPUT_MORE = "  … what the model was told"
 MIN_RAW_SHOWN = 200
-"""Characters of streaming arguments before their length is told."""
+"""Characters of streamed arguments from which their length is shown."""
 
 # The argument that best says what a call is about, while its JSON still streams in.
 _ARGUMENT = re.compile(r'"(?:[a-z_]*path|command|pattern|query|url|description|name)"\s*:\s*"')
@@ -36,37 +36,38 @@ _ARGUMENT = re.compile(r'"(?:[a-z_]*path|command|pattern|query|url|description|n
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The time that running calls are drawn for. *frame* counts spinner steps."""
+    """The time that running calls are drawn for."""
 
     now: float = 0.0
     frame: int = 0
+    """The number of spinner steps."""
 
 
 Fact = tuple[str, str]
-"""A word for the right side and its tone."""
+"""A text for the right side and its tone."""
 
 
 def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) -> DrawnBlock:
-    """The rows of a tool call, and whether folding makes a difference to it."""
+    """Return the rows of a tool call, and whether it can be folded."""
     running = isinstance(part.state, Running)
     blocks = shown_blocks(part)
     several = sum(isinstance(block, DiffBlock) for block in blocks) > 1
-    shown = BlockContext(page, page.indent(), open=unfolded, live=running, titled=several)
+    context = BlockContext(page, page.indent(), open=unfolded, live=running, titled=several)
     lines = [tool_row(part, page, moment)]
     foldable = False
     for block in blocks:
-        drawn, folds = draw_block(block, shown)
+        drawn, folds = draw_block(block, context)
         lines += drawn
         foldable = foldable or folds
     if isinstance(part.state, Failed):
-        drawn, folds = _reason(part.state, shown)
+        drawn, folds = _failure_lines(part.state, context)
         lines += drawn
         foldable = foldable or folds
     return lines, foldable
 
 
 def shown_blocks(part: ToolPart) -> tuple[Block, ...]:
-    """The blocks of a call; the live output of a running one stands in its own block."""
+    """Return the blocks of a call; the live output of a running call is in a block of its own."""
     state = part.state
     if isinstance(state, Pending):
         return ()
@@ -75,11 +76,11 @@ def shown_blocks(part: ToolPart) -> tuple[Block, ...]:
     if not any(isinstance(block, ShellBlock | SubtaskBlock) for block in state.blocks):
         live = ShellBlock("", state.output) if isinstance(state, Running) else None
         return (*state.blocks, live) if live else state.blocks
-    return tuple(_live(block, state.output) for block in state.blocks)
+    return tuple(_with_output(block, state.output) for block in state.blocks)
 
 
-def _live(block: Block, output: str) -> Block:
-    """*block* with what its call has told so far."""
+def _with_output(block: Block, output: str) -> Block:
+    """Return *block* with the output so far."""
     match block:
         case ShellBlock(output=""):
             return replace(block, output=output)
@@ -90,26 +91,28 @@ def _live(block: Block, output: str) -> Block:
 
 
 def tool_row(part: ToolPart, page: Page, moment: Moment) -> Line:
-    """The one row that says what a call does and how it stands."""
-    tones = page.palette
+    """Return the row that says what a call does and its state."""
+    palette = page.palette
     glyph, tone = _glyph(part, moment)
     label = _label(part)
-    facts = _facts(part, moment) if page.width >= MIN_FACTS_WIDTH else _short(part)
-    room = page.columns(page.left + 2)
+    facts = _facts(part, moment) if page.width >= MIN_FACTS_WIDTH else _state_facts(part)
+    width = page.columns(page.left + 2)
     right = "  ".join(text for text, _ in facts)
-    if cell_len(right) > room // 2:
+    if cell_len(right) > width // 2:
         facts = facts[-1:]
-        right = cut(facts[0][0], room // 2)
+        right = cut(facts[0][0], width // 2)
         facts = [(right, facts[0][1])]
-    free = room - (cell_len(right) + 2 if right else 0)
+    free = width - (cell_len(right) + 2 if right else 0)
     sentence = _sentence(label, free, pending=isinstance(part.state, Pending))
-    segments = [Segment(text, tones.style(name, attributes=bold)) for text, name, bold in sentence]
+    segments = [
+        Segment(text, palette.style(name, attributes=bold)) for text, name, bold in sentence
+    ]
     used = sum(segment.cell_length for segment in segments)
     if facts:
-        segments.append(Segment(" " * (room - cell_len(right) - used), tones.style()))
+        segments.append(Segment(" " * (width - cell_len(right) - used), palette.style()))
         for index, (text, name) in enumerate(facts):
-            segments.append(Segment(f"  {text}" if index else text, tones.style(name)))
-    prefix = (*gutter(page, page.left), Segment(f"{glyph} ", tones.style(tone)))
+            segments.append(Segment(f"  {text}" if index else text, palette.style(name)))
+    prefix = (*gutter(page, page.left), Segment(f"{glyph} ", palette.style(tone)))
     return make_line(segments, prefix=prefix, toggles=True)
 
 
@@ -128,15 +131,15 @@ def _glyph(part: ToolPart, moment: Moment) -> tuple[str, str]:
 
 
 def _label(part: ToolPart) -> ToolLabel:
-    """The sentence of a call; before its input is complete, what can be told of it."""
+    """Return the label of a call; while its input is incomplete, with what is known of it."""
     state, label = part.state, label_of(part)
     if isinstance(state, Pending) or (isinstance(state, Failed) and not label.object):
-        return replace(label, object=_streaming(state.raw))
+        return replace(label, object=_streamed_argument(state.raw))
     return label
 
 
-def _streaming(raw: str) -> str:
-    """The telling argument in JSON that is not complete, or its beginning."""
+def _streamed_argument(raw: str) -> str:
+    """Return the most informative argument in incomplete JSON, or its beginning."""
     found = _ARGUMENT.search(raw[:4000])
     if found is None:
         return ""
@@ -149,18 +152,18 @@ def _streaming(raw: str) -> str:
         return text
 
 
-def _sentence(label: ToolLabel, room: int, *, pending: bool) -> list[tuple[str, str, str]]:
-    """Verb, object and note within *room* cells, each with its tone and attributes."""
-    verb = cut(sanitize_line(label.verb), room)
+def _sentence(label: ToolLabel, width: int, *, pending: bool) -> list[tuple[str, str, str]]:
+    """Return verb, object and note within *room* cells, each with its tone and attributes."""
+    verb = cut(sanitize_line(label.verb), width)
     parts = [(verb, "muted" if pending else "text", "bold")]
-    left = room - cell_len(verb)
+    left = width - cell_len(verb)
     note = sanitize_line(label.note)
     if label.object and left > 2:
         wanted = sanitize_line(label.object)
         keep = cell_len(note) + 2 if note and left - cell_len(note) - 2 >= 12 else 0
-        shown = cut(wanted, left - 1 - keep)
-        parts.append((f" {shown}", "faint" if pending else "text", ""))
-        left -= cell_len(shown) + 1
+        context = cut(wanted, left - 1 - keep)
+        parts.append((f" {context}", "faint" if pending else "text", ""))
+        left -= cell_len(context) + 1
     if note and left > 4:
         parts.append((f"  {cut(note, left - 2)}", "muted", ""))
     return parts
@@ -183,13 +186,13 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
         case Completed(facts=words, started=started, ended=ended):
             facts = [(sanitize_line(word), "faint") for word in (*words, *_by_person(part))]
             took = [(duration(ended - started), "faint")] if started else []  # imported: unknown
-            return [*facts, *_short(part), *took]
+            return [*facts, *_state_facts(part), *took]
         case Failed():
-            return _short(part)
+            return _state_facts(part)
 
 
-def _short(part: ToolPart) -> list[Fact]:
-    """The facts that stay when there is little room: how a call ended badly, who waits."""
+def _state_facts(part: ToolPart) -> list[Fact]:
+    """Return the facts that stay on narrow pages: how a call failed, what it waits for."""
     match part.state:
         case Completed(exit_code=int(code)) if code:
             return [(f"exit {code}", "err")]
@@ -198,18 +201,18 @@ def _short(part: ToolPart) -> list[Fact]:
         case Failed(kind="denied") if _by_person(part):
             return [("rejected", "err")]
         case Failed(kind=kind):
-            return [_KINDS[kind]]
+            return [_FAILURE_FACTS[kind]]
         case _:
             return []
 
 
 def _by_person(part: ToolPart) -> list[str]:
     """What a person said last of a call; what rules and modes settle is not worth a word here."""
-    said = [decision_label(one) for one in part.decisions if one.by == "person"]
-    return said[-1:]
+    segments = [decision_label(one) for one in part.decisions if one.by == "person"]
+    return segments[-1:]
 
 
-_KINDS: dict[str, Fact] = {
+_FAILURE_FACTS: dict[str, Fact] = {
     "error": ("failed", "err"),
     "invalid": ("invalid input", "err"),
     "denied": ("denied", "err"),
@@ -218,38 +221,38 @@ _KINDS: dict[str, Fact] = {
 }
 
 
-def _reason(state: Failed, shown: BlockContext) -> DrawnBlock:
-    """Why a call failed. What was cancelled needs no reason."""
-    if state.kind in {"aborted", "interrupted"} and not shown.open:
+def _failure_lines(state: Failed, context: BlockContext) -> DrawnBlock:
+    """Return why a call failed. A cancelled call needs no reason."""
+    if state.kind in {"aborted", "interrupted"} and not context.open:
         return [], bool(state.error)
-    if state.kind == "invalid" and not shown.open:
-        return [_corrected(shown)], True
-    style = shown.palette.style("err" if state.kind in {"error", "invalid"} else "muted")
+    if state.kind == "invalid" and not context.open:
+        return [_invalid_input_row(context)], True
+    style = context.palette.style("err" if state.kind in {"error", "invalid"} else "muted")
     lines: list[Line] = []
     for line in sanitize(state.error).strip("\n").split("\n"):
-        rows = wrap(Text(line, style=style), shown.page.prose(shown.indent))
-        lines += [make_line(row, prefix=shown.gutter, join=join) for row, join in rows]
+        rows = wrap(Text(line, style=style), context.page.prose(context.indent))
+        lines += [make_line(row, prefix=context.gutter, join=join) for row, join in rows]
     if len(lines) <= ERROR_LINES + 1:
         return lines, state.kind in {"aborted", "interrupted", "invalid"}
-    if shown.open:
+    if context.open:
         return lines, True
     return [
         *lines[:ERROR_LINES],
-        hidden_lines_row(shown, len(lines) - ERROR_LINES, "more lines"),
+        hidden_lines_row(context, len(lines) - ERROR_LINES, "more lines"),
     ], True
 
 
-def _corrected(shown: BlockContext) -> Line:
-    """What stands for the lesson that the model got on its input: that is the model's to read."""
-    tones, room = shown.palette, shown.page.columns(shown.indent)
-    said = [Segment(cut(INVALID_INPUT, room), tones.style("muted"))]
-    if cell_len(INVALID_INPUT + INVALID_INPUT_MORE) <= room:
-        said.append(Segment(INVALID_INPUT_MORE, tones.style("faint")))
-    return make_line(said, prefix=shown.gutter, toggles=True)
+def _invalid_input_row(context: BlockContext) -> Line:
+    """Return the row for invalid input; the error message in full is for the model."""
+    palette, width = context.palette, context.page.columns(context.indent)
+    segments = [Segment(cut(INVALID_INPUT, width), palette.style("muted"))]
+    if cell_len(INVALID_INPUT + INVALID_INPUT_MORE) <= width:
+        segments.append(Segment(INVALID_INPUT_MORE, palette.style("faint")))
+    return make_line(segments, prefix=context.gutter, toggles=True)
 
 
 def duration(seconds: float) -> str:
-    """A time as people read it: 12ms, 4s, 1m 12s, 2h 5m."""
+    """Return a duration such as 12ms, 4s, 1m 12s or 2h 5m."""
     if seconds < 1:
         return f"{max(0, round(seconds * 1000))}ms"
     minutes, whole = divmod(int(seconds), 60)

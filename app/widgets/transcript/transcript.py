@@ -1,7 +1,7 @@
-"""The transcript: one line-API widget that draws a session (spec 8, U1 to U4).
+"""The transcript widget, which draws a session line by line.
 
-Only what is on the screen is laid out, and only rows that changed are painted. The page
-sticks to the bottom until the user scrolls up; then the line that is read never moves.
+Only visible lines are laid out, and only changed rows are painted. The page sticks to the bottom
+until the user scrolls up; then the line that is read never moves.
 """
 
 import time
@@ -37,10 +37,10 @@ SPINNER_SECONDS = 1 / 8
 
 
 class Transcript(ScrollView, can_focus=True):
-    """Draws a ``SessionView``. Call ``update`` with each change, at most once a frame. *inner* are
-    the sessions drawn below the calls that lead there; call ``show`` after changing it."""
+    """Draws a ``SessionView``. Call ``update`` with each change, at most once a frame."""
 
     nested: NestedSessions = NO_NESTED
+    """The sessions drawn below the calls that lead to them; call ``show`` after changing it."""
     ALLOW_SELECT = True
     DEFAULT_CSS = """
     Transcript {
@@ -62,17 +62,18 @@ class Transcript(ScrollView, can_focus=True):
     ]
 
     class NewBelow(Message):
-        """How many things came or changed below what is read; 0 when all is seen."""
+        """The number of new or changed items below the visible rows changed; 0 when all were
+        seen."""
 
         def __init__(self, count: int) -> None:
             super().__init__()
             self.count = count
 
     class Earlier(Message):
-        """The top of what is loaded is near: the page before it is needed."""
+        """The top of the loaded messages is near: the page before it is needed."""
 
     class OpenSession(Message):
-        """A sub-session was chosen, by the row with the key *place*."""
+        """A sub-agent's session was chosen, on the row with the key *place*."""
 
         def __init__(self, session_id: str, place: str) -> None:
             super().__init__()
@@ -92,13 +93,13 @@ class Transcript(ScrollView, can_focus=True):
         self._frame = 0
         self._animated = True
         self._timer: Timer | None = None
-        self._layout_now: Layout | None = None
+        self._current_layout: Layout | None = None
         self._viewport = Viewport()
-        self._places: dict[str, Viewport] = {}
+        self._viewports: dict[str, Viewport] = {}
         self._adjusting = False
         self._new: set[str] = set()
         self._cursor = ""
-        self._marked = False
+        self._cursor_pinned = False
         self._target = ("", "")
         self._older = view.older if view is not None else 0
 
@@ -110,42 +111,42 @@ class Transcript(ScrollView, can_focus=True):
 
     @property
     def following(self) -> bool:
-        """Whether the page sticks to the bottom."""
+        """Return whether the page sticks to the bottom."""
         return self._viewport.following
 
     @property
     def reading(self) -> tuple[str, str] | None:
-        """The message and the item at the top of what is read; None at the end of all."""
-        layout = self._layout_now
+        """Return the message and the item at the top of the visible rows; None at the bottom."""
+        layout = self._current_layout
         if layout is None or self.following:
             return None
         return layout.place_at(self.scroll_offset.y)
 
     def show(self, view: SessionView | None) -> None:
-        """Draw another session, or the same one rebuilt: then place and folds are kept."""
-        held = self._view.session_id if self._view is not None else None
-        same = view is not None and view.session_id == held
+        """Draw another session, or the same one reloaded, which keeps its position and folds."""
+        previous = self._view.session_id if self._view is not None else None
+        same = view is not None and view.session_id == previous
         self._view = view
-        if held is not None and not same:
-            self._places[held] = self._viewport
+        if previous is not None and not same:
+            self._viewports[previous] = self._viewport
         if not same:
             # Who went to a sub-agent's session comes back to where they read.
-            self._viewport = self._places.pop(view.session_id if view else "", Viewport())
+            self._viewport = self._viewports.pop(view.session_id if view else "", Viewport())
         self._viewport.forget_request()
         if not same:
-            self._cursor, self._marked, self._target = "", False, ("", "")
+            self._cursor, self._cursor_pinned, self._target = "", False, ("", "")
             self._set_new(set())
         self._older = view.older if view is not None else 0
-        if (layout := self._layout_now) is not None:
+        if (layout := self._current_layout) is not None:
             folds = layout.folds
-            self._layout_now = Layout(view, layout.page, self.nested)
+            self._current_layout = Layout(view, layout.page, self.nested)
             if same:
-                self._layout_now.folds = folds
+                self._current_layout.folds = folds
             self._refit()
 
     def update(self, change: Change) -> None:
-        """Take in what changed in the view since the last call."""
-        layout = self._layout_now
+        """Draw what changed in the view since the last call."""
+        layout = self._current_layout
         if layout is None:
             return
         layout.moment = Moment(self._clock(), self._frame)
@@ -161,27 +162,27 @@ class Transcript(ScrollView, can_focus=True):
         self._run_clock()
 
     def toggle_all(self, *, reasoning: bool) -> None:
-        """Unfold all reasoning, or all tool calls and long messages; or fold them."""
-        if self._layout_now is not None:
-            self._layout_now.toggle_all(reasoning=reasoning)
+        """Fold or unfold all reasoning, or all tool calls and long messages."""
+        if self._current_layout is not None:
+            self._current_layout.toggle_all(reasoning=reasoning)
             self._refit()
 
     def go_to(self, message_id: str, part_id: str = "") -> None:
-        """Show a message, or a part of it, at the top and mark it, now or once it is drawn."""
+        """Scroll a message or a part of it to the top and mark it, now or once it is drawn."""
         self._target = (message_id, part_id)
-        self._seek()
+        self._go_to_target()
         self._settle()
         self.refresh()
 
-    def _seek(self) -> None:
-        """Hold what is to be gone to, if it can be laid out now."""
-        layout = self._layout_now
+    def _go_to_target(self) -> None:
+        """Anchor the viewport to the target of ``go_to``, if it can be laid out now."""
+        layout = self._current_layout
         if layout is None or not self.size.height or not self._target[0]:
             return
         key = layout.key_of(*self._target)
         if key is not None:
             self._target = ("", "")
-            self._cursor, self._marked = key, True
+            self._cursor, self._cursor_pinned = key, True
             self._viewport.anchor_to(layout, key)
 
     # --- Textual's hooks ---
@@ -206,8 +207,8 @@ class Transcript(ScrollView, can_focus=True):
     def scroll_to(
         self, x: float | None = None, y: float | None = None, *, animate: bool = True, **how: object
     ) -> None:
-        """Scroll at once: rows are laid out as they come into sight, and a key is answered
-        in the next frame."""
+        """Scroll at once: rows are laid out as they become visible, and a key takes effect in the
+        next frame."""
         del x, animate, how
         if y is not None:
             self.scroll_y = y
@@ -221,7 +222,7 @@ class Transcript(ScrollView, can_focus=True):
         self._settle()
 
     def scroll_home(self, **how: object) -> None:
-        """Go to the first message, also where it is not loaded yet."""
+        """Go to the first message, also if it is not loaded yet."""
         del how
         before = self.scroll_offset.y
         self._viewport.following = False
@@ -234,7 +235,7 @@ class Transcript(ScrollView, can_focus=True):
         return finished_strips(map(self.render_line, crop.line_range), self, crop)
 
     def render_line(self, y: int) -> Strip:
-        layout, width = self._layout_now, self.size.width
+        layout, width = self._current_layout, self.size.width
         if layout is None:
             return Strip.blank(width, self.rich_style)
         row = y + self.scroll_offset.y
@@ -244,7 +245,7 @@ class Transcript(ScrollView, can_focus=True):
         if (selection := self.text_selection) is not None:
             selected = layout.page.palette.style("text", "selection")
             strip = with_selection(line, selection.get_span(row), selected)
-        if self._cursor and (self.has_focus or self._marked):
+        if self._cursor and (self.has_focus or self._cursor_pinned):
             strip = with_cursor(strip, layout, self._cursor, row)
         strip = strip.crop_extend(0, width, layout.page.palette.style()).apply_offsets(0, row)
         if self._new and y == self.size.height - 1:
@@ -252,12 +253,12 @@ class Transcript(ScrollView, can_focus=True):
         return strip
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        if self._layout_now is None:
+        if self._current_layout is None:
             return None
-        return copied_text(self._layout_now, selection), "\n"
+        return copied_text(self._current_layout, selection), "\n"
 
     def on_click(self, event: events.Click) -> None:
-        layout = self._layout_now
+        layout = self._current_layout
         if layout is None or self.text_selection is not None:
             return
         if self._new and event.y == self.size.height - 1:
@@ -276,8 +277,8 @@ class Transcript(ScrollView, can_focus=True):
         self.refresh()
 
     def action_cursor(self, step: int) -> None:
-        """Move to the next or previous thing that can be folded or opened."""
-        layout = self._layout_now
+        """Move to the next or previous item that can be folded or opened."""
+        layout = self._current_layout
         if layout is None or not layout.items:
             return
         index = layout.index_of(self._cursor) if self._cursor else None
@@ -295,8 +296,8 @@ class Transcript(ScrollView, can_focus=True):
             self.refresh()
 
     def action_toggle_fold(self, opens: bool = False) -> None:
-        """Fold the block under the cursor, or unfold it; *opens*: go where it leads instead."""
-        layout = self._layout_now
+        """Fold or unfold the item under the cursor; with *opens*, open its session instead."""
+        layout = self._current_layout
         index = layout.index_of(self._cursor) if layout is not None and self._cursor else None
         if layout is not None and index is not None:
             self._activate(layout.items[index], opens=opens)
@@ -304,31 +305,32 @@ class Transcript(ScrollView, can_focus=True):
     # --- layout and place ---
 
     def _refit(self) -> None:
-        """Lay out for the size, theme and session there are now, and paint everything."""
+        """Lay out for the current size, theme and session, and paint everything."""
         if not self.size:
             return
         app = cast("App[object]", self.app)
         width, tones = self.scrollable_content_region.width, palette_of(app.current_theme)
         page = Page(width, tones, appearance_of(self).diffs)
         self._animated = app.animation_level != "none"
-        if self._layout_now is None:
-            self._layout_now = Layout(self._view, page, self.nested)
-        layout = self._layout_now
+        if self._current_layout is None:
+            self._current_layout = Layout(self._view, page, self.nested)
+        layout = self._current_layout
         layout.resize(page)
         layout.moment = Moment(self._clock(), self._frame)
-        self._seek()
+        self._go_to_target()
         self._settle()
         layout.take_first_changed_row()
         self.refresh()
         self._run_clock()
 
     def _settle(self, step: int | None = None) -> None:
-        """Lay out what is seen and go where it belongs, *step* rows from where it was read."""
-        layout, height = self._layout_now, self.size.height
+        """Lay out the visible rows and scroll to their position, *step* rows from the previous
+        one."""
+        layout, height = self._current_layout, self.size.height
         if layout is None or not height:
             return
         row = self._viewport.settle(layout, height, self.scroll_offset.y, step)
-        self._place(layout, row)
+        self._set_position(layout, row)
         if self._viewport.following:
             self._set_new(set())
         if self._viewport.shift and (selection := self.text_selection) is not None:
@@ -338,9 +340,9 @@ class Transcript(ScrollView, can_focus=True):
         if self._viewport.needs_earlier(layout, older, height, again=step is not None):
             self.post_message(self.Earlier())
 
-    def _place(self, layout: Layout, row: int) -> None:
-        """Tell Textual the height and the first row. No layout of the screen is needed: the
-        size of this widget does not depend on what is in it."""
+    def _set_position(self, layout: Layout, row: int) -> None:
+        """Set the height and the first row. No layout of the screen is needed, because the size of
+        this widget does not depend on its content."""
         size = Size(layout.page.width, layout.height)
         self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
         place_thumb(self.vertical_scrollbar, layout.height, row)
@@ -350,8 +352,8 @@ class Transcript(ScrollView, can_focus=True):
             self._adjusting = False
 
     def _paint(self, before: int) -> None:
-        """Paint the rows that changed; a page that scrolled is painted whole already."""
-        layout = self._layout_now
+        """Paint the rows that changed; a page that scrolled is painted as a whole already."""
+        layout = self._current_layout
         row = layout.take_first_changed_row() if layout is not None else None
         if layout is None or row is None or self.scroll_offset.y != before:
             return
@@ -360,8 +362,8 @@ class Transcript(ScrollView, can_focus=True):
             self.refresh(Region(0, top, layout.page.width, self.size.height - top))
 
     def _activate(self, item: Item, *, opens: bool) -> None:
-        """What a click or a key does to an item: fold it, or (*opens*) go to its session."""
-        layout = self._layout_now
+        """Fold an item, or with *opens* open its session, after a click or a key."""
+        layout = self._current_layout
         if layout is None:
             return
         if opens and (session_id := linked_session(item)) is not None:
@@ -381,12 +383,12 @@ class Transcript(ScrollView, can_focus=True):
             self.refresh(Region(0, self.size.height - 1, self.size.width, 1))
 
     def _run_clock(self) -> None:
-        if self._timer is not None and self._layout_now is not None:
-            change = self._timer.resume if self._layout_now.running else self._timer.pause
+        if self._timer is not None and self._current_layout is not None:
+            change = self._timer.resume if self._current_layout.running else self._timer.pause
             change()
 
     def _tick(self) -> None:
-        layout = self._layout_now
+        layout = self._current_layout
         if layout is None:
             return
         self._frame += self._animated
@@ -398,11 +400,15 @@ class Transcript(ScrollView, can_focus=True):
 
 
 THUMB_STEPS = 2
-"""Parts of a cell by which the thumb has moved when it is painted again."""
+"""Fractions of a cell by which the scrollbar's thumb has to move to be painted again."""
 
 
 def finished_strips(rows: Iterable[Strip], widget: Widget, crop: Region) -> list[Strip]:
-    """*rows* as they leave *widget*: in the terminal's colours, and no wider than *crop*."""
+    """Return *rows* as they leave *widget*: in the terminal's colors and no wider than *crop*.
+
+    Textual's own way adds border, padding and background to each row in each frame. That creates
+    new strips, which lose their cached crops and renderings; the transcript has none of the three.
+    """
     ground = widget.background_colors[1]
     strips = list(rows)
     for line_filter in widget.get_line_filters():
@@ -414,18 +420,18 @@ def finished_strips(rows: Iterable[Strip], widget: Widget, crop: Region) -> list
 
 
 def place_thumb(bar: ScrollBar, height: int, row: int) -> None:
-    """Tell *bar* that the page is *height* rows and read from *row* on. It is painted only if
-    that is to be seen: most rows that are added to a long page move it by next to nothing."""
-    before = _thumb(bar)
+    """Update *bar* for a page of *height* rows that is read from *row* on, and paint it only if the
+    thumb visibly moves."""
+    before = _thumb_position(bar)
     bar.set_reactive(ScrollBar.window_virtual_size, height)
     bar.set_reactive(ScrollBar.position, float(row))
-    if _thumb(bar) != before:
+    if _thumb_position(bar) != before:
         bar.refresh()
 
 
-def _thumb(bar: ScrollBar) -> tuple[int, int, bool, bool]:
-    """Where the thumb begins and how long it is, in parts of a cell, and whether it stands at
-    the top and at the bottom; all nothing where there is none."""
+def _thumb_position(bar: ScrollBar) -> tuple[int, int, bool, bool]:
+    """Return the start and length of the thumb in fractions of a cell, and whether it is at the top
+    and at the bottom; zeros without a thumb."""
     size, window, page = bar.size.height, bar.window_size, bar.window_virtual_size
     if not size or not 0 < window < page:
         return 0, 0, False, False
@@ -435,10 +441,10 @@ def _thumb(bar: ScrollBar) -> tuple[int, int, bool, bool]:
     return int(start * THUMB_STEPS), int(length * THUMB_STEPS), bar.position <= 0, at_end
 
 
-MARGIN = 2
+HINT_MARGIN = 2
 
 
-def _hint(page: Page, count: int) -> Strip:
+def _hint_strip(page: Page, count: int) -> Strip:
     text = Segment(f"  {count} new below  ", page.palette.style("text", "raised", "bold"))
     key = Segment("end  ", page.palette.style("muted", "raised"))
     parts = [text, key] if page.width >= 40 else [text]
@@ -446,19 +452,19 @@ def _hint(page: Page, count: int) -> Strip:
 
 
 def hint_start(page: Page, count: int) -> int:
-    """The column where the hint begins."""
-    return max(0, page.width - MARGIN - _hint(page, count).cell_length)
+    """Return the column where the hint begins."""
+    return max(0, page.width - HINT_MARGIN - _hint_strip(page, count).cell_length)
 
 
 def with_hint(strip: Strip, page: Page, count: int) -> Strip:
-    """The last row of the page with the hint that *count* things are new below."""
-    hint, start = _hint(page, count), hint_start(page, count)
+    """Return the last visible row with the hint that *count* items are new below."""
+    hint, start = _hint_strip(page, count), hint_start(page, count)
     end = start + hint.cell_length
     return Strip.join([strip.crop(0, start), hint, strip.crop(end, page.width)])
 
 
 def with_cursor(strip: Strip, layout: Layout, key: str, row: int) -> Strip:
-    """*strip*, marked in the gutter where it is the first row of the item under the cursor."""
+    """Return *strip*, marked in the gutter if it is the first row of the item under the cursor."""
     index = layout.find(row)
     if index < 0 or layout.items[index].key != key or layout.top(index) != row:
         return strip

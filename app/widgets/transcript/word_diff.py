@@ -1,4 +1,4 @@
-"""Which words of a changed line changed."""
+"""The changed words of changed lines."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,21 +11,21 @@ from app.text.sanitize import sanitize_line
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 MAX_WORD_LINE = 500
-"""Characters of a line beyond which changed words are not looked for (it takes quadratic time)."""
+"""Characters of a line beyond which changed words are not searched (the time is quadratic)."""
 
 WORD_BUDGET = 40_000
-"""Characters of one diff that are compared word by word, about 0.1 s; what comes after shows
-its lines only."""
+"""Characters of one diff that are compared by words, about 0.1 s; later lines show no changed
+words."""
 
 MIN_SIMILARITY = 0.4
-"""How alike two lines must be (0 to 1) for their words to be compared."""
+"""The similarity of two lines (0 to 1) from which their words are compared."""
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedLine:
-    """A line of a diff, cleaned, with the spans of its changed words."""
+    """A sanitized line of a diff with the spans of its changed words."""
 
     line: DiffLine
     text: str
@@ -43,31 +43,31 @@ class LineRun:
 
 
 class WordDiffer:
-    """Finds the changed words of one diff, within ``WORDS_BUDGET``."""
+    """Finds the changed words of one diff within ``WORD_BUDGET``."""
 
     def __init__(self) -> None:
         self._left = WORD_BUDGET
 
     def runs(self, lines: Sequence[DiffLine]) -> Iterator[LineRun]:
-        """The lines of a hunk in runs: removed lines are compared with the added ones that
-        follow them, pair by pair."""
+        """Yield the lines of a hunk in runs: removed lines are compared in pairs with the added
+        ones after them."""
         index = 0
         while index < len(lines):
             if lines[index].kind == "context":
                 yield LineRun(context=MarkedLine(lines[index], sanitize_line(lines[index].text)))
                 index += 1
                 continue
-            gone = _same(lines, index, "remove")
-            came = _same(lines, index + len(gone), "add")
-            index += len(gone) + len(came)
-            yield self._run(gone, came)
+            removed = _same(lines, index, "remove")
+            added = _same(lines, index + len(removed), "add")
+            index += len(removed) + len(added)
+            yield self._run(removed, added)
 
-    def _run(self, gone: Sequence[DiffLine], came: Sequence[DiffLine]) -> LineRun:
-        before = [sanitize_line(line.text) for line in gone]
-        after = [sanitize_line(line.text) for line in came]
+    def _run(self, removed: Sequence[DiffLine], added: Sequence[DiffLine]) -> LineRun:
+        before = [sanitize_line(line.text) for line in removed]
+        after = [sanitize_line(line.text) for line in added]
         pairs = [self._compare(*pair) for pair in zip(before, after, strict=False)]
         marks: tuple[list[MarkedLine], list[MarkedLine]] = ([], [])
-        for side, (run, texts) in enumerate(((gone, before), (came, after))):
+        for side, (run, texts) in enumerate(((removed, before), (added, after))):
             for place, line in enumerate(run):
                 spans = tuple(pairs[place][side]) if place < len(pairs) else ()
                 marks[side].append(MarkedLine(line, texts[place], spans))
@@ -86,7 +86,8 @@ def _same(lines: Sequence[DiffLine], start: int, kind: str) -> Sequence[DiffLine
 
 
 def changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
-    """Spans of the words that differ in two lines; none if the lines have little in common."""
+    """Return the spans of the words that differ in two lines; none if the lines have little in
+    common."""
     if max(len(old), len(new)) > MAX_WORD_LINE:
         return [], []
     before, after = _WORD.findall(old), _WORD.findall(new)
@@ -96,13 +97,13 @@ def changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
     spans: tuple[list[Span], list[Span]] = ([], [])
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag != "equal":
-            _add(spans[0], before, i1, i2)
-            _add(spans[1], after, j1, j2)
+            _add_span(spans[0], before, i1, i2)
+            _add_span(spans[1], after, j1, j2)
     return spans
 
 
-def _add(spans: list[Span], words: Sequence[str], start: int, end: int) -> None:
-    """Add the characters of words *start* to *end*, joined to a span close before it."""
+def _add_span(spans: list[Span], words: Sequence[str], start: int, end: int) -> None:
+    """Add the characters of words *start* to *end*, joined to a span directly before it."""
     if start == end:
         return
     left = sum(map(len, words[:start]))

@@ -7,7 +7,7 @@ from textual.content import Content
 
 from agent.records.requests import EvaluatedNeed, PermissionNeed
 from app.screens.permission.details import (
-    VERDICT,
+    VERDICT_WIDTH,
     always_text,
     hanging_indent,
     needs_text,
@@ -33,7 +33,7 @@ def test_m6_no_row_is_wider_than_the_dialog_and_what_goes_on_hangs(width: int) -
     assert max(Content(row).cell_length for row in shown) <= width
     starts = [row for row in shown if row.startswith("ask")]
     assert len(starts) == 3
-    assert all(row.startswith(" " * VERDICT) for row in shown if not row.startswith("ask"))
+    assert all(row.startswith(" " * VERDICT_WIDTH) for row in shown if not row.startswith("ask"))
     words = " ".join("\n".join(shown).split())
     assert "--maxfail=1" in words
     assert "".join(PATH.split()) in words.replace(" ", "")

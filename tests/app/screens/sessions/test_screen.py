@@ -48,18 +48,21 @@ def test_what_is_typed_fits_then_nearly_fits_then_was_written() -> None:
     now = 1_000_000.0
     lines = [line("Fix the reader", now), line("Write docs", now - 200_000, pinned=True)]
     hit = SessionHit(lines[0], SearchHit("ses_Fix the reader", "msg_1", "prt_1", "a reader"))
-    wanted = SessionFilter()
-    rows = session_rows(lines, [hit], lines, typed="reader", wanted=wanted, now=now)
+    session_filter = SessionFilter()
+    rows = session_rows(lines, [hit], lines, typed="reader", session_filter=session_filter, now=now)
     assert [(row.group, row.key) for row in rows] == [
         ("Today", "ses_Fix the reader"),
         ("Similar titles", "ses_Write docs"),
         ("Written in a message", "ses_Fix the reader msg_1"),
     ]
-    assert [row.group for row in session_rows(lines, [], [], typed="", wanted=wanted, now=now)] == [
+    assert [
+        row.group
+        for row in session_rows(lines, [], [], typed="", session_filter=session_filter, now=now)
+    ] == [
         "Today",
         "Pinned",
     ]
-    assert session_rows(lines, [], [], typed="zebra", wanted=wanted, now=now) == []
+    assert session_rows(lines, [], [], typed="zebra", session_filter=session_filter, now=now) == []
 
 
 async def test_a_misspelt_title_is_found() -> None:
