@@ -10,7 +10,7 @@ import json
 import os
 import queue
 import threading
-from typing import Any
+from typing import Any, cast
 
 READ_SIZE = 65_536
 """Bytes that are read at once."""
@@ -51,12 +51,12 @@ class StdioTransport:
             if not line.strip():
                 continue
             try:
-                message = json.loads(line)
+                message: object = json.loads(line)
             except ValueError:
                 await self._send_error(PARSE_ERROR, "Parse error: a line must be one JSON object.")
                 continue
             if isinstance(message, dict):
-                return message  # pyright: ignore[reportUnknownVariableType] - any JSON object
+                return cast("dict[str, Any]", message)
             await self._send_error(INVALID_REQUEST, "Invalid request: a message is a JSON object.")
         return None
 

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import assert_never
 
 from acp.helpers import ToolCallContentVariant, text_block, tool_content, tool_diff_content
@@ -71,7 +72,7 @@ def locations_of(
 
 def absolute(path: str, root: str) -> str:
     """Return the absolute *path*, without resolving links."""
-    return os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - kept as text
+    return os.path.normpath(Path(root, path))
 
 
 def fenced(text: str, language: str = "") -> str:

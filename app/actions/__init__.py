@@ -1,4 +1,4 @@
-"""The actions of the user interface. Importing this package fills ``app.commands.registry``."""
+"""The actions of the user interface. Importing this package registers them."""
 
 from app.actions import context_usage as context_usage
 from app.actions import instructions as instructions
@@ -16,3 +16,4 @@ from app.actions import subagents as subagents
 from app.actions import transfer as transfer
 from app.actions import undo as undo
 from app.actions import view as view
+from app.commands.registry import actions as actions

@@ -42,7 +42,7 @@ async def contents(context: ActionContext, argument: str) -> None:
 @action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
 async def cost(context: ActionContext, argument: str) -> None:
     """Show the cost of the session with its sub-agents, compactions and title."""
-    from agent.session.review.costs import session_costs  # brings the harness
+    from agent.session.review.costs import session_costs  # loads the agent package
 
     del argument
     live = context.live
@@ -61,7 +61,7 @@ MAX_SHOWN = 200
 async def pin(context: ActionContext, argument: str) -> None:
     """List the messages that can be pinned, newest first, pinned ones on top. A pinned message
     survives every compaction word for word."""
-    from agent.session.context import pins  # brings the harness
+    from agent.session.context import pins  # loads the agent package
 
     del argument
     session = context.live.session

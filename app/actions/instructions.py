@@ -50,7 +50,7 @@ async def remember(context: ActionContext, argument: str) -> None:
 )
 async def init(context: ActionContext, argument: str) -> None:
     """Send the request as a prompt. What the user wrote is trusted."""
-    from agent.session.prompt.templates import init_prompt  # brings the harness
+    from agent.session.prompt.templates import init_prompt  # loads the agent package
 
     context.live.runtime.trust.trust_own_file()
     await context.live.send(init_prompt(argument))

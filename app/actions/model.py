@@ -9,7 +9,7 @@ from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
 from app.toolkit.tasks import show_dialog
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # loads the agent package
     from agent.agents import AgentInfo
 
 DEFAULT = "default"

@@ -75,7 +75,7 @@ class _RuleList:
         self._root: str | None = None
 
     async def read(self) -> None:
-        from agent.session.subagents.subagents import lineage_of  # brings the harness
+        from agent.session.subagents.subagents import lineage_of  # loads the agent package
 
         live, child = self._context.live, False
         if live.session is not None:

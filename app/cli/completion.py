@@ -17,7 +17,7 @@ from app.cli.runner import DONE, run_command
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class CompletionWord:
     """A command or an option, with its description."""
 
     text: str
@@ -32,14 +32,14 @@ class CommandWords:
 
     path: tuple[str, ...]
     """The command and its subcommands, such as ``("mcp", "add")``."""
-    words: tuple[Word, ...]
+    words: tuple[CompletionWord, ...]
 
 
 def all_command_words(
     root: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser]
 ) -> list[CommandWords]:
     """Return the words after every command, the outermost command first."""
-    named = [Word(name, _about(parser)) for name, parser in commands.items()]
+    named = [CompletionWord(name, _about(parser)) for name, parser in commands.items()]
     found = [CommandWords((), (*named, *_words(root)))]
     for name, parser in commands.items():
         found += _below((name,), parser)
@@ -52,15 +52,15 @@ def _below(path: tuple[str, ...], parser: argparse.ArgumentParser) -> Iterator[C
         yield from _below((*path, name), below)
 
 
-def _words(parser: argparse.ArgumentParser) -> Iterator[Word]:
+def _words(parser: argparse.ArgumentParser) -> Iterator[CompletionWord]:
     for name, below in _commands(parser):
-        yield Word(name, _about(below))
+        yield CompletionWord(name, _about(below))
     for action in _actions(parser):
         values = tuple(str(each) for each in action.choices or () if action.option_strings)
         for text in action.option_strings:
-            yield Word(text, _line(action.help), values)
+            yield CompletionWord(text, _line(action.help), values)
         if not action.option_strings and not isinstance(action.choices, dict | None):
-            yield from (Word(str(each), _line(action.help)) for each in action.choices)
+            yield from (CompletionWord(str(each), _line(action.help)) for each in action.choices)
 
 
 def _commands(

@@ -5,7 +5,7 @@ Modules are imported only when they are needed: ``--help`` stays cheap.
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import argparse
@@ -15,22 +15,31 @@ if TYPE_CHECKING:
 
 DONE, USAGE = 0, 2
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "acp": ("app.cli.acp", "work for an editor, over the Agent Client Protocol"),
-    "agent": ("app.cli.agent", "list and make agents"),
-    "auth": ("app.cli.auth", "keys of providers: list, log in, log out"),
-    "completion": ("app.cli.completion", "completion for bash, zsh and fish"),
-    "debug": ("app.cli.debug", "what the program knows and how it decides"),
-    "mcp": ("app.cli.mcp", "MCP servers: list, add, log in"),
-    "models": ("app.cli.models", "list the models"),
-    "run": ("app.cli.run", "one prompt without the screen, for scripts"),
-    "session": ("app.cli.session", "list, read, search and delete sessions"),
-    "export": ("app.cli.export", "write a session to a file"),
-    "import": ("app.cli.import_", "read a session from a file"),
-    "stats": ("app.cli.stats", "what was used: tokens, cost, by day and model"),
+
+class CommandEntry(NamedTuple):
+    """A command in ``COMMANDS``."""
+
+    module: str
+    """The module with ``parser()`` and ``main(argv)``, which returns the exit code."""
+    summary: str
+    """The description in the help."""
+
+
+COMMANDS: dict[str, CommandEntry] = {
+    "acp": CommandEntry("app.cli.acp", "work for an editor, over the Agent Client Protocol"),
+    "agent": CommandEntry("app.cli.agent", "list and make agents"),
+    "auth": CommandEntry("app.cli.auth", "keys of providers: list, log in, log out"),
+    "completion": CommandEntry("app.cli.completion", "completion for bash, zsh and fish"),
+    "debug": CommandEntry("app.cli.debug", "what the program knows and how it decides"),
+    "mcp": CommandEntry("app.cli.mcp", "MCP servers: list, add, log in"),
+    "models": CommandEntry("app.cli.models", "list the models"),
+    "run": CommandEntry("app.cli.run", "one prompt without the screen, for scripts"),
+    "session": CommandEntry("app.cli.session", "list, read, search and delete sessions"),
+    "export": CommandEntry("app.cli.export", "write a session to a file"),
+    "import": CommandEntry("app.cli.import_", "read a session from a file"),
+    "stats": CommandEntry("app.cli.stats", "what was used: tokens, cost, by day and model"),
 }
-"""The module of each command and its description in the help. The module has ``parser()`` and
-``main(argv)``, which returns the exit code. A folder of a command's name is opened as ``./run``."""
+"""The commands by name. A folder of a command's name is opened as ``./run``."""
 
 UNSUPPORTED: dict[str, str] = {
     "serve": "opencode-py has no server: editors start opencode-py acp, scripts opencode-py run.",
@@ -67,7 +76,7 @@ def _epilog() -> str:
     return "\n".join(
         [
             "commands, each with --help:",
-            *(f"  {name:<12}{what}" for name, (_, what) in COMMANDS.items()),
+            *(f"  {name:<12}{entry.summary}" for name, entry in COMMANDS.items()),
             "",
             "Started in a terminal it opens the full screen; / lists the commands there.",
         ]
@@ -106,7 +115,7 @@ def main(argv: list[str]) -> int:
     if argv and argv[0] in COMMANDS:
         import importlib  # only for commands
 
-        return importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:])
+        return importlib.import_module(COMMANDS[argv[0]].module).main(argv[1:])
     from app.cli.runner import report, run_command  # commands import it themselves
 
     if argv and argv[0] in UNSUPPORTED and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet

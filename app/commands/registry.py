@@ -214,12 +214,6 @@ def find_by_slash(name: str) -> Action | None:
     return next(found, None)
 
 
-def slash_names() -> Iterator[str]:
-    """Return every slash name, aliases too."""
-    for known in _all():
-        yield from known.slash
-
-
 def _all() -> Iterator[Action]:
     """Return the users' own actions, then the built-in ones whose names are not taken."""
     own = [known for given in _provided.values() for known in given]

@@ -31,7 +31,7 @@ from app.startup.options import LaunchOptions
 from app.startup.runtime import load_runtime
 from app.text.units import money
 
-if TYPE_CHECKING:  # brings the whole harness
+if TYPE_CHECKING:  # loads the agent package
     from agent.bus import Subscription
     from agent.permission.trust.trust import TrustAnswer, TrustQuestion
     from agent.runtime.runtime import Runtime

@@ -15,7 +15,7 @@ from app.session.prompt_preparation import PromptPreparation
 from app.session.view import NO_CHANGE, Change, SessionView
 from app.startup.options import LaunchOptions
 
-if TYPE_CHECKING:  # the runtime brings the whole harness, which the first frame is without
+if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame is without
     from agent.bus import Subscription
     from agent.runtime.runtime import Runtime
     from app.toolkit.tasks import Tasks

@@ -42,6 +42,10 @@ if TYPE_CHECKING:  # not loaded for the first frame
 
 log = logging.getLogger(__name__)
 
+# From 156 columns on, a side-by-side diff fits beside the sidebar.
+_WIDTH_CLASSES = [(0, "-narrow"), (60, "-wide"), (156, "-broad")]
+_HEIGHT_CLASSES = [(0, "-short"), (16, "-tall")]
+
 
 class OpencodeApp(App[int]):
     """The full-screen program.
@@ -54,9 +58,8 @@ class OpencodeApp(App[int]):
     # Read before the first screen, so that its rules are parsed once.
     CSS_PATH = str(Path(__file__).parents[1] / "screens" / "session" / "session.tcss")
     ENABLE_COMMAND_PALETTE = False  # the palette is a screen of this program
-    # From 156 columns on, a side-by-side diff fits beside the sidebar.
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide"), (156, "-broad")]  # noqa: RUF012 - typed by Textual
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
+    HORIZONTAL_BREAKPOINTS = _WIDTH_CLASSES
+    VERTICAL_BREAKPOINTS = _HEIGHT_CLASSES
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "Interrupt", show=False, priority=True)
     ]

@@ -6,9 +6,9 @@ from typing import cast
 
 from textual.app import App
 
-import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
 from agent.records.events import Event
-from app.commands.registry import actions, find
+from app.actions import actions
+from app.commands.registry import find
 from app.screens.session.layout import create_widgets
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession

@@ -26,7 +26,7 @@ from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender
 from app.tui.server_monitor import ServerMonitor
 
-if TYPE_CHECKING:  # brings the whole agent
+if TYPE_CHECKING:  # loads the agent package
     from agent.commands import CommandInfo
     from agent.permission.trust.trust import AskTrust, TrustAnswer, TrustQuestion
     from agent.runtime.runtime import Runtime

@@ -13,17 +13,16 @@ from pathlib import Path
 
 import pytest
 
-import app.actions  # noqa: F401  # pyright: ignore[reportUnusedImport] - fills the registry
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.paths import Paths
 from agent.skills import Skills
+from app.actions import actions
 from app.cli.main import COMMANDS
 from app.cli.run import json_lines
-from app.commands.registry import slash_names
 from app.theme.user_themes import load_themes
 from tests.support.harness import config_for, environment, write_config
-from tests.support.installed import Place, ServerThread
+from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.script import Call, Text, answer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,7 +75,7 @@ def named(example: Example) -> str:
     return f"{example.page}: {example.text.strip().splitlines()[0][:40]}"
 
 
-def loaded(place: Place) -> LoadedConfig:
+def loaded(place: InstalledProgram) -> LoadedConfig:
     env = {**environment(place.home), **GIVEN}
     return load_config(place.project, place.project, env)
 
@@ -99,7 +98,9 @@ def test_links_have_targets(page: Path) -> None:
 
 
 @pytest.mark.parametrize("example", examples("config"), ids=named)
-def test_settings_in_the_docs_load_without_a_notice(place: Place, example: Example) -> None:
+def test_settings_in_the_docs_load_without_a_notice(
+    place: InstalledProgram, example: Example
+) -> None:
     (place.home / "config").mkdir()
     (place.home / "config" / "config.jsonc").write_text(example.text)
     found = loaded(place)
@@ -108,7 +109,7 @@ def test_settings_in_the_docs_load_without_a_notice(place: Place, example: Examp
 
 
 @pytest.mark.parametrize("example", examples(*FOLDERS), ids=named)
-def test_files_in_the_docs_load_without_a_notice(place: Place, example: Example) -> None:
+def test_files_in_the_docs_load_without_a_notice(place: InstalledProgram, example: Example) -> None:
     kind, _, name = example.kind.partition(" ")
     file = place.home / "config" / FOLDERS[kind].format(name)
     file.parent.mkdir(parents=True)
@@ -126,7 +127,7 @@ def test_files_in_the_docs_load_without_a_notice(place: Place, example: Example)
         assert (list(skills.skills), skills.notes) == ([name], ())
 
 
-def test_permissions_are_decided_as_the_table_says(place: Place) -> None:
+def test_permissions_are_decided_as_the_table_says(place: InstalledProgram) -> None:
     (config,) = [each for each in examples("config") if each.kind == "config permissions"]
     (place.home / "config").mkdir()
     (place.home / "config" / "config.jsonc").write_text(config.text)
@@ -142,7 +143,9 @@ def test_permissions_are_decided_as_the_table_says(place: Place) -> None:
 
 
 @pytest.mark.parametrize("example", examples("run"), ids=named)
-def test_pipelines_in_the_docs_run(place: Place, scripted: ServerThread, example: Example) -> None:
+def test_pipelines_in_the_docs_run(
+    place: InstalledProgram, scripted: ServerThread, example: Example
+) -> None:
     if "jq" in example.text and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     scripted.server.always(answer(Text("Mend the sum")))
@@ -184,10 +187,15 @@ def test_commands_named_in_the_docs_exist(page: Path) -> None:
     assert {one for word in words for one in word.split("|")} <= {*COMMANDS}
     own = {each.kind.split(" ")[1] for each in examples("command", "skill")}
     slashes = set(re.findall(r"`/([a-z][a-z-]*)", text))
-    assert slashes <= {*slash_names(), *own, "review", "name"}
+    assert slashes <= {
+        *(name for action in actions() for name in action.slash),
+        *own,
+        "review",
+        "name",
+    }
 
 
-def test_the_settings_of_the_readme_load(place: Place) -> None:
+def test_the_settings_of_the_readme_load(place: InstalledProgram) -> None:
     (text,) = re.findall(r"^```jsonc\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     (place.home / "config").mkdir()
     (place.home / "config" / "config.jsonc").write_text(text)
@@ -195,7 +203,9 @@ def test_the_settings_of_the_readme_load(place: Place) -> None:
     assert (found.notices, found.config.model) == ((), "local/qwen3-coder")
 
 
-def test_the_hook_in_the_docs_rejects_a_change(place: Place, scripted: ServerThread) -> None:
+def test_the_hook_in_the_docs_rejects_a_change(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     (script,) = examples("hook")
     (settings,) = [each for each in examples("config") if "PreToolUse" in each.text]
     file = place.project / "check-edit.sh"
@@ -216,7 +226,7 @@ def test_the_hook_in_the_docs_rejects_a_change(place: Place, scripted: ServerThr
     assert sorted(path.parent.name for path in place.project.glob("*/a.py")) == ["own"]
 
 
-def test_the_plugin_in_the_docs_works(place: Place, scripted: ServerThread) -> None:
+def test_the_plugin_in_the_docs_works(place: InstalledProgram, scripted: ServerThread) -> None:
     (plugin,) = examples("plugin")
     write_config(place.home, config_for(scripted.server))
     folder = place.home / "config" / "plugins"
@@ -235,7 +245,7 @@ def test_the_theme_in_the_docs_is_valid(tmp_path: Path, example: Example) -> Non
     assert ([theme.name for theme in themes], faults) == (["sea"], [])
 
 
-def ask(place: Place, *words: str) -> subprocess.CompletedProcess[str]:
+def ask(place: InstalledProgram, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(ROOT / "opencode_py.py"), "run", "go", *words],
         cwd=place.project, env=place.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.installed import Place, ServerThread, left_as_found, place, scripted
+from tests.support.installed import InstalledProgram, ServerThread, left_as_found, place, scripted
 from tests.support.terminal import Terminal
 
-__all__ = ["Place", "Runner", "ServerThread", "place", "run", "scripted"]
+__all__ = ["InstalledProgram", "Runner", "ServerThread", "place", "run", "scripted"]
 
 COMMAND = str(Path(sys.executable).with_name("opencode-py"))
 READY = r"Ask for anything"
@@ -19,7 +19,7 @@ Runner = Callable[..., AbstractContextManager[Terminal]]
 
 
 @pytest.fixture
-def run(place: Place) -> Runner:
+def run(place: InstalledProgram) -> Runner:
     """Start the command with arguments; *columns*, *rows* and *env* are keywords. Afterwards the
     terminal, the processes and the database must be clean."""
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.support.harness import config_for, write_config
-from tests.support.installed import Place, ServerThread
+from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.terminal import Terminal
 
 BUSY = r"esc to interrupt|Stopping"
@@ -13,7 +13,7 @@ MCP_SERVER = str(Path(__file__).parents[1] / "agent" / "mcp" / "servers" / "raw.
 LANGUAGE_SERVER = str(Path(__file__).parents[1] / "support" / "language_server.py")
 
 
-def allow_everything(place: Place, scripted: ServerThread, **settings: object) -> None:
+def allow_everything(place: InstalledProgram, scripted: ServerThread, **settings: object) -> None:
     """Write a config that allows every tool, with more *settings*."""
     write_config(place.home, config_for(scripted.server, permission="allow", **settings))
 

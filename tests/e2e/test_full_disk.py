@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import COMMAND, Place, Runner, ServerThread
+from tests.e2e.conftest import COMMAND, InstalledProgram, Runner, ServerThread
 from tests.e2e.program import BUSY
 from tests.support.harness import config_for, write_config
 from tests.support.installed import left_as_found
@@ -77,7 +77,7 @@ def fills(
 
 
 def test_a_full_disk_is_reported_and_nothing_is_lost(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     write_config(place.home, config_for(scripted.server, permission="allow"))
     with run(rows=40) as terminal:
@@ -99,7 +99,7 @@ def may_mount() -> bool:
 
 
 @pytest.mark.skipif(not may_mount(), reason="this user may mount nothing, not even for itself")
-def test_a_small_file_system_that_fills_up(place: Place, scripted: ServerThread) -> None:
+def test_a_small_file_system_that_fills_up(place: InstalledProgram, scripted: ServerThread) -> None:
     """The data folder is a file system of 3 MB that another program fills."""
     write_config(place.home, config_for(scripted.server, permission="allow"))
     data = place.home / "data"

@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.e2e.conftest import COMMAND, Place, Runner, ServerThread
+from tests.e2e.conftest import COMMAND, InstalledProgram, Runner, ServerThread
 from tests.e2e.program import (
     BUSY,
     ESC,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_background_processes_end_with_the_program(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     commands = (
         "sleep 600 & echo done",
@@ -56,7 +56,7 @@ def test_background_processes_end_with_the_program(
 
 
 def test_no_command_waits_for_input_a_pager_or_an_editor(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     commands = {
         'read -p "ok? " x; echo rc=$?': "rc=1",
@@ -84,7 +84,7 @@ def test_no_command_waits_for_input_a_pager_or_an_editor(
 
 @pytest.mark.parametrize("way", ["timeout", "esc"])
 def test_the_whole_process_tree_of_a_command_ends(
-    run: Runner, place: Place, scripted: ServerThread, way: str
+    run: Runner, place: InstalledProgram, scripted: ServerThread, way: str
 ) -> None:
     mark = f"sleep 300.{os.getpid() % 10_000:04}"
     command = f"echo before; (trap '' TERM HUP; {mark}) & sh -c '{mark}; true'; true"
@@ -111,7 +111,9 @@ def test_the_whole_process_tree_of_a_command_ends(
     assert {"timeout": "Timed out after 2.0s", "esc": "cancelled by the user"}[way] in told
 
 
-def test_exit_ends_every_language_server(run: Runner, place: Place, scripted: ServerThread) -> None:
+def test_exit_ends_every_language_server(
+    run: Runner, place: InstalledProgram, scripted: ServerThread
+) -> None:
     servers = {
         name: {"command": [sys.executable, LANGUAGE_SERVER, "good"], "extensions": [f".{name}"]}
         for name in ("one", "two")
@@ -133,7 +135,7 @@ def test_exit_ends_every_language_server(run: Runner, place: Place, scripted: Se
 
 
 def test_no_language_server_delays_an_edit(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     """Servers that never start, that crash, and that report 10,000 diagnostics."""
     names = ("mute", "dies", "flood")
@@ -171,7 +173,7 @@ def test_no_language_server_delays_an_edit(
 
 
 def test_bad_mcp_servers_delay_neither_start_nor_exit(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     def raw(kind: str) -> dict[str, object]:
         return {"type": "local", "command": [sys.executable, MCP_SERVER, kind]}
@@ -215,7 +217,7 @@ def test_text_that_arrives_with_enter_is_the_next_message(
 
 
 def test_a_model_server_that_always_fails_is_given_up_with_the_reason(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     allow_everything(place, scripted, retry={"attempts": 3, "delay": 900})
     scripted.server.always(Failure(500, '{"error": {"message": "the backend is on fire"}}'))
@@ -230,7 +232,9 @@ def test_a_model_server_that_always_fails_is_given_up_with_the_reason(
     assert len(scripted.server.requests) == 3
 
 
-def test_programs_started_together_lose_no_turn(place: Place, scripted: ServerThread) -> None:
+def test_programs_started_together_lose_no_turn(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     allow_everything(place, scripted, limits={"repeats": 0})
     scripted.server.always(
         lambda body: (
@@ -259,7 +263,7 @@ def test_programs_started_together_lose_no_turn(place: Place, scripted: ServerTh
 
 @pytest.mark.parametrize("way", ["SIGTERM", "SIGKILL"])
 def test_no_language_server_outlives_the_program(
-    run: Runner, place: Place, scripted: ServerThread, way: str
+    run: Runner, place: InstalledProgram, scripted: ServerThread, way: str
 ) -> None:
     mark = f"mark-{place.project.parent.name}"
     server = {"command": [sys.executable, LANGUAGE_SERVER, "good", mark], "extensions": [".tiny"]}
@@ -276,7 +280,9 @@ def test_no_language_server_outlives_the_program(
         terminal.until(lambda: not processes_with(mark), "the server lives on")
 
 
-def test_a_redirected_response_is_plain_text(place: Place, scripted: ServerThread) -> None:
+def test_a_redirected_response_is_plain_text(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     """With output redirected to a file, only the text is written."""
     scripted.server.script(answer(Text("**bold** `code`")))
     script = f"{COMMAND} run go > out.txt"

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
-class Place:
+class InstalledProgram:
     """A home and a git project of two small files."""
 
     home: Path
@@ -33,7 +33,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> InstalledProgram:
     home, project = tmp_path / "home", tmp_path / "shop"
     home.mkdir()
     project.mkdir()
@@ -46,10 +46,10 @@ def place(tmp_path: Path) -> Place:
             env=environment(home),
             check=True,
         )
-    return Place(home, project)
+    return InstalledProgram(home, project)
 
 
-def left_as_found(terminal: Terminal, place: Place) -> None:
+def left_as_found(terminal: Terminal, place: InstalledProgram) -> None:
     """Check after a test that the program ends when told to, without a traceback and with the
     terminal restored; that nothing it started is left; and that its database is intact."""
     code = terminal.end()
@@ -107,7 +107,7 @@ class ServerThread:
 
 
 @pytest.fixture
-def scripted(place: Place) -> Iterator[ServerThread]:
+def scripted(place: InstalledProgram) -> Iterator[ServerThread]:
     """Serve as the only provider of the config; the server must refuse nothing."""
     thread = ServerThread()
     thread.start()

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TextIO, assert_never
+from typing import TYPE_CHECKING, TextIO, assert_never, cast
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.providers import Transport
@@ -35,6 +35,9 @@ from agent.provider.transport.retry import is_retryable
 from agent.records.errors import OpencodePyError, ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
+
+if TYPE_CHECKING:
+    from agent.provider.client import Api
 
 
 class StreamCollector:
@@ -151,7 +154,7 @@ async def _all(cases: list[dict[str, str]], out: TextIO, transport: Transport) -
 async def _ask(case: dict[str, str], process: LitellmProcess | None) -> JsonObject:
     settings = ProviderSettings(
         id=case["provider"],
-        api=case["api"],  # pyright: ignore[reportArgumentType] - what is unknown is refused below
+        api=cast("Api", case["api"]),  # an unknown one is refused below
         base_url=case["base_url"],
         api_key="sk-replay-0001",
         transport="http" if process is None else "litellm",

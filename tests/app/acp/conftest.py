@@ -23,7 +23,7 @@ from acp.schema import (
 )
 
 from tests.support.harness import GUARD, config_for, environment, write_config
-from tests.support.installed import Place, place
+from tests.support.installed import InstalledProgram, place
 from tests.support.model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -127,7 +127,7 @@ class Home:
         """A fresh agent process with a client that has introduced itself."""
         client = editor or Editor()
         async with spawn_agent_process(
-            client,  # type: ignore[arg-type]
+            client,
             *LAUNCHER,
             env=self.env,
             cwd=self.project,
@@ -143,7 +143,7 @@ class Home:
 
 
 @pytest.fixture
-async def home(place: Place) -> AsyncIterator[Home]:
+async def home(place: InstalledProgram) -> AsyncIterator[Home]:
     async with ModelServer() as server:
         made = Home(place.home, place.project, server)
         made.settings()

@@ -186,7 +186,7 @@ async def test_a_command_runs_in_the_clients_terminal(home: Home, client: Termin
         assert run.released
         assert run.argv[-1] == "pwd; echo 'a  b' >&2; exit 3"
         assert run.cwd == str(home.project)
-        await client.until(lambda it: it.printed("a  b"))  # type: ignore[attr-defined]
+        await client.until(lambda it: it.printed("a  b"))
         last = [u for u in client.updates if u.session_update == "tool_call_update"][-1]
         assert last.status == "completed"
         assert last.raw_output["exit_code"] == 3
@@ -197,8 +197,8 @@ async def test_the_terminal_is_shown_while_the_command_runs(home: Home, client: 
     async with opened(home, client) as (desk, session):
         waits = f"echo begun; until [ -e {go} ]; do sleep 0.01; done"
         turn = asyncio.create_task(ran(desk, session, waits))
-        await client.until(lambda it: it.shown() == ["term_1"])  # type: ignore[attr-defined]
-        await client.until(lambda it: it.printed("begun"))  # type: ignore[attr-defined]
+        await client.until(lambda it: it.shown() == ["term_1"])
+        await client.until(lambda it: it.printed("begun"))
         assert not client.runs[0].released
         go.touch()
         assert "begun" in await turn
@@ -261,10 +261,10 @@ async def test_a_cancel_ends_every_process_of_a_terminal(home: Home, client: Ter
     async with opened(home, client) as (desk, session):
         desk.server.script(answer(Call("bash", {"command": line})))
         turn = asyncio.create_task(desk.prompt(session, "go"))
-        await client.until(lambda it: it.printed("up"))  # type: ignore[attr-defined]
+        await client.until(lambda it: it.printed("up"))
         await desk.agent.cancel(session_id=session)
         assert (await turn).stop_reason == "cancelled"
-        await client.until(lambda it: it.runs[0].released)  # type: ignore[attr-defined]
+        await client.until(lambda it: it.runs[0].released)
         assert ended()
         assert set(client.shown()) == {"term_1"}
 
@@ -273,7 +273,7 @@ async def test_a_client_that_stops_the_command_ends_it(home: Home) -> None:
     client = Terminals()
     async with opened(home, client) as (desk, session):
         turn = asyncio.create_task(ran(desk, session, "echo up; sleep 600"))
-        await client.until(lambda it: it.printed("up"))  # type: ignore[attr-defined]
+        await client.until(lambda it: it.printed("up"))
         client.runs[0].process.terminate()
         assert "Ended by SIGTERM." in await turn
 
@@ -364,7 +364,7 @@ async def test_a_killed_agent_leaves_no_process_in_a_terminal(home: Home) -> Non
             line = f"echo $$ >> {pids}; echo up; sleep 600"
             desk.server.script(answer(Call("bash", {"command": line})))
             turn = asyncio.create_task(desk.prompt(session, "go"))
-            await client.until(lambda it: it.printed("up"))  # type: ignore[attr-defined]
+            await client.until(lambda it: it.printed("up"))
             desk.process.kill()
             await asyncio.wait_for(client.runs[0].process.wait(), GUARD)
             [pid] = pids_in(pids, 1)

@@ -14,7 +14,7 @@ from app.screens.base.picker import Picker, Row
 from app.screens.model import CONNECT_PREFIX, ModelList, model_rows
 from app.text.fuzzy import fuzzy_filter
 from tests.app.conftest import LOCAL, Running, Starter
-from tests.support.provider_server import Reply, Server, server  # noqa: F401 - a fixture
+from tests.support.provider_server import Reply, Server
 from tests.support.snapshots import assert_pictures
 
 NAMES = ["claude-sonnet-4-5", "claude-opus-4-7", "gpt-5.4-mini", "gemini-2.5-pro"]
@@ -36,7 +36,7 @@ def test_the_search_accepts_scattered_and_mistyped_letters() -> None:
 
 def model(name: str, **facts: object) -> ModelInfo:
     provider, _, short = name.partition("/")
-    return ModelInfo(provider=provider, id=short, name=short, api="openai-chat", **facts)  # type: ignore[arg-type]
+    return ModelInfo(provider=provider, id=short, name=short, api="openai-chat", **facts)
 
 
 def test_each_model_is_listed_once_favorites_first() -> None:
@@ -95,7 +95,7 @@ async def chosen(running: Running, title: str) -> None:
 async def test_a_provider_is_connected_and_used_without_a_restart(
     start: Starter,
     folders: Mapping[str, str],
-    server: Server,  # noqa: F811 - the fixture
+    server: Server,
 ) -> None:
     env = settings(folders, provider={"groq": {"options": {"baseURL": server.url}, "env": ["G"]}})
     refused = {"error": {"message": "Invalid API Key", "code": "invalid_api_key"}}
@@ -171,7 +171,7 @@ async def test_the_effort_is_picked_or_cycled(start: Starter) -> None:
 async def test_a_local_server_is_found_and_offered(
     start: Starter,
     folders: Mapping[str, str],
-    server: Server,  # noqa: F811 - the fixture
+    server: Server,
 ) -> None:
     server.by_path = lambda _: listing("qwen3:8b")
     others = [name for name in LOCAL if name != "ollama"]
@@ -195,7 +195,7 @@ async def test_a_local_server_is_found_and_offered(
 async def test_what_the_first_prompt_needs_is_loaded_after_the_first_frame(
     start: Starter,
     folders: Mapping[str, str],
-    server: Server,  # noqa: F811 - the fixture
+    server: Server,
 ) -> None:
     own = {"options": {"baseURL": server.url, "apiKey": "k"}, "models": {"m": {}}}
     env = settings(folders, provider={"acme": own}, model="acme/m")

@@ -15,7 +15,7 @@ from agent.records.messages import AssistantMessage, Usage
 from agent.store.store import Store
 from app.cli.session_store import print_table
 from tests.support import records
-from tests.support.installed import Place
+from tests.support.installed import InstalledProgram
 from tests.support.transcripts import history, moved
 
 LAUNCHER = [sys.executable, str(Path(__file__).parents[3] / "opencode_py.py")]
@@ -23,7 +23,7 @@ GUARD = 60
 KEY = "sk-" + "a1b2c3d4" * 4
 
 
-def run(place: Place, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+def run(place: InstalledProgram, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*LAUNCHER, *words],
         cwd=place.project,
@@ -37,7 +37,7 @@ def run(place: Place, *words: str, given: str = "") -> subprocess.CompletedProce
 
 
 @pytest.fixture
-def filled(place: Place) -> Place:
+def filled(place: InstalledProgram) -> InstalledProgram:
     """Create two sessions of the project and one of another folder."""
 
     async def fill() -> None:
@@ -85,7 +85,7 @@ def test_columns_are_aligned_with_their_headings(
     assert starts == {len("ses_a") + 2 + cell_len("漢字の長い題名") + 2}
 
 
-def test_list_shows_the_folder_unless_all_is_given(filled: Place) -> None:
+def test_list_shows_the_folder_unless_all_is_given(filled: InstalledProgram) -> None:
     done = run(filled, "session", "list", "--json")
     assert [s["id"] for s in json.loads(done.stdout)["sessions"]] == ["ses_b", "ses_a"]
     done = run(filled, "session", "list", "--all", "-n", "1")
@@ -94,7 +94,7 @@ def test_list_shows_the_folder_unless_all_is_given(filled: Place) -> None:
     assert "ses_a" not in done.stdout
 
 
-def test_search_and_show(filled: Place) -> None:
+def test_search_and_show(filled: InstalledProgram) -> None:
     done = run(filled, "session", "search", "answer", "1", "--json")
     hits = json.loads(done.stdout)["hits"]
     assert {hit["id"] for hit in hits} == {"ses_a", "ses_b"}
@@ -106,7 +106,7 @@ def test_search_and_show(filled: Place) -> None:
     assert "no session ses_nothing" in done.stderr
 
 
-def test_delete_asks_unless_forced(filled: Place) -> None:
+def test_delete_asks_unless_forced(filled: InstalledProgram) -> None:
     done = run(filled, "session", "delete", "ses_a", given="n\n")
     assert "was kept" in done.stderr
     assert run(filled, "session", "delete", "ses_a", given="y\n").stdout == "Deleted ses_a.\n"
@@ -115,7 +115,7 @@ def test_delete_asks_unless_forced(filled: Place) -> None:
     assert run(filled, "session", "delete", "-f", "ses_b").returncode == 1
 
 
-def test_export_and_import_by_command(filled: Place, tmp_path: Path) -> None:
+def test_export_and_import_by_command(filled: InstalledProgram, tmp_path: Path) -> None:
     done = run(filled, "export")
     data = json.loads(done.stdout)
     assert data["session"]["id"] == "ses_b"
@@ -134,7 +134,7 @@ def test_export_and_import_by_command(filled: Place, tmp_path: Path) -> None:
     assert run(filled, "import", str(file)).returncode == 1
 
 
-def test_stats_by_command(filled: Place) -> None:
+def test_stats_by_command(filled: InstalledProgram) -> None:
     done = run(filled, "stats", "--json", "--here")
     (row,) = json.loads(done.stdout)["rows"]
     assert (row["model"], row["steps"], row["cost"]) == ("demo/offline", 4, 2.0)
@@ -145,7 +145,7 @@ def test_stats_by_command(filled: Place) -> None:
     assert run(filled, "stats", "--days", "0").returncode == 2
 
 
-def test_each_command_has_help(place: Place) -> None:
+def test_each_command_has_help(place: InstalledProgram) -> None:
     for words in (["session"], ["export"], ["import"], ["stats"], ["session", "list"]):
         done = run(place, *words, "--help")
         assert (done.returncode, done.stderr) == (0, "")

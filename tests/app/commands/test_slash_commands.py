@@ -2,9 +2,9 @@
 
 import pytest
 
-import app.actions  # noqa: F401 - fills the registry
+from app.actions import actions
 from app.commands.keymap import build
-from app.commands.registry import GROUPS, ORDER, action, actions, find_by_slash, parse_command
+from app.commands.registry import GROUPS, ORDER, action, find_by_slash, parse_command
 from app.screens.help import help_text
 from app.screens.session.layout import command_entries
 from app.widgets.completion_list import CommandEntry, matching_commands

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.installed import Place, ServerThread
+from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.script import Call, Text, answer
 
 LAUNCHER = [sys.executable, str(Path(__file__).parents[3] / "opencode_py.py"), "--plain"]
@@ -16,7 +16,7 @@ ASKS = {
 }
 
 
-def plain(place: Place, typed: str) -> str:
+def plain(place: InstalledProgram, typed: str) -> str:
     done = subprocess.run(
         LAUNCHER, cwd=place.project, env=place.env, input=typed.encode(), capture_output=True,
         timeout=60, check=True,
@@ -24,7 +24,9 @@ def plain(place: Place, typed: str) -> str:
     return done.stdout.decode()
 
 
-def test_questions_are_answered_by_number_or_text(place: Place, scripted: ServerThread) -> None:
+def test_questions_are_answered_by_number_or_text(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     scripted.server.script(answer(Call("question", ASKS)), answer(Text("Going right.")))
     printed = plain(place, "go\n\n2\na mile or so\n/exit\n")
     assert "Which ␛[31mway?" in printed
@@ -35,14 +37,16 @@ def test_questions_are_answered_by_number_or_text(place: Place, scripted: Server
     assert "Answer: a mile or so" in told
 
 
-def test_skip_and_the_end_of_input_dismiss_a_question(place: Place, scripted: ServerThread) -> None:
+def test_skip_and_the_end_of_input_dismiss_a_question(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     for typed in ("go\n/skip\n/exit\n", "go\n"):
         scripted.server.script(answer(Call("question", ASKS)))
         assert "denied: Ask" in plain(place, typed)
     assert len(scripted.server.requests) == 2
 
 
-def test_a_users_slash_command_is_sent(place: Place, scripted: ServerThread) -> None:
+def test_a_users_slash_command_is_sent(place: InstalledProgram, scripted: ServerThread) -> None:
     folder = place.home / "config/commands"
     folder.mkdir(parents=True)
     (folder / "greet.md").write_text("Say hello to $1, !`echo kindly`.")

@@ -2,9 +2,9 @@
 
 import pytest
 
-import app.actions  # noqa: F401 - fills the registry
+from app.actions import actions
 from app.commands.keymap import build
-from app.commands.registry import GROUPS, actions
+from app.commands.registry import GROUPS
 from app.screens.base.picker import Row
 from app.screens.palette import PaletteScreen, action_row, rank
 from tests.app.conftest import Running, Starter

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 
-import app.actions  # noqa: F401 - fills the registry
+from app.actions import actions
 from app.commands import keymap
-from app.commands.registry import actions
 from app.toolkit.driver import ALT_ENTER, KeyParser, split_unmarked_paste
 from app.widgets.input.prompt import NEWLINE_KEYS
 

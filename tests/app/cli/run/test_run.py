@@ -4,39 +4,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from tests.support.installed import Place, ServerThread
+from tests.app.cli.run.process import GUARD, LAUNCHER, run, start
+from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.processes import gone, pids_in
 from tests.support.script import Call, Failure, Finish, Hold, Reason, Text, Tokens, answer
-
-LAUNCHER = [sys.executable, str(Path(__file__).parents[4] / "opencode_py.py"), "run"]
-GUARD = 60
-
-
-def run(
-    place: Place, *words: str, given: str | bytes = "", **more: object
-) -> subprocess.CompletedProcess[bytes]:
-    data = given.encode() if isinstance(given, str) else given
-    return subprocess.run(
-        [*LAUNCHER, *words], cwd=place.project, env=place.env, input=data, capture_output=True,
-        timeout=GUARD, check=False, **more,  # type: ignore[call-overload]
-    )  # fmt: skip
-
-
-def start(place: Place, *words: str, python: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-    interpreter, *rest = LAUNCHER
-    return subprocess.Popen(
-        [interpreter, *python, *rest, *words],
-        cwd=place.project,
-        env=place.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
 
 
 def lines(done: subprocess.CompletedProcess[bytes]) -> list[dict]:
@@ -50,7 +24,9 @@ def sent(scripted: ServerThread) -> str:
     return json.dumps(asked)
 
 
-def test_only_the_response_is_on_standard_output(place: Place, scripted: ServerThread) -> None:
+def test_only_the_response_is_on_standard_output(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     scripted.server.script(
         answer(Reason("hm"), Text("I look."), Call("list", {})), answer(Text("Two \x1b[31mfiles."))
     )
@@ -60,7 +36,7 @@ def test_only_the_response_is_on_standard_output(place: Place, scripted: ServerT
     assert "what is here?" in str(scripted.server.requests[0].body["messages"][-1])
 
 
-def test_piped_input_is_added(place: Place, scripted: ServerThread) -> None:
+def test_piped_input_is_added(place: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
     assert run(place, "explain", given="Traceback: é\n").returncode == 0
     assert run(place, given=b"only \xff this\n").returncode == 0
@@ -69,7 +45,9 @@ def test_piped_input_is_added(place: Place, scripted: ServerThread) -> None:
     assert "only \ufffd this" in second
 
 
-def test_files_are_attached_and_count_as_read(place: Place, scripted: ServerThread) -> None:
+def test_files_are_attached_and_count_as_read(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     edit = Call("edit", {"file_path": "calc.py", "old_string": "a - b", "new_string": "a + b"})
     scripted.server.script(answer(edit), answer(Text("mended")))
     done = run(place, "mend it", "-f", "calc.py", "--auto-approve", "edit:calc.py")
@@ -78,7 +56,7 @@ def test_files_are_attached_and_count_as_read(place: Place, scripted: ServerThre
     assert "a + b" in (place.project / "calc.py").read_text()
 
 
-def test_json_reports_each_thing_once(place: Place, scripted: ServerThread) -> None:
+def test_json_reports_each_thing_once(place: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.script(
         answer(Reason("hm"), Call("list", {}), Call("nope", {}), Tokens(100, 10)),
         answer(Text("done"), Tokens(200, 20)),
@@ -96,13 +74,13 @@ def test_json_reports_each_thing_once(place: Place, scripted: ServerThread) -> N
     assert (end["usage"]["input"], end["usage"]["output"]) == (300, 30)
 
 
-def test_deltas_are_reported_on_request(place: Place, scripted: ServerThread) -> None:
+def test_deltas_are_reported_on_request(place: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("one "), Text("two")))
     told = lines(run(place, "go", "--format", "json", "--deltas"))
     assert "".join(line["text"] for line in told if line["type"] == "delta") == "one two"
 
 
-def test_sessions_are_continued_and_forked(place: Place, scripted: ServerThread) -> None:
+def test_sessions_are_continued_and_forked(place: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.always(answer(Text("ok")))
     first = lines(run(place, "the first words", "--format", "json"))[0]["session"]
     again = lines(run(place, "-c", "more", "--format", "json"))[0]["session"]
@@ -113,7 +91,7 @@ def test_sessions_are_continued_and_forked(place: Place, scripted: ServerThread)
 
 @pytest.mark.parametrize("words", [(), ("--auto",), ("--auto-approve", "*")])
 def test_a_repeating_tool_call_is_refused(
-    place: Place, scripted: ServerThread, words: tuple[str, ...]
+    place: InstalledProgram, scripted: ServerThread, words: tuple[str, ...]
 ) -> None:
     scripted.server.always(answer(Call("list", {})))
     done = run(place, "go", *words)
@@ -138,7 +116,7 @@ def test_a_repeating_tool_call_is_refused(
     ],
 )
 def test_wrong_usage_is_a_sentence_and_a_code(
-    place: Place, scripted: ServerThread, words: tuple[str, ...], code: int, said: str
+    place: InstalledProgram, scripted: ServerThread, words: tuple[str, ...], code: int, said: str
 ) -> None:
     done = run(place, *words)
     assert (done.returncode, done.stdout) == (code, b"")
@@ -157,24 +135,26 @@ def test_wrong_usage_is_a_sentence_and_a_code(
     ],
 )
 def test_a_failed_run_reports_its_failure(
-    place: Place, scripted: ServerThread, script: object, code: int, said: str
+    place: InstalledProgram, scripted: ServerThread, script: object, code: int, said: str
 ) -> None:
     settings = json.loads((place.home / "config" / "config.json").read_text())
     settings["retry"] = {"attempts": 2, "delay": 5}
     (place.home / "config" / "config.json").write_text(json.dumps(settings))
-    scripted.server.always(script)  # type: ignore[arg-type]
+    scripted.server.always(script)
     done = run(place, "go")
     assert (done.returncode, done.stdout) == (code, b"")
     assert said in done.stderr.decode()
 
 
-def test_a_failed_tool_call_does_not_fail_the_run(place: Place, scripted: ServerThread) -> None:
+def test_a_failed_tool_call_does_not_fail_the_run(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     scripted.server.script(answer(Call("read", {"file_path": "no.txt"})), answer(Text("fine")))
     assert run(place, "go").returncode == 0
 
 
 def test_requests_that_nobody_can_approve_are_refused_and_reported(
-    place: Place, scripted: ServerThread
+    place: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(
         answer(Call("bash", {"command": "touch made"})), answer(Text("not done"))
@@ -198,7 +178,7 @@ def test_requests_that_nobody_can_approve_are_refused_and_reported(
     ],
 )
 def test_an_auto_approved_command_runs(
-    place: Place, scripted: ServerThread, approved: tuple[str, ...], *, made: bool
+    place: InstalledProgram, scripted: ServerThread, approved: tuple[str, ...], *, made: bool
 ) -> None:
     scripted.server.script(answer(Call("bash", {"command": "touch made"})), answer(Text("end")))
     done = run(place, "go", *approved)
@@ -206,7 +186,7 @@ def test_an_auto_approved_command_runs(
     assert done.returncode == (0 if made else 3)
 
 
-def test_no_approval_overrides_a_deny(place: Place, scripted: ServerThread) -> None:
+def test_no_approval_overrides_a_deny(place: InstalledProgram, scripted: ServerThread) -> None:
     settings = json.loads((place.home / "config" / "config.json").read_text())
     settings["permission"] = {"bash": {"touch *": "deny"}}
     (place.home / "config" / "config.json").write_text(json.dumps(settings))
@@ -215,7 +195,9 @@ def test_no_approval_overrides_a_deny(place: Place, scripted: ServerThread) -> N
     assert not (place.project / "made").exists()
 
 
-def test_a_sub_agents_request_follows_the_same_policy(place: Place, scripted: ServerThread) -> None:
+def test_a_sub_agents_request_follows_the_same_policy(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     scripted.server.script(
         answer(Call("task", {"description": "d", "prompt": "p"})),
         answer(Call("bash", {"command": "touch made"})),
@@ -233,7 +215,7 @@ def test_a_sub_agents_request_follows_the_same_policy(place: Place, scripted: Se
     assert "Nobody is here" in refused["content"], "the child is told why"
 
 
-def test_a_limit_has_its_own_exit_code(place: Place, scripted: ServerThread) -> None:
+def test_a_limit_has_its_own_exit_code(place: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.always(answer(Call("list", {}), Tokens(900, 200)))
     done = run(place, "go", "--max-tokens", "1000")
     assert done.returncode == 4
@@ -244,7 +226,7 @@ def test_a_limit_has_its_own_exit_code(place: Place, scripted: ServerThread) -> 
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_a_signal_exits_cleanly(
-    place: Place, scripted: ServerThread, number: int, code: int
+    place: InstalledProgram, scripted: ServerThread, number: int, code: int
 ) -> None:
     hold = Hold()
     scripted.server.script(answer(Text("half"), hold))
@@ -269,7 +251,7 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 @pytest.mark.parametrize("loaded", ["app.cli.main", "argparse", "asyncio", "agent.records.events"])
 def test_a_signal_while_it_loads_exits_with_a_sentence(
-    place: Place, scripted: ServerThread, loaded: str, number: int, code: int
+    place: InstalledProgram, scripted: ServerThread, loaded: str, number: int, code: int
 ) -> None:
     """From the first line of the launcher on: no traceback of the imports, no silent death."""
     process = start(place, "go", python=("-X", "importtime"))
@@ -287,7 +269,7 @@ def test_a_signal_while_it_loads_exits_with_a_sentence(
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_a_signal_while_servers_connect_exits(
-    place: Place, scripted: ServerThread, number: int, code: int
+    place: InstalledProgram, scripted: ServerThread, number: int, code: int
 ) -> None:
     mute = ["sh", "-c", "echo $$ > pids; exec sleep 1000"]
     more_settings(place, mcp={"mute": {"type": "local", "command": mute}})
@@ -302,7 +284,9 @@ def test_a_signal_while_servers_connect_exits(
 
 
 @pytest.mark.parametrize("name", ["INT", "HUP"])
-def test_an_ignored_signal_stays_ignored(place: Place, scripted: ServerThread, name: str) -> None:
+def test_an_ignored_signal_stays_ignored(
+    place: InstalledProgram, scripted: ServerThread, name: str
+) -> None:
     """As with ``nohup``, and in background jobs of scripts."""
     hold = Hold()
     scripted.server.script(answer(Text("whole"), hold))
@@ -319,14 +303,14 @@ def test_an_ignored_signal_stays_ignored(place: Place, scripted: ServerThread, n
     assert (process.returncode, out, err) == (0, b"whole\n", b"")
 
 
-def more_settings(place: Place, **more: object) -> None:
+def more_settings(place: InstalledProgram, **more: object) -> None:
     settings = place.home / "config/config.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), **more}))
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_the_processes_of_a_command(
-    place: Place, scripted: ServerThread, number: int, code: int
+    place: InstalledProgram, scripted: ServerThread, number: int, code: int
 ) -> None:
     folder = place.home / "config/commands"
     folder.mkdir(parents=True)
@@ -343,7 +327,7 @@ def test_a_signal_ends_the_processes_of_a_command(
     assert not scripted.server.requests
 
 
-def test_a_closed_pipe_exits_cleanly(place: Place, scripted: ServerThread) -> None:
+def test_a_closed_pipe_exits_cleanly(place: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.always(answer(*(Text("x" * 5_000) for _ in range(40))))
     reading, writing = os.pipe()
     process = subprocess.Popen(
@@ -358,7 +342,9 @@ def test_a_closed_pipe_exits_cleanly(place: Place, scripted: ServerThread) -> No
     assert err == b""
 
 
-def test_a_question_is_declined_with_a_sentence(place: Place, scripted: ServerThread) -> None:
+def test_a_question_is_declined_with_a_sentence(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     ask = {"questions": [{"question": "Which way?", "options": [{"label": "left"}]}]}
     scripted.server.script(answer(Call("question", ask)), answer(Text("I took left.")))
     done = run(place, "go")
@@ -371,7 +357,7 @@ def test_a_question_is_declined_with_a_sentence(place: Place, scripted: ServerTh
     "words", [("/greet Ann",), ("/greet", "Ann"), ("--command", "greet", "Ann")]
 )
 def test_a_users_slash_command_is_sent(
-    place: Place, scripted: ServerThread, words: tuple[str, ...]
+    place: InstalledProgram, scripted: ServerThread, words: tuple[str, ...]
 ) -> None:
     folder = place.home / "config/commands"
     folder.mkdir(parents=True)
@@ -383,7 +369,7 @@ def test_a_users_slash_command_is_sent(
     assert "return a - b" in sent(scripted)
 
 
-def test_built_in_slash_commands_work_too(place: Place, scripted: ServerThread) -> None:
+def test_built_in_slash_commands_work_too(place: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
     assert run(place, "/review", "the", "last", "commit").returncode == 0
     assert "What to look at: the last commit" in sent(scripted)
@@ -392,7 +378,7 @@ def test_built_in_slash_commands_work_too(place: Place, scripted: ServerThread) 
 
 
 def test_an_unknown_command_is_reported_and_a_path_is_text(
-    place: Place, scripted: ServerThread
+    place: InstalledProgram, scripted: ServerThread
 ) -> None:
     done = run(place, "/grete Ann")
     assert (done.returncode, done.stdout) == (1, b"")
@@ -405,7 +391,9 @@ def test_an_unknown_command_is_reported_and_a_path_is_text(
     assert "/grete Ann" in sent(scripted)
 
 
-def test_files_that_the_message_mentions_are_attached(place: Place, scripted: ServerThread) -> None:
+def test_files_that_the_message_mentions_are_attached(
+    place: InstalledProgram, scripted: ServerThread
+) -> None:
     scripted.server.script(answer(Text("ok")))
     assert run(place, "explain @calc.py", given="and not @README.md").returncode == 0
     assert "return a - b" in sent(scripted)

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tests.app.cli.run.test_run import run
+from tests.app.cli.run.process import run
 from tests.support.harness import MODEL, config_for, write_config
-from tests.support.installed import Place, ServerThread
+from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.script import Answer, Failure, Hold, Reason, Text, answer
 
 TITLES: dict[str, Answer] = {
@@ -21,7 +21,7 @@ TITLES: dict[str, Answer] = {
 
 @pytest.mark.parametrize("kind", TITLES)
 def test_a_missing_title_does_not_delay_a_run(
-    place: Place, scripted: ServerThread, kind: str
+    place: InstalledProgram, scripted: ServerThread, kind: str
 ) -> None:
     """The response comes once the title was requested, and nothing else is awaited."""
     write_config(place.home, config_for(scripted.server, small_model=MODEL))
