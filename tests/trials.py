@@ -195,7 +195,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "e2e/test_stopping.py::test_esc_stops_a_sub_agent_and_its_command",
     ),
     "P01": (
-        "app/screens/permission/test_permission_flow.py::test_p01_always_for_a_chain_covers_what_it_says",
+        "app/screens/permission/test_permission_flow.py::test_always_for_a_chain_covers_what_it_says",
     ),
     "P04": (
         "agent/session/test_reported_faults.py::test_p04_a_rule_for_one_command_covers_no_other_of_the_line",
@@ -203,7 +203,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/permission/shell/test_deny_rules.py::test_b2_a_denied_command_is_denied_however_it_is_written",
     ),
     "P05": (
-        "app/screens/permission/test_permission_flow.py::test_p05_three_questions_at_once",
+        "app/screens/permission/test_permission_flow.py::test_three_questions_at_once",
         "agent/session/test_reported_faults.py::test_p05_three_sub_agents_that_ask_at_once",
         "e2e/test_questions.py::test_three_sub_agents_ask_at_once",
     ),
@@ -285,7 +285,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "V18": (
         "app/theme/test_themes.py::test_own_themes_meet_wcag_aa",
-        "app/widgets/transcript/test_diff.py::test_u16_code_can_be_read_on_the_grounds_of_a_diff",
+        "app/widgets/transcript/test_diff.py::test_code_can_be_read_on_the_grounds_of_a_diff",
         "e2e/test_display.py::test_everything_is_readable_without_colors",
     ),
     "V19": (
@@ -393,12 +393,12 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "app/cli/run/test_titles.py::test_a_missing_title_does_not_delay_a_run",
     ),
     "Z01": (
-        "app/text/test_mentions.py::test_u8_the_index_leaves_out_what_git_ignores",
+        "app/text/test_mentions.py::test_the_index_leaves_out_what_git_ignores",
         "app/tui/test_startup.py::test_the_first_frame_is_painted_before_the_agent_is_loaded",
         "e2e/test_large_inputs.py::test_a_large_tree_without_git_delays_neither_start_nor_completion",
-        "app/text/test_mentions.py::test_z01_a_file_named_before_the_harness_is_there_is_completed",
-        "app/text/test_mentions.py::test_z01_what_was_read_is_offered_before_the_rest_is_read",
-        "app/text/test_mentions.py::test_z01_of_very_many_files_none_is_left_out",
+        "app/text/test_mentions.py::test_a_file_named_before_the_harness_is_there_is_completed",
+        "app/text/test_mentions.py::test_what_was_read_is_offered_before_the_rest_is_read",
+        "app/text/test_mentions.py::test_of_very_many_files_none_is_left_out",
         "agent/tools/search/test_search.py::test_z01_a_listing_looks_at_few_of_very_many_paths",
     ),
 }

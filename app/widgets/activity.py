@@ -107,7 +107,7 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
         if gap >= 2:
             return left + Content(" " * gap) + Content.styled(right, "$tone-muted")
         if right and right == hint and width - len(hint) >= MIN_STATUS_CELLS:
-            # a provider's long sentence gives way: how to stop is always there (U5)
+            # a long error message is cut, so that the hint how to stop stays visible
             left = left.truncate(width - len(hint) - 2, ellipsis=True)
             return left + Content("  ") + Content.styled(hint, "$tone-muted")
     return left.truncate(max(1, width), ellipsis=True)

@@ -1,4 +1,4 @@
-"""Starts the real app on a real runtime in temporary folders (U22)."""
+"""Starts the real app on a real runtime in temporary folders."""
 
 import asyncio
 import json

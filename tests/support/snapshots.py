@@ -71,7 +71,7 @@ async def assert_in_light(pilot: Pilot[object], name: str) -> None:
 
 async def assert_pictures(pilot: Pilot[object], name: str) -> None:
     """Compare the screen at both sizes in dark, ``<name>-80`` and ``<name>-140``, and once in
-    light, ``<name>-light`` (U22). One app serves all three."""
+    light, ``<name>-light``. One app serves all three."""
     await _still(pilot)
     for size in reversed(SIZES):
         await pilot.resize_terminal(*size)

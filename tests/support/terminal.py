@@ -1,4 +1,4 @@
-"""A program on a real pty with a terminal emulator that reads its screen (U22)."""
+"""A program on a real pty with a terminal emulator that reads its screen."""
 
 import contextlib
 import fcntl
@@ -138,7 +138,7 @@ class Terminal:
         self.send("\r")
 
     def answer(self, key: str) -> None:
-        """Answer the permission dialog, which ignores keys for a moment (M6)."""
+        """Answer the permission dialog, which ignores keys for a moment."""
         self.wait(CHOICES)
         asked = self._dialog()
         while True:

@@ -80,7 +80,7 @@ class Prompt(GraphemeArea):
             placeholder=PLACEHOLDER,
             tab_behavior="focus",
         )
-        self.cursor_blink = False  # a blinking cursor is a timer (spec 9, Q1: idle)
+        self.cursor_blink = False  # a blinking cursor would need a timer while idle
         self.is_completing = False
         self.has_queued_messages = False
         """True while messages that were sent during the turn are queued."""

@@ -1,4 +1,4 @@
-"""``/cost`` and the cache hit rate in the status line (spec 5, R8; spec 2, C10)."""
+"""``/cost`` and the cache hit rate in the status line."""
 
 from dataclasses import replace
 from functools import partial
@@ -39,25 +39,25 @@ COSTS = SessionCosts(
 )
 
 
-async def test_r8_picture() -> None:
+async def test_picture() -> None:
     host = Host(PageScreen("Cost", partial(cost_text, COSTS)))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-cost")
 
 
 @pytest.mark.parametrize("width", [40, 67, 95])
-def test_r8_rows_fit_and_an_incomplete_sum_says_so(width: int) -> None:
+def test_rows_fit_and_an_incomplete_sum_says_so(width: int) -> None:
     shown = cost_text(COSTS, width)
     assert all(line.cell_length <= width for line in shown.split("\n")[2:-2])
     assert "> $1.19" in shown.plain
     assert "Set one" not in cost_text(replace(COSTS, total=TALK), width).plain
 
 
-def test_r8_without_usage_it_says_so() -> None:
+def test_without_usage_it_says_so() -> None:
     assert "no usage" in cost_text(SessionCosts(Spending(), (), ()), 67).plain
 
 
-async def test_r8_the_command_shows_the_open_session(scripted: ModelServer, start: Starter) -> None:
+async def test_the_command_shows_the_open_session(scripted: ModelServer, start: Starter) -> None:
     scripted.script(answer(Text("yes"), Tokens(5_000, 10, cached=4_000)))
     async with start(size=(120, 30)) as running:
         await running.type("Well?", "enter")
@@ -68,14 +68,14 @@ async def test_r8_the_command_shows_the_open_session(scripted: ModelServer, star
         await running.until_shown("model-1")
 
 
-def test_c10_the_hit_rate_is_shown_where_there_is_room() -> None:
+def test_the_hit_rate_is_shown_where_there_is_room() -> None:
     status = Status(model="p/m", context=1_000, limit=10_000, cost=1.0, cached=0.874)
     assert "87% cached" in status_text(status, 120).plain
     assert "cached" not in status_text(status, 80).plain
     assert "cached" not in status_text(replace(status, cached=None), 120).plain
 
 
-def test_r8_the_status_line_counts_sub_agents() -> None:
+def test_the_status_line_counts_sub_agents() -> None:
     held = replace(
         session(),
         usage=Usage(1_000, 10, 0, 500),

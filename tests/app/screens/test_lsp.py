@@ -1,4 +1,4 @@
-"""``/lsp`` (X6, U11)."""
+"""``/lsp``."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The MCP servers on the screen: the list, one whole, the status line (spec 10, X2; U5)."""
+"""The MCP servers on the screen: the list, one whole, the status line."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ def test_rows_tell_how_each_server_stands() -> None:
     ]
 
 
-def test_u5_the_status_line_names_what_is_ill() -> None:
+def test_the_status_line_names_what_is_ill() -> None:
     assert mcp_summary(STANDINGS) == McpSummary(4, 1, ("github", "shop"))
     assert "mcp" not in status_text(Status(), 100).plain
     assert "mcp 2" in status_text(Status(servers=McpSummary(2, 2)), 100).plain
@@ -117,7 +117,7 @@ async def test_a_server_is_switched_and_shown(start: Starter, shop: ModelServer)
         await running.until(running.app.controller.on_main_screen)
 
 
-async def test_x3_what_a_server_says_otherwise_is_accepted(
+async def test_what_a_server_says_otherwise_is_accepted(
     start: Starter, folders: Mapping[str, str], tmp_path: Path
 ) -> None:
     says = tmp_path / "says"
@@ -190,16 +190,16 @@ REVIEW = Prompt(
         ("don't", {"drawing": "don't"}),
     ],
 )
-def test_x4_arguments_of_a_prompt(typed: str, given: dict[str, str]) -> None:
+def test_arguments_of_a_prompt(typed: str, given: dict[str, str]) -> None:
     assert prompt_arguments(REVIEW, typed) == given
 
 
-def test_x4_a_missing_argument_is_named() -> None:
+def test_a_missing_argument_is_named() -> None:
     with pytest.raises(ToolError, match="review also needs: drawing"):
         prompt_arguments(REVIEW, "tone=kind")
 
 
-async def test_x4_a_prompt_is_a_command_and_a_resource_is_named(
+async def test_a_prompt_is_a_command_and_a_resource_is_named(
     start: Starter, shop: ModelServer
 ) -> None:
     shop.script(answer(Text("first")), answer(Text("second")))

@@ -1,4 +1,4 @@
-"""The screens as pictures, at two sizes in dark and once in light (U22).
+"""The screens as pictures, at two sizes in dark and once in light.
 
 The session shown is the one of the design sketches, seeded in a real store; nothing in the
 pictures depends on the clock or on this machine.
@@ -162,14 +162,14 @@ def named(name: str, size: tuple[int, int]) -> str:
     return f"screen-{name}-{size[0]}"
 
 
-async def test_u19_the_first_page(start: Starter, tmp_path: Path) -> None:
+async def test_the_first_page(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.until_shown("tour")
         await assert_pictures(running.pilot, "screen-home")
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_u22_a_session(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_a_session(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
     async with opened(start, tmp_path, size) as running:
         await show_session(running)
         assert_snapshot(running.app, named("session", size))
@@ -178,7 +178,7 @@ async def test_u22_a_session(start: Starter, tmp_path: Path, size: tuple[int, in
 
 
 @pytest.mark.parametrize(("name", "heading"), [("command", "Run this"), ("edit", "Change this")])
-async def test_m6_the_permission_dialog(
+async def test_the_permission_dialog(
     start: Starter, tmp_path: Path, name: str, heading: str
 ) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
@@ -188,14 +188,14 @@ async def test_m6_the_permission_dialog(
         await assert_pictures(running.pilot, f"screen-permission-{name}")
 
 
-async def test_u11_help(start: Starter, tmp_path: Path) -> None:
+async def test_help(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.pilot.press("f1")
         await running.until_shown("Keys")
         await assert_pictures(running.pilot, "screen-help")
 
 
-async def test_u11_models(start: Starter, tmp_path: Path) -> None:
+async def test_models(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.type("/model", "enter")
         await running.until_shown("Demo")
@@ -203,16 +203,14 @@ async def test_u11_models(start: Starter, tmp_path: Path) -> None:
         await assert_pictures(running.pilot, "screen-models")
 
 
-async def test_u14_commands_are_offered_while_a_slash_is_typed(
-    start: Starter, tmp_path: Path
-) -> None:
+async def test_commands_are_offered_while_a_slash_is_typed(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.type("/s")
         await running.until_shown("/sessions")
         await assert_pictures(running.pilot, "screen-slash")
 
 
-async def test_u11_sessions(start: Starter, tmp_path: Path) -> None:
+async def test_sessions(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         noon = time.time() // DAY * DAY + DAY / 2
         for number, (title, ago) in enumerate(
@@ -235,7 +233,7 @@ async def test_u11_sessions(start: Starter, tmp_path: Path) -> None:
         await running.until(lambda: "Fix empty" not in running.text())
 
 
-async def test_u6_the_error_screen(start: Starter, tmp_path: Path) -> None:
+async def test_the_error_screen(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         running.app.push_screen(
             ErrorScreen("ValueError: a fault of the program [/x]", "~/log/opencode-py.log")

@@ -1,4 +1,4 @@
-"""The list of background commands and the output of one (spec 3, ``bash`` background; U6)."""
+"""The list of background commands and the output of one."""
 
 import asyncio
 from pathlib import Path
@@ -116,7 +116,7 @@ async def test_a_command_is_ended_from_the_list(start: Starter, work: Path) -> N
 
 
 async def test_ctrl_b_is_the_editors_while_no_command_runs(start: Starter) -> None:
-    """U15: it moves the cursor, in a text and without one, and says nothing."""
+    """It moves the cursor, in a text and without one, and says nothing."""
     async with start() as running:
         await running.pilot.press("ctrl+b")
         await running.type("ac")
@@ -128,7 +128,7 @@ async def test_ctrl_b_is_the_editors_while_no_command_runs(start: Starter) -> No
 async def test_ctrl_b_sends_a_running_command_away_from_an_empty_prompt_only(
     start: Starter, work: Path
 ) -> None:
-    """U6: the line above the prompt offers it while the key does it; in a text it moves the
+    """The line above the prompt offers it while the key does it; in a text it moves the
     cursor and the command stays."""
     async with start() as running:
         line = running.app.controller.main.query_one(ActivityLine)

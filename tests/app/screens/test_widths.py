@@ -1,4 +1,4 @@
-"""U17: whatever the text and the width, no line of the transcript passes the page, and every
+"""Whatever the text and the width, no line of the transcript passes the page, and every
 screen fills its rows exactly."""
 
 from collections.abc import Callable
@@ -104,7 +104,7 @@ def view(text: str) -> SessionView:
 
 
 @given(text=LINES, width=WIDTHS)
-def test_u17_no_line_of_the_transcript_passes_the_page(text: str, width: int) -> None:
+def test_no_line_of_the_transcript_passes_the_page(text: str, width: int) -> None:
     layout = Layout(view(text), Page(width, DARK_PALETTE))
     for fold in (None, True, False):
         if fold is not None:
@@ -131,7 +131,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
 
 
 @pytest.mark.parametrize("name", SCREENS)
-async def test_u17_every_row_of_a_screen_is_as_wide_as_the_screen(name: str) -> None:
+async def test_every_row_of_a_screen_is_as_wide_as_the_screen(name: str) -> None:
     host = Host(SCREENS[name])
     async with host.run_test(size=(40, 16)) as pilot:
         for size in ((40, 16), (57, 20), (80, 24), (240, 60)):

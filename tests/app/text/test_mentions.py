@@ -1,4 +1,4 @@
-"""Files named with @: found in the text, completed, sent (U8)."""
+"""Files named with @: found in the text, completed, sent."""
 
 import asyncio
 import os
@@ -38,18 +38,18 @@ async def last(index: FileIndex, typed: str, limit: int = 50) -> tuple[str, ...]
         ("@漢字.txt", [Mention("漢字.txt")]),
     ],
 )
-def test_u8_files_that_a_prompt_names(tmp_path: Path, text: str, found: list[Mention]) -> None:
+def test_files_that_a_prompt_names(tmp_path: Path, text: str, found: list[Mention]) -> None:
     for name in ("a.py", "with space.txt", "漢字.txt"):
         (tmp_path / name).write_text("x")
     (tmp_path / "sub").mkdir()
     assert list(mentions_in(text, tmp_path)) == found
 
 
-def test_u8_a_path_with_blanks_is_quoted() -> None:
+def test_a_path_with_blanks_is_quoted() -> None:
     assert (mention_of("a.py"), mention_of("a b.py")) == ("@a.py", '@"a b.py"')
 
 
-def test_u8_the_best_match_comes_first() -> None:
+def test_the_best_match_comes_first() -> None:
     paths = ("src/", "src/app.py", "docs/map.md", "tests/test_app.py", "src/deep/zebra.py")
     chunks = make_chunks(paths)
     assert best_matches("app", chunks, 10) == ("src/app.py", "tests/test_app.py")
@@ -59,19 +59,19 @@ def test_u8_the_best_match_comes_first() -> None:
     assert best_matches("nothing like it", chunks, 10) == ()
 
 
-def test_u8_what_is_found_does_not_hang_on_where_the_chunks_end() -> None:
+def test_what_is_found_does_not_hang_on_where_the_chunks_end() -> None:
     paths = [f"folder/file_{number}.py" for number in range(3 * CHUNK + 1)]
     last = f"file_{3 * CHUNK}.py"
     assert best_matches(last, make_chunks(paths), 10) == (f"folder/{last}",)
     assert best_matches("fd6000p", make_chunks(paths), 10) == (f"folder/{last}",)
 
 
-def test_u8_a_name_of_two_lines_is_left_out_and_moves_no_other() -> None:
+def test_a_name_of_two_lines_is_left_out_and_moves_no_other() -> None:
     assert best_matches("b[1]", make_chunks(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
     assert best_matches("b]p", make_chunks(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
 
 
-async def test_u8_a_query_is_dropped_when_another_letter_is_typed(tmp_path: Path) -> None:
+async def test_a_query_is_dropped_when_another_letter_is_typed(tmp_path: Path) -> None:
     (tmp_path / "needle.py").touch()
     index = FileIndex(str(tmp_path), str(tmp_path))
     old, new = await asyncio.gather(last(index, "nee"), last(index, "need"))
@@ -79,7 +79,7 @@ async def test_u8_a_query_is_dropped_when_another_letter_is_typed(tmp_path: Path
     assert new == ("needle.py",)
 
 
-async def test_u8_folders_that_hold_only_folders_are_offered(tmp_path: Path) -> None:
+async def test_folders_that_hold_only_folders_are_offered(tmp_path: Path) -> None:
     (tmp_path / "src" / "deep").mkdir(parents=True)
     (tmp_path / "src" / "deep" / "a.py").touch()
     index = FileIndex(str(tmp_path), str(tmp_path))
@@ -88,7 +88,7 @@ async def test_u8_folders_that_hold_only_folders_are_offered(tmp_path: Path) -> 
     assert await last(below, "") == ("deep/", "deep/a.py")
 
 
-async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
+async def test_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
     (tmp_path / "sub" / "deep").mkdir(parents=True)
     for name in ("a.py", "sub/deep/b.py", "ignored.log", ".hidden"):
         (tmp_path / name).write_text("x")
@@ -106,7 +106,7 @@ async def test_u8_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
     }
 
 
-async def test_u8_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None:
+async def test_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None:
     now = 0.0
     index = FileIndex(str(tmp_path), str(tmp_path), clock=lambda: now)
     assert await last(index, "new") == ()
@@ -120,11 +120,11 @@ async def test_u8_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None
     assert await last(index, "new") == ("new.py",)
 
 
-async def test_u8_a_folder_that_is_gone_has_nothing_to_offer(tmp_path: Path) -> None:
+async def test_a_folder_that_is_gone_has_nothing_to_offer(tmp_path: Path) -> None:
     assert await last(FileIndex(str(tmp_path / "gone"), str(tmp_path / "gone")), "x") == ()
 
 
-async def test_z01_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Path) -> None:
+async def test_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Path) -> None:
     """Whatever the size of the tree: a listing that never ends by itself stands for it."""
     os.mkfifo(tmp_path / "gate")
     slow = tmp_path / "slow"
@@ -140,7 +140,7 @@ async def test_z01_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Pa
     assert [found async for found in answers][-1] == ("needles.py", "src/needle.py")
 
 
-async def test_z01_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path: Path) -> None:
+async def test_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path: Path) -> None:
     """The list is of the project, the folder a part of it."""
     os.mkfifo(tmp_path / "gate")
     slow = tmp_path / "slow"
@@ -157,7 +157,7 @@ async def test_z01_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path
     assert [found async for found in answers][-1] == ("needle.py", "../need.py")
 
 
-async def test_z01_of_very_many_files_none_is_left_out(tmp_path: Path) -> None:
+async def test_of_very_many_files_none_is_left_out(tmp_path: Path) -> None:
     """300,000 of them: what is listed last is found too."""
     listing = tmp_path / "listing"
     listing.write_bytes(
@@ -177,7 +177,7 @@ async def harness(tmp_path: Path):
         yield opened
 
 
-async def test_u8_a_named_file_goes_to_the_model_and_counts_as_read(harness: Harness) -> None:
+async def test_a_named_file_goes_to_the_model_and_counts_as_read(harness: Harness) -> None:
     (harness.folder / "a.py").write_text("one\ntwo\nthree\n")
     harness.server.script(answer(Text("ok")))
     session = await harness.session()
@@ -193,7 +193,7 @@ async def test_u8_a_named_file_goes_to_the_model_and_counts_as_read(harness: Har
     assert [part.synthetic for part in parts[:2]] == [False, True]
 
 
-async def test_u8_a_file_is_completed_while_it_is_named(start: Starter, work: Path) -> None:
+async def test_a_file_is_completed_while_it_is_named(start: Starter, work: Path) -> None:
     (work / "src").mkdir()
     (work / "src" / "alpha one.py").write_text("x")
     async with start() as running:
@@ -210,7 +210,7 @@ async def test_u8_a_file_is_completed_while_it_is_named(start: Starter, work: Pa
         assert running.prompt.endswith(" @src/")
 
 
-async def test_z01_a_file_named_before_the_harness_is_there_is_completed(
+async def test_a_file_named_before_the_harness_is_there_is_completed(
     start: Starter, work: Path
 ) -> None:
     (work / "needle.py").touch()

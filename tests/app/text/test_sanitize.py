@@ -1,4 +1,4 @@
-"""U21, M12: nothing that is shown can steer the terminal or hide text."""
+"""Nothing that is shown can steer the terminal or hide text."""
 
 import pytest
 from hypothesis import given

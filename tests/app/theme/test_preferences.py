@@ -1,4 +1,4 @@
-"""U15, U16, U18, U20: themes that follow the terminal and the user's own, the mouse handed back,
+"""Themes that follow the terminal and the user's own, the mouse handed back,
 how somebody who looks elsewhere is told, and no colour or motion where none is wanted."""
 
 import json
@@ -24,7 +24,7 @@ def settings(folders: Mapping[str, str], **values: object) -> Path:
     return folder
 
 
-def test_u16_a_theme_from_a_file_changes_what_it_names(tmp_path: Path) -> None:
+def test_a_theme_from_a_file_changes_what_it_names(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text('{"ground": "#101010", "added-word": "#004400"}')
     (tmp_path / "pale.json").write_text(json.dumps({"base": LIGHT, "accent": "#aa0000"}))
     themes, faults = load_themes(tmp_path)
@@ -48,7 +48,7 @@ def test_u16_a_theme_from_a_file_changes_what_it_names(tmp_path: Path) -> None:
         (" " * 70_000, "it is larger than 64 KB"),
     ],
 )
-def test_u16_a_file_that_is_no_theme_is_told_and_the_others_count(
+def test_a_file_that_is_no_theme_is_told_and_the_others_count(
     tmp_path: Path, text: str, why: str
 ) -> None:
     (tmp_path / "bad.json").write_text(text)
@@ -61,7 +61,7 @@ def test_u16_a_file_that_is_no_theme_is_told_and_the_others_count(
     assert "none.json" in faults[1]
 
 
-async def test_u16_the_users_theme_is_in_use_from_the_settings(
+async def test_the_users_theme_is_in_use_from_the_settings(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     folder = settings(folders, theme="mine")
@@ -74,7 +74,7 @@ async def test_u16_the_users_theme_is_in_use_from_the_settings(
         await running.until_shown("broken.json was left out")
 
 
-async def test_u16_a_theme_that_is_not_there_is_told(
+async def test_a_theme_that_is_not_there_is_told(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     settings(folders, theme="[/nowhere]")
@@ -87,7 +87,7 @@ def told(running: Running, *, dark: bool) -> None:
     running.app.post_message(TerminalBackground(dark=dark))
 
 
-async def test_u16_without_a_theme_the_terminals_background_decides(start: Starter) -> None:
+async def test_without_a_theme_the_terminals_background_decides(start: Starter) -> None:
     async with start() as running:
         assert running.app.theme == DARK
         told(running, dark=False)
@@ -101,12 +101,12 @@ async def test_u16_without_a_theme_the_terminals_background_decides(start: Start
         await running.until(lambda: running.app.theme == DARK)
 
 
-async def test_u16_the_first_frame_takes_the_terminals_hint(start: Starter) -> None:
+async def test_the_first_frame_takes_the_terminals_hint(start: Starter) -> None:
     async with start(env={"COLORFGBG": "0;15"}, ready=False) as running:
         assert running.app.theme == LIGHT
 
 
-async def test_u16_the_picker_shows_themes_as_it_goes_and_keeps_the_one_chosen(
+async def test_the_picker_shows_themes_as_it_goes_and_keeps_the_one_chosen(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     folder = settings(folders, snapshot=True)
@@ -154,7 +154,7 @@ def test_an_answer_in_two_reads_is_one(at: int) -> None:
     ],
 )
 def test_an_answer_that_was_broken_or_is_anothers_is_not_typed_either(answer: str) -> None:
-    """INPUT-BYTES: nothing of it comes to the prompt, in one read or two."""
+    """Nothing of it comes to the prompt, in one read or two."""
     assert TerminalReplies().extract(f"a{answer}b") == ("ab", [])
     replies = TerminalReplies()
     first, _ = replies.extract(answer[:7])
@@ -211,16 +211,16 @@ def test_dark_and_light() -> None:
         ("off", ""),
     ],
 )
-def test_u18_how_somebody_is_told(way, sequence: str) -> None:
+def test_how_somebody_is_told(way, sequence: str) -> None:
     assert notify_sequence("done;\nnow", way) == sequence
 
 
-def test_u18_inside_tmux_a_notification_goes_to_the_terminal_around_it() -> None:
+def test_inside_tmux_a_notification_goes_to_the_terminal_around_it() -> None:
     assert notify_sequence("x", "osc9", tmux=True) == "\x1bPtmux;\x1b\x1b]9;x\x07\x1b\\"
     assert notify_sequence("x", "off", tmux=True) == ""
 
 
-async def test_u15_the_mouse_is_handed_to_the_terminal_and_taken_back(
+async def test_the_mouse_is_handed_to_the_terminal_and_taken_back(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     settings(folders, ui={"mouse": False, "notifications": "osc777"})
@@ -236,7 +236,7 @@ async def test_u15_the_mouse_is_handed_to_the_terminal_and_taken_back(
         assert not appearance_of(running.app).mouse
 
 
-async def test_k3_opencodes_tui_file_and_variables_hold_on_the_screen(
+async def test_opencodes_tui_file_and_variables_hold_on_the_screen(
     start: Starter, folders: Mapping[str, str], work: Path
 ) -> None:
     file = work.parent / "tui.json"
@@ -250,7 +250,7 @@ async def test_k3_opencodes_tui_file_and_variables_hold_on_the_screen(
         assert not running.app.controller.terminal.restore_sequence()
 
 
-async def test_u20_animations_are_off_where_the_settings_say_so(
+async def test_animations_are_off_where_the_settings_say_so(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     settings(folders, ui={"animations": False})
@@ -259,7 +259,7 @@ async def test_u20_animations_are_off_where_the_settings_say_so(
         assert running.app.animation_level == "none"
 
 
-async def test_u16_no_color_means_none(start: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_means_none(start: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with start() as running:
         await show_session(running)

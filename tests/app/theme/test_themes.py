@@ -1,4 +1,4 @@
-"""U16: contrast of our own themes, and tones for every theme."""
+"""Contrast of our own themes, and tones for every theme."""
 
 from dataclasses import fields
 
@@ -60,7 +60,7 @@ def test_ansi_theme_lays_no_ground_of_ours() -> None:
 
 
 @pytest.mark.parametrize("name", [themes.DARK, themes.LIGHT, "nord", "ansi-dark"])
-async def test_u20_the_row_under_the_keys_is_seen_and_read(name: str) -> None:
+async def test_the_row_under_the_keys_is_seen_and_read(name: str) -> None:
     """In a list that is not focused as well: the keys go to the filter above it."""
 
     class Probe(App[None]):

@@ -1,4 +1,4 @@
-"""The line above the prompt always says how to stop (U5)."""
+"""The line above the prompt always says how to stop."""
 
 import asyncio
 from dataclasses import replace
@@ -15,7 +15,7 @@ LONG = "the provider's own words, which go on and on and on and on and on and on
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
-def test_u5_a_long_sentence_gives_way_to_how_to_stop(width: int) -> None:
+def test_a_long_sentence_gives_way_to_how_to_stop(width: int) -> None:
     work = Activity(status=Retry(2, LONG, 9.0), since=1.0)
     line = activity_text(work, 5.0, "◐", width)
     assert line.cell_length == width
@@ -23,14 +23,14 @@ def test_u5_a_long_sentence_gives_way_to_how_to_stop(width: int) -> None:
     assert "Retry 2 in 4s" in line.plain
 
 
-def test_l12a_silence_of_the_model_is_counted_from_30_seconds_on() -> None:
+def test_silence_of_the_model_is_counted_from_30_seconds_on() -> None:
     work = Activity(status=Busy(1.0), since=1.0, silent=10.0)
     assert "Working" in activity_text(work, 39.0, "◐", 80).plain
     assert "silent for 41s" in activity_text(work, 51.0, "◐", 80).plain
     assert "Working" in activity_text(replace(work, silent=0.0), 51.0, "◐", 80).plain
 
 
-def test_u6_a_command_that_runs_on_can_go_to_the_background() -> None:
+def test_a_command_that_runs_on_can_go_to_the_background() -> None:
     """Offered once it has run for a while, beside how to stop, which stays where both do not
     fit."""
     work = Activity(status=Busy(1.0), since=1.0, command=10.0, background="ctrl+b", queued=2)
@@ -44,7 +44,7 @@ def test_u6_a_command_that_runs_on_can_go_to_the_background() -> None:
     assert "background" not in activity_text(replace(work, cancelling=True), 12.0, "◐", 80).plain
 
 
-def test_u5_stopping_no_longer_says_how_to_stop() -> None:
+def test_stopping_no_longer_says_how_to_stop() -> None:
     line = activity_text(Activity(status=Busy(1.0), since=1.0, cancelling=True), 5.0, "◐", 80)
     assert "Stopping" in line.plain
     assert "interrupt" not in line.plain
@@ -60,7 +60,7 @@ class LineApp(App[None]):
         yield ActivityLine(clock=lambda: 5.0)
 
 
-async def test_u5_tokens_are_told_with_the_next_step_of_the_clock() -> None:
+async def test_tokens_are_told_with_the_next_step_of_the_clock() -> None:
     """Each step of the loop adds some; what else changes is told at once."""
     app = LineApp()
     async with app.run_test(size=(80, 5)) as pilot:

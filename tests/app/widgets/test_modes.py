@@ -1,4 +1,4 @@
-"""Permission modes: cycled by shift+tab, shown all the time (spec 4, M15)."""
+"""Permission modes: cycled by shift+tab, shown all the time."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.support.script import Call, Text, answer
 AGENTS = ("build", "plan", "review")
 
 
-def test_m15_the_cycle_goes_through_plan_and_back_to_the_agent_before() -> None:
+def test_the_cycle_goes_through_plan_and_back_to_the_agent_before() -> None:
     modes = PermissionModeCycle()
     agent, mode = "review", "ask"
     seen: list[tuple[str, str]] = []
@@ -30,13 +30,13 @@ def test_m15_the_cycle_goes_through_plan_and_back_to_the_agent_before() -> None:
     ]
 
 
-def test_m15_without_a_plan_agent_there_is_no_plan_mode() -> None:
+def test_without_a_plan_agent_there_is_no_plan_mode() -> None:
     modes = PermissionModeCycle()
     assert modes.names(["build"]) == ("ask", "accept edits", "auto")
     assert modes.advance("build", "accept edits", ["build"]).mode == "auto"
 
 
-def test_m15_a_mode_is_taken_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mode() -> None:
+def test_a_mode_is_taken_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mode() -> None:
     modes = PermissionModeCycle()
     assert modes.advance("build", "ask", AGENTS, wanted="auto").mode == "auto"
     step = modes.advance("plan", "auto", AGENTS)
@@ -45,7 +45,7 @@ def test_m15_a_mode_is_taken_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mo
 
 @pytest.mark.parametrize("mode", ["ask", "accept edits", "auto"])
 @pytest.mark.parametrize("width", [30, 80, 140])
-def test_m15_the_status_line_always_has_the_mode(mode: PermissionMode, width: int) -> None:
+def test_the_status_line_always_has_the_mode(mode: PermissionMode, width: int) -> None:
     status = Status(model="x/model", mode=mode, branch="main", context=900, limit=1000, cost=1.0)
     line = status_text(status, width)
     assert mode in line.plain
@@ -56,7 +56,7 @@ async def status(running: Running, shown: str) -> None:
     await running.until(lambda: shown in running.text().rstrip().splitlines()[-1])
 
 
-async def test_m15_shift_tab_cycles_and_the_status_line_follows(start: Starter) -> None:
+async def test_shift_tab_cycles_and_the_status_line_follows(start: Starter) -> None:
     async with start() as running:
         service = running.runtime.permissions
         await status(running, "ask")
@@ -72,7 +72,7 @@ async def test_m15_shift_tab_cycles_and_the_status_line_follows(start: Starter) 
         assert running.app.controller.live.agent == "build"
 
 
-async def test_m15_auto_of_the_command_line_is_shown_and_can_be_left(start: Starter) -> None:
+async def test_auto_of_the_command_line_is_shown_and_can_be_left(start: Starter) -> None:
     async with start(auto=True) as running:
         await status(running, "auto")
         await running.type("/mode ask", "enter")
@@ -82,7 +82,7 @@ async def test_m15_auto_of_the_command_line_is_shown_and_can_be_left(start: Star
         await running.until_shown("The modes are")
 
 
-async def test_m15_a_folder_that_is_opened_anew_keeps_the_mode(start: Starter) -> None:
+async def test_a_folder_that_is_opened_anew_keeps_the_mode(start: Starter) -> None:
     async with start(auto=True) as running:
         await running.pilot.press("shift+tab")
         await status(running, "ask")
@@ -94,7 +94,7 @@ async def test_m15_a_folder_that_is_opened_anew_keeps_the_mode(start: Starter) -
         assert running.runtime.permissions.mode == "ask"
 
 
-async def test_m15_an_edit_goes_through_where_edits_are_accepted(
+async def test_an_edit_goes_through_where_edits_are_accepted(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     scripted.script(

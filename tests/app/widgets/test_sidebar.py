@@ -1,4 +1,4 @@
-"""U17: the sidebar: what it tells, when it stands, and that nothing jumps when it comes."""
+"""The sidebar: what it tells, when it stands, and that nothing jumps when it comes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +50,7 @@ def rows(side: SidebarContent) -> list[str]:
     return [line.rstrip() for line in sidebar_text(side, WIDTH - 4).plain.split("\n")]
 
 
-def test_u17_it_tells_what_there_is_and_no_more() -> None:
+def test_it_tells_what_there_is_and_no_more() -> None:
     text = "\n".join(rows(FULL))
     for told in (
         "34.0k tokens, 17%",
@@ -66,7 +66,7 @@ def test_u17_it_tells_what_there_is_and_no_more() -> None:
     assert "Todo" not in "\n".join(rows(replace(FULL, todos=())))
 
 
-def test_u17_every_row_fits() -> None:
+def test_every_row_fits() -> None:
     assert all(line.cell_length <= WIDTH - 4 for line in sidebar_text(FULL, WIDTH - 4).split("\n"))
 
 
@@ -116,7 +116,7 @@ def sidebar(running: Running) -> Sidebar:
     return running.app.controller.main.query_one(Sidebar)
 
 
-async def test_u22_the_sidebar_of_a_wide_screen(start: Starter, tmp_path: Path) -> None:
+async def test_the_sidebar_of_a_wide_screen(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (160, 45)) as running:
         assert not sidebar(running).display
         await show_session(running)
@@ -128,7 +128,7 @@ async def test_u22_the_sidebar_of_a_wide_screen(start: Starter, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("size", [(60, 24), (100, 30)])
-async def test_u17_it_comes_and_goes_by_key_and_the_line_that_is_read_stays(
+async def test_it_comes_and_goes_by_key_and_the_line_that_is_read_stays(
     start: Starter, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     async with opened(start, tmp_path, size) as running:
@@ -143,7 +143,7 @@ async def test_u17_it_comes_and_goes_by_key_and_the_line_that_is_read_stays(
         assert "the new test covers" in running.text()
 
 
-async def test_u17_commands_in_the_background_are_told(start: Starter, tmp_path: Path) -> None:
+async def test_commands_in_the_background_are_told(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (160, 45)) as running:
         await show_session(running)
         await run_in_background(running, tmp_path / "shop", "sleep 300")
@@ -151,7 +151,7 @@ async def test_u17_commands_in_the_background_are_told(start: Starter, tmp_path:
         await running.until_shown("1 shell")
 
 
-def test_u5_language_servers_and_their_errors() -> None:
+def test_language_servers_and_their_errors() -> None:
     def status(name: str, state: str, errors: int = 0, root: str = "/a") -> LspStatus:
         return LspStatus(id=name, root=root, state=state, errors=errors)  # type: ignore[arg-type]
 

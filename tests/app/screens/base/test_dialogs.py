@@ -1,4 +1,4 @@
-"""Every dialog closes once, whatever is typed behind the answer (M6, U11)."""
+"""Every dialog closes once, whatever is typed behind the answer."""
 
 import importlib
 import inspect
@@ -80,7 +80,7 @@ async def test_a_dialog_stands_in_its_place_from_the_first_frame(
         assert len(set(host.stood) - {Region()}) == 1, host.stood
 
 
-async def test_m6_keys_typed_behind_the_answer_close_nothing_else() -> None:
+async def test_keys_typed_behind_the_answer_close_nothing_else() -> None:
     host = Host(PermissionScreen(request(), grace=0), below=True)
     async with host.run_test() as pilot:
         await pilot.pause()
@@ -112,9 +112,7 @@ ALL: dict[str, Callable[[], Dialog[object]]] = {
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("size", [(99, 30), (80, 24), (40, 16), (100, 30)])
-async def test_u17_below_100_columns_a_dialog_takes_them_all(
-    name: str, size: tuple[int, int]
-) -> None:
+async def test_below_100_columns_a_dialog_takes_them_all(name: str, size: tuple[int, int]) -> None:
     """No sliver of the screen is left beside it, and all of it is on the screen."""
     host = Host(ALL[name](), below=True)
     async with host.run_test(size=size) as pilot:
@@ -138,9 +136,7 @@ def test_every_modal_screen_is_a_dialog() -> None:
     assert [kind.__name__ for kind in found if not issubclass(kind, Dialog)] == []
 
 
-async def test_m9_no_and_enter_at_once_leave_a_program_that_works(
-    start: Starter, work: Path
-) -> None:
+async def test_no_and_enter_at_once_leave_a_program_that_works(start: Starter, work: Path) -> None:
     """As a person does who types a first prompt before the question about trust is seen."""
     (work / "AGENTS.md").write_text("Be kind.\n")
     async with start(ready=False) as running:

@@ -1,4 +1,4 @@
-"""A row with something at its right edge (U17)."""
+"""A row with something at its right edge."""
 
 import pytest
 from textual.content import Content

@@ -1,4 +1,4 @@
-"""Permissions from the model's call to what the model is told, in the real app (M5, M6, M10)."""
+"""Permissions from the model's call to what the model is told, in the real app."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def dialog(running: Running) -> PermissionScreen | None:
     return screen if isinstance(screen, PermissionScreen) else None
 
 
-async def test_m6_one_of_three_hunks_is_refused(
+async def test_one_of_three_hunks_is_refused(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     """The file has the accepted hunks only, the model is told which, and the row shows them."""
@@ -64,7 +64,7 @@ async def test_m6_one_of_three_hunks_is_refused(
     assert "changed 20" not in shown
 
 
-async def test_m6_an_edited_command_is_what_runs_and_is_told(
+async def test_an_edited_command_is_what_runs_and_is_told(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     scripted.script(answer(Call("bash", {"command": "touch one"})), answer(Text("As you wish.")))
@@ -80,7 +80,7 @@ async def test_m6_an_edited_command_is_what_runs_and_is_told(
     assert "What ran is: touch two" in told(scripted)[0]
 
 
-async def test_m10_a_file_that_changed_behind_the_question_is_not_overwritten(
+async def test_a_file_that_changed_behind_the_question_is_not_overwritten(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     file = work / "a.txt"
@@ -109,7 +109,7 @@ async def test_m10_a_file_that_changed_behind_the_question_is_not_overwritten(
         (["\x1b"], ["denied", "denied", "denied"], 1),
     ],
 )
-async def test_p05_three_questions_at_once(
+async def test_three_questions_at_once(
     start: Starter,
     scripted: ModelServer,
     work: Path,
@@ -140,7 +140,7 @@ async def test_p05_three_questions_at_once(
     assert len(scripted.requests) == requests
 
 
-async def test_p01_always_for_a_chain_covers_what_it_says(
+async def test_always_for_a_chain_covers_what_it_says(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     """The pattern that is shown is stored and no other: the destructive part is asked again."""
@@ -166,7 +166,7 @@ async def test_p01_always_for_a_chain_covers_what_it_says(
     assert not (work / "old").exists()
 
 
-async def test_m5_ctrl_c_in_the_dialog_cancels_the_turn(
+async def test_ctrl_c_in_the_dialog_cancels_the_turn(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     scripted.script(answer(Call("bash", {"command": "touch one"})))

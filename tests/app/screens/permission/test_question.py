@@ -1,4 +1,4 @@
-"""The dialog of the question tool (U6, U11; A4; NARROW)."""
+"""The dialog of the question tool."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -93,7 +93,7 @@ async def test_a_click_chooses() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16), (26, 10), (20, 8)])
 async def test_the_answer_line_stays_whatever_is_asked(size: tuple[int, int]) -> None:
-    """NARROW: text and options scroll, what one types is seen, enter answers."""
+    """Text and options scroll, what one types is seen, enter answers."""
     many = tuple(QuestionOption(f"option {n}", "why " * 20) for n in range(12))
     long = replace(QUESTION, text="long " * 800, options=many)
     host = host_of(long)
@@ -197,7 +197,7 @@ async def test_from_the_model_to_the_answer(start: Starter, folders: Mapping[str
 async def test_a_session_that_is_opened_shows_what_waits(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
-    """A4: the question outlives the screen that showed it."""
+    """The question outlives the screen that showed it."""
     async with ModelServer() as server:
         configure(folders, server)
         server.script(answer(Call("question", ASKS)), answer(Text("Going left.")))
@@ -255,11 +255,11 @@ async def test_ctrl_c_ends_it_as_a_cancel(start: Starter, folders: Mapping[str, 
     ],
 )
 def test_answers_on_a_line(question: Question, typed: str, reply: QuestionReply | None) -> None:
-    """U20: ``--plain``."""
+    """``--plain``."""
     assert parse_question_reply(question, typed) == reply
 
 
-async def test_m8_a_plan_is_agreed_on_and_the_next_agent_stands_below(
+async def test_a_plan_is_agreed_on_and_the_next_agent_stands_below(
     scripted: ModelServer, start: Starter
 ) -> None:
     scripted.script(answer(Call("plan_exit", {})), answer(Text("All done.")), answer(Text("Yes.")))

@@ -1,4 +1,4 @@
-"""``/permissions``: the rules in force, taken back and saved (spec 4, M14)."""
+"""``/permissions``: the rules in force, taken back and saved."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def settings(folders: Mapping[str, str]) -> Path:
     return Path(folders["XDG_CONFIG_HOME"]) / "opencode-py" / "config.json"
 
 
-def test_m14_rows_tell_the_source_and_the_strongest_stands_on_top() -> None:
+def test_rows_tell_the_source_and_the_strongest_stands_on_top() -> None:
     rules = (
         *DEFAULT_RULES,
         Rule("bash", "rm *", "deny", "~/.config/opencode-py/config.json"),
@@ -58,7 +58,7 @@ def test_m14_rows_tell_the_source_and_the_strongest_stands_on_top() -> None:
     assert rules[int(rows[0].key)].pattern == "git *"
 
 
-async def test_m14_an_always_is_taken_back(start: Starter) -> None:
+async def test_an_always_is_taken_back(start: Starter) -> None:
     async with start() as running:
         root = await with_always(running)
         screen = await opened(running)
@@ -76,7 +76,7 @@ async def test_m14_an_always_is_taken_back(start: Starter) -> None:
         await running.until(running.app.controller.on_main_screen)
 
 
-async def test_m14_an_always_is_saved_to_the_users_settings(
+async def test_an_always_is_saved_to_the_users_settings(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     async with start() as running:
@@ -97,7 +97,7 @@ async def test_m14_an_always_is_saved_to_the_users_settings(
         assert "config.json" in row.group
 
 
-async def test_m14_a_settings_file_that_cannot_be_changed_is_told(
+async def test_a_settings_file_that_cannot_be_changed_is_told(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     path = settings(folders)
@@ -117,7 +117,7 @@ def screen_of(rules: Sequence[Rule]) -> PermissionsScreen:
     return PermissionsScreen(title, rows, revoke=str, save=str)
 
 
-async def test_m14_the_screen() -> None:
+async def test_the_screen() -> None:
     home = "~/.config/opencode-py/config.json"
     rules = (
         *DEFAULT_RULES,

@@ -1,4 +1,4 @@
-"""The permission dialog (M5, M6; trials PERM-VIEW, PERM-QUEUE, NARROW)."""
+"""The permission dialog."""
 
 from dataclasses import replace
 
@@ -137,7 +137,7 @@ async def test_everything_asked_about_is_shown() -> None:
 async def test_a_long_command_scrolls_and_the_answers_stay(
     size: tuple[int, int], command: str
 ) -> None:
-    """PERM-VIEW and NARROW: the choices are visible, the body scrolls to its end."""
+    """The choices are visible, the body scrolls to its end."""
     host = Host(PermissionScreen(request(blocks=(ShellBlock(command + " THE END"),)), grace=0))
     async with host.run_test(size=size) as pilot:
         await settle(pilot)
@@ -165,7 +165,7 @@ async def test_a_long_command_scrolls_and_the_answers_stay(
         ("p\u0430ypal\u00a0x", "no-break space"),
     ],
 )
-async def test_m6_nothing_in_a_command_hides(command: str, shown_as: str) -> None:
+async def test_nothing_in_a_command_hides(command: str, shown_as: str) -> None:
     host = Host(PermissionScreen(request(blocks=(ShellBlock(command),)), grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
@@ -181,7 +181,7 @@ def test_other_scripts_are_no_look_alikes(text: str) -> None:
 
 @pytest.mark.parametrize("patterns", [1, 12])
 @pytest.mark.parametrize("size", [(80, 24), (60, 16)])
-async def test_m6_all_of_the_offer_can_be_read(patterns: int, size: tuple[int, int]) -> None:
+async def test_all_of_the_offer_can_be_read(patterns: int, size: tuple[int, int]) -> None:
     always = tuple(("bash", f"program{n} run *") for n in range(patterns))
     asked = request(blocks=(ShellBlock("word " * 150),), always=always)
     host = Host(PermissionScreen(asked, grace=0))
@@ -240,7 +240,7 @@ class Queue(App[int]):
 
 
 async def test_questions_come_one_at_a_time_oldest_first() -> None:
-    """PERM-QUEUE: one at a time, with a count, none lost."""
+    """One at a time, with a count, none lost."""
     host = Queue()
     pending = [request(f"per_{n}") for n in range(3)]
     async with host.run_test() as pilot:
@@ -308,7 +308,7 @@ def three_changes() -> DiffBlock:
         (["n", "space", "r"], PermissionReply("reject")),
     ],
 )
-async def test_m6_changes_are_kept_or_refused_one_by_one(
+async def test_changes_are_kept_or_refused_one_by_one(
     keys: list[str], reply: PermissionReply
 ) -> None:
     host = Host(PermissionScreen(request(blocks=(three_changes(),), always=()), grace=0))
@@ -318,7 +318,7 @@ async def test_m6_changes_are_kept_or_refused_one_by_one(
         assert host.outcomes == [reply]
 
 
-async def test_m6_a_command_is_edited_before_it_runs() -> None:
+async def test_a_command_is_edited_before_it_runs() -> None:
     host = Host(PermissionScreen(request(blocks=(ShellBlock("npm run build"),)), grace=0))
     async with host.run_test() as pilot:
         await pilot.press("e", *" --dry", "enter")
@@ -334,7 +334,7 @@ async def test_m6_a_command_is_edited_before_it_runs() -> None:
 
 
 @pytest.mark.parametrize("keys", [["escape"], ["enter"], ["backspace", "d", "enter"]])
-async def test_m6_a_command_that_was_not_changed_runs_as_it_was(keys: list[str]) -> None:
+async def test_a_command_that_was_not_changed_runs_as_it_was(keys: list[str]) -> None:
     host = Host(PermissionScreen(request(blocks=(ShellBlock("npm run build"),)), grace=0))
     async with host.run_test() as pilot:
         await pilot.press("e", *keys)
@@ -344,7 +344,7 @@ async def test_m6_a_command_that_was_not_changed_runs_as_it_was(keys: list[str])
         assert host.outcomes == [PermissionReply("always")]
 
 
-async def test_s2_a_sub_agent_that_asks_is_named_with_its_caller() -> None:
+async def test_a_sub_agent_that_asks_is_named_with_its_caller() -> None:
     asked = replace(request(), agent="general", callers=("build",))
     host = Host(PermissionScreen(asked, grace=0))
     async with host.run_test() as pilot:
@@ -407,7 +407,7 @@ PICTURES: dict[str, tuple[PermissionRequest, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", PICTURES)
-async def test_m6_pictures(name: str) -> None:
+async def test_pictures(name: str) -> None:
     asked, keys = PICTURES[name]
     host = Host(PermissionScreen(asked, grace=0))
     async with host.run_test(size=(80, 24)) as pilot:

@@ -1,4 +1,4 @@
-"""The question whether to trust a folder: after the first frame, before anything is used (M9)."""
+"""The question whether to trust a folder: after the first frame, before anything is used."""
 
 import io
 import json
@@ -42,7 +42,7 @@ async def asked(running: Running) -> None:
     await running.until_shown(QUESTION)
 
 
-async def test_m9_the_question_comes_before_anything_is_used(start: Starter, project: Path) -> None:
+async def test_the_question_comes_before_anything_is_used(start: Starter, project: Path) -> None:
     async with start(ready=False, prompt="list") as running:
         await asked(running)
         for shown in ("npx -y 'docs mcp'", "bash npm *", "AGENTS.md", "opencode.json: theme"):
@@ -62,7 +62,7 @@ async def test_m9_the_question_comes_before_anything_is_used(start: Starter, pro
         assert isinstance(first.message, UserMessage)
 
 
-async def test_m9_no_leaves_it_all_out_and_is_remembered(start: Starter, project: Path) -> None:
+async def test_no_leaves_it_all_out_and_is_remembered(start: Starter, project: Path) -> None:
     async with start(ready=False) as running:
         await asked(running)
         await running.pilot.press("n")
@@ -76,7 +76,7 @@ async def test_m9_no_leaves_it_all_out_and_is_remembered(start: Starter, project
 
 
 @pytest.mark.parametrize("key", ["escape", "enter", "ctrl+c"])
-async def test_m9_the_default_is_no_and_asks_next_time(
+async def test_the_default_is_no_and_asks_next_time(
     start: Starter, project: Path, key: str
 ) -> None:
     for _ in range(2):
@@ -87,7 +87,7 @@ async def test_m9_the_default_is_no_and_asks_next_time(
             assert not running.runtime.trust.trusted
 
 
-async def test_m9_keys_typed_for_the_prompt_answer_nothing(start: Starter, project: Path) -> None:
+async def test_keys_typed_for_the_prompt_answer_nothing(start: Starter, project: Path) -> None:
     async with start(ready=False, grace=3600.0) as running:
         await asked(running)
         await running.pilot.press("y", "n", "enter")
@@ -95,7 +95,7 @@ async def test_m9_keys_typed_for_the_prompt_answer_nothing(start: Starter, proje
         assert isinstance(running.app.screen, TrustScreen)
 
 
-async def test_m9_trust_is_reviewed_given_and_revoked_without_a_restart(
+async def test_trust_is_reviewed_given_and_revoked_without_a_restart(
     start: Starter, project: Path
 ) -> None:
     async with start(ready=False) as running:
@@ -125,7 +125,7 @@ async def test_m9_trust_is_reviewed_given_and_revoked_without_a_restart(
         assert not running.runtime.permissions.trusted
 
 
-async def test_m9_what_was_changed_since_is_named(start: Starter, project: Path) -> None:
+async def test_what_was_changed_since_is_named(start: Starter, project: Path) -> None:
     async with start(ready=False) as running:
         await asked(running)
         await running.pilot.press("y")
@@ -138,14 +138,14 @@ async def test_m9_what_was_changed_since_is_named(start: Starter, project: Path)
         await running.until_ready()
 
 
-async def test_m9_a_folder_without_anything_opens_at_once(start: Starter) -> None:
+async def test_a_folder_without_anything_opens_at_once(start: Starter) -> None:
     async with start() as running:
         assert running.runtime.trust.status == "nothing"
         await running.type("/trust", "enter")
         await running.until_shown("There is nothing here to trust")
 
 
-async def test_m9_a_model_that_only_a_project_names_wrongly_does_not_end_the_start(
+async def test_a_model_that_only_a_project_names_wrongly_does_not_end_the_start(
     start: Starter, work: Path
 ) -> None:
     (work / "opencode.json").write_text('{"model": "nowhere/x", "default_agent": "nobody"}')
@@ -169,7 +169,7 @@ def hostile() -> TrustQuestion:
     return TrustQuestion(folder="~/shop\x1b[2J", found=ProjectFindings((runs,)), changed=("a\nb",))
 
 
-async def test_m12_what_is_shown_cannot_hide_or_act(start: Starter) -> None:
+async def test_what_is_shown_cannot_hide_or_act(start: Starter) -> None:
     async with start() as running:
         running.app.push_screen(TrustScreen(hostile(), grace=0))
         await asked(running)
@@ -226,7 +226,7 @@ EXAMPLE = TrustQuestion(
     ("size", "theme", "name"),
     [((80, 24), "", "80"), ((140, 45), "", "140"), ((100, 34), LIGHT, "light")],
 )
-async def test_u22_the_trust_dialog(
+async def test_the_trust_dialog(
     start: Starter, tmp_path: Path, size: tuple[int, int], theme: str, name: str
 ) -> None:
     (tmp_path / "shop").mkdir()
@@ -243,9 +243,7 @@ async def test_u22_the_trust_dialog(
 
 
 @pytest.mark.parametrize("size", [(40, 10), (44, 20), (200, 60)])
-async def test_u17_the_answers_are_always_on_the_screen(
-    start: Starter, size: tuple[int, int]
-) -> None:
+async def test_the_answers_are_always_on_the_screen(start: Starter, size: tuple[int, int]) -> None:
     async with start(size=size) as running:
         running.app.push_screen(TrustScreen(EXAMPLE, grace=0))
         await running.until_shown("y trust")
@@ -258,7 +256,7 @@ async def test_u17_the_answers_are_always_on_the_screen(
     ("typed", "answer"),
     [("yes", "trust"), ("Y ", "trust"), ("n", "refuse"), ("", "later"), ("what", "later")],
 )
-async def test_m9_plain_asks_on_lines(typed: str, answer: str) -> None:
+async def test_plain_asks_on_lines(typed: str, answer: str) -> None:
     out = io.StringIO()
     lines = StdinLines(interactive=False)
     lines.put(typed)
@@ -267,7 +265,7 @@ async def test_m9_plain_asks_on_lines(typed: str, answer: str) -> None:
     assert "~/shop" in out.getvalue()
 
 
-def test_m9_a_pipe_trusts_nothing(folders: Mapping[str, str], project: Path) -> None:
+def test_a_pipe_trusts_nothing(folders: Mapping[str, str], project: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(LAUNCHER), "--plain", str(project)],
         input="yes\n/exit\n",

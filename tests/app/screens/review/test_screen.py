@@ -1,4 +1,4 @@
-"""The review of a past session (U11, U12): timeline, filter, search, changes, what was sent."""
+"""The review of a past session: timeline, filter, search, changes, what was sent."""
 
 import time
 from dataclasses import replace
@@ -160,9 +160,7 @@ async def chosen(running: Running, words: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-async def test_u11_the_timeline_beside_the_transcript(
-    start: Starter, size: tuple[int, int]
-) -> None:
+async def test_the_timeline_beside_the_transcript(start: Starter, size: tuple[int, int]) -> None:
     async with start(size=size) as running:
         screen = await reviewed(running)
         await running.pilot.press("up", "enter", "down", "down", "down")
@@ -247,9 +245,7 @@ async def test_what_was_sent_is_shown_without_secrets(start: Starter) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-async def test_u12_a_sub_agents_session_unfolds_in_place(
-    start: Starter, size: tuple[int, int]
-) -> None:
+async def test_a_sub_agents_session_unfolds_in_place(start: Starter, size: tuple[int, int]) -> None:
     async with start(size=size) as running:
         screen = await reviewed(running)
         await running.pilot.press("up", "enter")
@@ -268,7 +264,7 @@ async def test_u12_a_sub_agents_session_unfolds_in_place(
         assert "look at them" not in running.text()
 
 
-async def test_u12_a_sub_agents_session_unfolds_below_its_report_too(start: Starter) -> None:
+async def test_a_sub_agents_session_unfolds_below_its_report_too(start: Starter) -> None:
     """In one place at a time, in both sides: where it was asked for last."""
     async with start(size=(140, 45)) as running:
         screen = await reviewed(running, reported())
@@ -290,7 +286,7 @@ async def test_u12_a_sub_agents_session_unfolds_below_its_report_too(start: Star
         await running.until(lambda: rows(screen) == before)
 
 
-async def test_u12_a_sub_agents_session_is_reviewed_alone(start: Starter) -> None:
+async def test_a_sub_agents_session_is_reviewed_alone(start: Starter) -> None:
     async with start(size=(100, 30)) as running:
         await reviewed(running)
         await running.pilot.press("up", "enter")
@@ -302,7 +298,7 @@ async def test_u12_a_sub_agents_session_is_reviewed_alone(start: Starter) -> Non
         await running.until_shown("2 turns")
 
 
-async def test_d6_a_copy_from_a_prompt_and_from_a_step(start: Starter) -> None:
+async def test_a_copy_from_a_prompt_and_from_a_step(start: Starter) -> None:
     """Before a prompt, whose words come back; or with the step it ends with."""
     async with start(size=(100, 30)) as running:
         await reviewed(running)
@@ -358,7 +354,7 @@ async def test_copy_takes_a_call_with_what_it_gave(start: Starter) -> None:
         assert isinstance(ASKED, Completed)
 
 
-async def test_d6_one_change_is_copied_and_saved_as_a_patch(start: Starter) -> None:
+async def test_one_change_is_copied_and_saved_as_a_patch(start: Starter) -> None:
     async with start(size=(100, 30)) as running:
         await reviewed(running)
         await running.pilot.press("up", "enter")
@@ -378,7 +374,7 @@ async def test_d6_one_change_is_copied_and_saved_as_a_patch(start: Starter) -> N
         )
 
 
-async def test_d6_a_turn_and_an_answer_are_saved_without_secrets(start: Starter) -> None:
+async def test_a_turn_and_an_answer_are_saved_without_secrets(start: Starter) -> None:
     secret = "sk-" + "a1b2c3d4" * 4
     async with start(size=(100, 30)) as running:
         asked = records.user("msg_a", f"Use {secret}")
@@ -422,7 +418,7 @@ async def test_copy_takes_an_answer_that_came_in_pieces_whole(start: Starter) ->
         await running.until(lambda: running.app.clipboard == "The first half, and the second.")
 
 
-async def test_s2_a_report_of_the_background_is_a_row_and_can_be_copied(start: Starter) -> None:
+async def test_a_report_of_the_background_is_a_row_and_can_be_copied(start: Starter) -> None:
     part = records.report("msg_f", "None has it.")
     report = records.user("msg_f", "for the model", part, turn="trn_2", synthetic=True)
     async with start(size=(140, 40)) as running:
@@ -433,7 +429,7 @@ async def test_s2_a_report_of_the_background_is_a_row_and_can_be_copied(start: S
         await running.until(lambda: running.app.clipboard == "None has it.")
 
 
-async def test_u8_a_command_of_the_users_own_is_a_turn(start: Starter) -> None:
+async def test_a_command_of_the_users_own_is_a_turn(start: Starter) -> None:
     own = tool("msg_fr", "msg_f", records.completed("Bash", "make all"), "bash")
     said = records.user("msg_f", "", own, turn="trn_3", synthetic=True)
     async with start(size=(140, 40)) as running:

@@ -1,4 +1,4 @@
-"""The list of sessions as a picture (U22). It shows times of day: the zone is set."""
+"""The list of sessions as a picture. It shows times of day: the zone is set."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The session list, drafts, and what waits while the agent works (U7, U10, U11)."""
+"""The session list, drafts, and what waits while the agent works."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def line(title: str, updated: float, turns: int = 1, **more: object) -> SessionL
 
 
 def test_what_is_typed_fits_then_nearly_fits_then_was_written() -> None:
-    """U11: titles by day, near misses, then texts; nothing twice."""
+    """Titles by day, near misses, then texts; nothing twice."""
     now = 1_000_000.0
     lines = [line("Fix the reader", now), line("Write docs", now - 200_000, pinned=True)]
     hit = SessionHit(lines[0], SearchHit("ses_Fix the reader", "msg_1", "prt_1", "a reader"))
@@ -120,8 +120,8 @@ async def seeded(running: Running, session_id: str, title: str, directory: str =
     await store.save(session, *(r for item in held for r in (item.message, *item.parts)))
 
 
-async def test_d6_a_hit_in_a_message_is_previewed_and_gone_to(start: Starter) -> None:
-    """U11: the text of every session is searched; Enter opens it where it was said, though
+async def test_a_hit_in_a_message_is_previewed_and_gone_to(start: Starter) -> None:
+    """The text of every session is searched; Enter opens it where it was said, though
     that page was not loaded."""
     async with start(size=(80, 24)) as running:
         await seeded(running, "ses_long", "A long one")
@@ -205,7 +205,7 @@ async def test_delete_asks_first(start: Starter) -> None:
 
 
 async def test_rename_shows_the_new_title_as_it_was_typed(start: Starter) -> None:
-    """TUI-MARKUP: brackets are only text."""
+    """Brackets are only text."""
     async with start() as running:
         await running.type("list", "enter")
         await running.until_idle()
@@ -229,7 +229,6 @@ async def test_deleting_the_open_session_goes_back_to_the_first_page(start: Star
 
 
 async def test_a_draft_stays_with_its_session(start: Starter) -> None:
-    """U7."""
     async with start() as running:
         await two_sessions(running)
         second = running.app.controller.live.session
@@ -254,7 +253,7 @@ async def test_resume_opens_the_latest_session_and_its_history(start: Starter) -
 
 
 async def test_a_message_sent_while_busy_waits_and_is_sent_once(start: Starter) -> None:
-    """INPUT-QUEUE and U10: shown as waiting, taken up in order."""
+    """Shown as waiting, taken up in order."""
     async with start() as running:
         await running.type("run touch made.txt", "enter")
         await running.until(lambda: not running.app.controller.on_main_screen())

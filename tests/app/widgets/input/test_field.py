@@ -1,4 +1,4 @@
-"""A line to type in takes its keys in their order and goes by whole characters (U7, U17)."""
+"""A line to type in takes its keys in their order and goes by whole characters."""
 
 import pytest
 from textual import events
@@ -38,7 +38,7 @@ class Both(App[None]):
 
 @pytest.mark.parametrize("whole", [FAMILY, ACCENTED, FLAG, "表"])
 @pytest.mark.parametrize("keys", [("left", "delete"), ("backspace",), ("shift+left", "backspace")])
-async def test_u17_a_character_that_is_seen_as_one_goes_as_one(
+async def test_a_character_that_is_seen_as_one_goes_as_one(
     whole: str, keys: tuple[str, ...]
 ) -> None:
     """WIDE-CHARS, in dialogs as in the prompt."""
@@ -53,7 +53,7 @@ async def test_u17_a_character_that_is_seen_as_one_goes_as_one(
 
 
 @pytest.mark.parametrize("whole", [FAMILY, ACCENTED, FLAG])
-async def test_u17_the_cursor_steps_over_a_whole_character(whole: str) -> None:
+async def test_the_cursor_steps_over_a_whole_character(whole: str) -> None:
     app = Host()
     async with app.run_test() as pilot:
         line = app.query_one(TextField)

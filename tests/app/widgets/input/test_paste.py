@@ -1,4 +1,4 @@
-"""Pastes and dropped files in the prompt (U9)."""
+"""Pastes and dropped files in the prompt."""
 
 import shlex
 from pathlib import Path
@@ -72,7 +72,7 @@ async def pasting(running: Running, text: str) -> None:
 async def test_a_long_paste_is_a_label_and_is_sent_whole(
     start: Starter, scripted: ModelServer
 ) -> None:
-    """TUI-PASTE: the prompt stays small, the model gets every line."""
+    """The prompt stays small, the model gets every line."""
     scripted.script(answer(Text("read it")))
     async with start() as running:
         await running.type("sum up ")

@@ -1,4 +1,4 @@
-"""The prompt (U7)."""
+"""The prompt."""
 
 import pytest
 from textual import events
@@ -46,7 +46,7 @@ async def test_a_backslash_before_enter_makes_a_line(host: Host) -> None:
 
 
 async def test_a_paste_is_one_unit_whatever_its_line_ends(host: Host) -> None:
-    """TUI-PASTE: one prompt with three lines, sent once by the Enter."""
+    """One prompt with three lines, sent once by the Enter."""
     async with host.run_test() as pilot:
         host.prompt.post_message(events.Paste("a\r\nb\rc"))
         await pilot.pause()
@@ -88,7 +88,7 @@ async def test_remembered_prompts_come_once_and_newest_first(host: Host) -> None
 
 
 async def test_it_grows_with_its_text_and_shows_markup_literally(host: Host) -> None:
-    """TUI-MARKUP: what the user types is never read as markup."""
+    """What the user types is never read as markup."""
     async with host.run_test(size=(40, 12)) as pilot:
         host.prompt.styles.height = "auto"
         host.prompt.styles.max_height = 10

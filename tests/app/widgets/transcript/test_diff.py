@@ -1,4 +1,4 @@
-"""U2: diffs as full-width rows with changed words marked."""
+"""Diffs as full-width rows with changed words marked."""
 
 from dataclasses import replace
 
@@ -195,7 +195,7 @@ def test_code_has_the_colours_of_its_language() -> None:
 
 
 @pytest.mark.parametrize("tones", [DARK_PALETTE, LIGHT_PALETTE], ids=["dark", "light"])
-def test_u16_code_can_be_read_on_the_grounds_of_a_diff(tones: Palette) -> None:
+def test_code_can_be_read_on_the_grounds_of_a_diff(tones: Palette) -> None:
     page = Page(80, tones)
     for line in diff_lines(LONG_EDIT, page, 4):
         for part in line.strip:

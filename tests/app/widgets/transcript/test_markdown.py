@@ -1,4 +1,4 @@
-"""U1, U17, MARKDOWN-VIEW: markdown as lines, append-only, within any width."""
+"""Markdown as lines, append-only, within any width."""
 
 import pytest
 from hypothesis import given, settings
@@ -134,14 +134,13 @@ def test_line_feeds_of_the_model_are_kept() -> None:
 
 
 def test_links_show_their_target_and_pictures_and_html_are_text() -> None:
-    """9.4: no hidden target, no picture, no HTML."""
+    """No hidden target, no picture, no HTML."""
     assert texts("[here](https://evil.example/x) <https://a.b> ![p](http://c/d) <b>x</b>") == [
         "  here (https://evil.example/x) https://a.b p (http://c/d) <b>x</b>"
     ]
 
 
 def test_markup_is_literal() -> None:
-    """V01."""
     assert texts("[/] [bold [red]x[/blue] [[/doc]]") == ["  [/] [bold [red]x[/blue] [[/doc]]"]
 
 
@@ -162,7 +161,7 @@ def test_text_is_at_most_110_columns_wide_but_code_may_be_wider() -> None:
 
 
 def test_copied_code_equals_the_source() -> None:
-    """V22: also of a line that had to be folded, and without the frame."""
+    """Also of a line that had to be folded, and without the frame."""
     code = "def f():\n    return '" + "x" * 500 + "'"
     assert copied(render(f"```python\n{code}\n```", 40)) == code
 
@@ -180,7 +179,7 @@ def test_code_is_coloured_by_its_language() -> None:
 @settings(max_examples=60)
 @given(cuts=st.lists(st.integers(0, len(SAMPLE)), max_size=40), width=st.sampled_from([30, 90]))
 def test_text_in_pieces_gives_the_same_lines_as_at_once(cuts: list[int], width: int) -> None:
-    """U1: append-only, and the outcome does not tell how it came."""
+    """Append-only, and the outcome does not tell how it came."""
     view = MarkdownView(page(width))
     for cut in sorted(cuts):
         view.update(SAMPLE[:cut], final=False)
@@ -221,7 +220,7 @@ def test_long_code_in_pieces_gives_the_same_lines(cuts: list[int], fence: str, r
 
 
 def test_first_lines_of_long_open_code_are_frozen() -> None:
-    """Q1: what a frame costs does not grow with the code block."""
+    """What a frame costs does not grow with the code block."""
     view = MarkdownView(page(60))
     body = "\n".join(f"line {n}" for n in range(500))
     view.update(f"```python\n{body}", final=False)
@@ -234,7 +233,7 @@ def test_first_lines_of_long_open_code_are_frozen() -> None:
 
 
 def test_finished_paragraphs_are_frozen() -> None:
-    """U1: only the last block is laid out again."""
+    """Only the last block is laid out again."""
     view = MarkdownView(page(80))
     view.update("one\n\ntwo\n\nthree", final=False)
     view.update("one\n\ntwo\n\nthree\n\nfour", final=False)

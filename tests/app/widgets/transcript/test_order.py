@@ -1,4 +1,4 @@
-"""A3, L3, L16: what comes live is drawn as what was always there."""
+"""What comes live is drawn as what was always there."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ from tests.support.transcripts import (
 
 
 async def test_queued_messages_are_last_until_taken_up() -> None:
-    """L3: shown as queued, then where their turn is."""
+    """Shown as queued, then where their turn is."""
     first = user("msg_1", "do it")
     waiting = user("msg_3", "and that too", turn=None)
     app = TranscriptApp(
@@ -128,7 +128,7 @@ def _events() -> Sequence[Event]:
 @settings(max_examples=60)
 @given(frames=st.lists(st.integers(1, 6), min_size=1, max_size=20), odd=st.integers(0, 1))
 def test_live_and_late_are_drawn_the_same(frames: list[int], odd: int) -> None:
-    """A3: one render path, however events fell into frames and whatever was laid out."""
+    """One render path, however events fell into frames and whatever was laid out."""
     view = SessionView(snapshot(user("msg_1", "go")))
     live = Layout(view, PAGE)
     events = list(_events())

@@ -1,4 +1,4 @@
-"""C7, U4: everything can be scrolled to, a page at a time, and what is read does not move."""
+"""Everything can be scrolled to, a page at a time, and what is read does not move."""
 
 import random
 from dataclasses import replace
@@ -178,7 +178,7 @@ def test_messages_of_pages_that_are_not_loaded_are_left_alone() -> None:
     assert not view.stale
 
 
-async def test_c7_a_session_of_1000_messages_can_be_read_from_its_first(start: Starter) -> None:
+async def test_a_session_of_1000_messages_can_be_read_from_its_first(start: Starter) -> None:
     async with start(size=(80, 24)) as running:
         store = running.runtime.store
         session = replace(records.session(), directory=str(running.runtime.directory), turns=500)
@@ -209,7 +209,7 @@ async def test_c7_a_session_of_1000_messages_can_be_read_from_its_first(start: S
 
 
 async def test_what_is_let_go_of_above_moves_nothing_and_is_asked_for_again() -> None:
-    """Q1, U3: while the newest is read, messages far above are let go of."""
+    """While the newest is read, messages far above are let go of."""
     whole = history(MAX_MESSAGES // 2 + 10)
     app = TranscriptApp(SessionView(snapshot(*whole)))
     async with app.run_test(size=(80, 20)) as pilot:

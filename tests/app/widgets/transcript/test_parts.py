@@ -1,4 +1,4 @@
-"""U1, U2, U21: folding, selecting, and how each kind of message looks."""
+"""Folding, selecting, and how each kind of message looks."""
 
 from textual.geometry import Offset
 from textual.selection import Selection
@@ -43,7 +43,7 @@ async def test_click_and_key_fold_and_unfold() -> None:
 
 
 async def test_switches_fold_all() -> None:
-    """U1: a key toggles all reasoning."""
+    """A key toggles all reasoning."""
     parts = [reasoning(f"prt_{n}", "msg_1", f"title {n}\n\nbody {n}") for n in range(3)]
     read = completed("Read", "a.py", CodeBlock("a.py", "one\n"))
     view = SessionView(snapshot(assistant("msg_1", *parts, tool("prt_9", "msg_1", read))))
@@ -80,7 +80,7 @@ async def test_a_sub_session_opens_by_click() -> None:
 
 
 async def test_selected_text_is_copied_without_gutter() -> None:
-    """V22: the copy is the source, not the screen."""
+    """The copy is the source, not the screen."""
     text = (
         "First paragraph that is so long that it has to be wrapped on a page of eighty.\n\n- item"
     )
@@ -97,7 +97,7 @@ async def test_selected_text_is_copied_without_gutter() -> None:
 
 
 async def test_a_mouse_selection_over_wide_characters() -> None:
-    """WIDE-CHARS: offsets are characters, columns are cells."""
+    """Offsets are characters, columns are cells."""
     part = text_part("prt_1", "msg_1", "表の幅 and more")
     app = TranscriptApp(SessionView(snapshot(assistant("msg_1", part))))
     async with app.run_test(size=(40, 20)) as pilot:
@@ -111,7 +111,7 @@ async def test_a_mouse_selection_over_wide_characters() -> None:
 
 
 async def test_markup_and_escapes_are_shown_as_written() -> None:
-    """V01, U21: in a prompt, an answer, a label, output and an error."""
+    """In a prompt, an answer, a label, output and an error."""
     evil = "[/] [bold [red]x[/blue] \x1b]52;c;x\x07"
     shell = completed("Bash", evil, ShellBlock("x", f"{evil}\n[/x]"))
     parts = (
@@ -132,7 +132,7 @@ async def test_markup_and_escapes_are_shown_as_written() -> None:
 
 
 async def test_messages_and_markers() -> None:
-    """U1, U2: every kind of message, as an approved picture."""
+    """Every kind of message, as an approved picture."""
     broken = assistant("msg_5", error=ErrorInfo("overloaded", "The provider is overloaded."))
     cut = assistant("msg_6", text_part("prt_6", "msg_6", "cut"), finish="length")
     stopped = assistant("msg_7", text_part("prt_7", "msg_7", "I will"), interrupted=True)

@@ -1,4 +1,4 @@
-"""U2, U22: each kind of tool call in all its states, as approved pictures."""
+"""Each kind of tool call in all its states, as approved pictures."""
 
 from typing import get_args
 
@@ -291,7 +291,7 @@ def conversation() -> SessionView:
     [("wide", (140, 45)), ("usual", (80, 40)), ("narrow", (40, 40)), ("tiny", (20, 8))],
 )
 async def test_conversation_at_every_width(name: str, size: tuple[int, int]) -> None:
-    """U17, NARROW: side parts go first, nothing breaks."""
+    """Side parts go first, nothing breaks."""
     app = TranscriptApp(conversation())
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -325,7 +325,7 @@ def row(state: ToolState, width: int = 100, moment: Moment | None = None) -> str
     ],
 )
 def test_each_state_has_its_glyph(state: ToolState, glyph: str) -> None:
-    """U20: the state is told without colours."""
+    """The state is told without colours."""
     assert row(state).strip()[0] == glyph
 
 
@@ -357,7 +357,6 @@ def test_streaming_arguments_say_what_the_call_is_about() -> None:
 
 
 def test_markup_and_escapes_in_labels_are_literal() -> None:
-    """V01, U21."""
     assert "Read [/b].txt␛]52;c; [bold]" in row(completed("Read", "[/b].txt\x1b]52;c;\n[bold]"))
 
 
@@ -409,7 +408,7 @@ def test_durations(seconds: float, shown: str) -> None:
 
 
 def test_what_the_model_is_taught_is_folded_away() -> None:
-    """U2: a person reads that the input was wrong; the lesson is one unfolding away."""
+    """A person reads that the input was wrong; the lesson is one unfolding away."""
     lesson = "Please rewrite the input with valid arguments. Errors: items: Field required"
     part = tool("prt_1", MESSAGE, failed("", "", lesson, kind="invalid"), name="todowrite")
     folded, folds = tool_lines(part, PAGE, Moment(), unfolded=False)

@@ -1,4 +1,4 @@
-"""U3, U4, TUI-SCROLL, TUI-PERF: what is seen, and that what is read stays."""
+"""What is seen, and that what is read stays."""
 
 from dataclasses import replace
 
@@ -38,7 +38,6 @@ from tests.support.transcripts import (
 
 
 async def test_sticks_to_the_bottom_while_text_comes() -> None:
-    """U3."""
     app = TranscriptApp(streaming())
     async with app.run_test(size=SIZE) as pilot:
         for n in range(30):
@@ -50,7 +49,7 @@ async def test_sticks_to_the_bottom_while_text_comes() -> None:
 
 
 async def test_the_line_that_is_read_never_moves() -> None:
-    """U3, V10: neither text below nor a tool that grows above moves it."""
+    """Neither text below nor a tool that grows above moves it."""
     view = streaming()
     say_tool = tool("prt_0029b", "msg_0029b", running("Bash", "make", ShellBlock("make")))
     app = TranscriptApp(view)
@@ -78,7 +77,7 @@ async def test_the_line_that_is_read_never_moves() -> None:
 
 
 async def test_scrolling_up_shows_every_line_once() -> None:
-    """U4: guessed heights are corrected without moving what is read."""
+    """Guessed heights are corrected without moving what is read."""
     view = SessionView(snapshot(*history(25)))
     layout = Layout(view, Page(SIZE[0] - 1, DARK_PALETTE))
     for index in range(len(layout.items)):
@@ -99,7 +98,6 @@ async def test_scrolling_up_shows_every_line_once() -> None:
 
 
 async def test_new_below_is_counted_told_and_shown() -> None:
-    """U3."""
     app = TranscriptApp(streaming())
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("pageup")
@@ -118,7 +116,7 @@ async def test_new_below_is_counted_told_and_shown() -> None:
 
 
 async def test_a_rebuilt_view_keeps_place_and_folds() -> None:
-    """L16: after a gap the same session is shown again from a new snapshot."""
+    """After a gap the same session is shown again from a new snapshot."""
     view = streaming()
     app = TranscriptApp(view)
     async with app.run_test(size=SIZE) as pilot:
@@ -138,7 +136,7 @@ async def test_a_rebuilt_view_keeps_place_and_folds() -> None:
 
 
 async def test_resize_and_theme_redraw_from_the_source() -> None:
-    """NARROW, V22: nothing is left of the old width, and nothing breaks at 20x8."""
+    """Nothing is left of the old width, and nothing breaks at 20x8."""
     app = TranscriptApp(streaming(5))
     async with app.run_test(size=SIZE) as pilot:
         for width, height in ((20, 8), (8, 3), (140, 45), SIZE):
@@ -153,7 +151,6 @@ async def test_resize_and_theme_redraw_from_the_source() -> None:
 
 
 async def test_fewer_than_100_widgets_whatever_the_length() -> None:
-    """U4."""
     app = TranscriptApp(streaming(500))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
@@ -161,7 +158,7 @@ async def test_fewer_than_100_widgets_whatever_the_length() -> None:
 
 
 async def test_what_is_off_screen_is_not_laid_out() -> None:
-    """U4, Q1: opening a long session costs one page."""
+    """Opening a long session costs one page."""
     view = SessionView(snapshot(*history(500)))
     layout = Layout(view, Page(80, DARK_PALETTE))
     assert not any(item.lines for item in layout.items)
@@ -175,7 +172,7 @@ async def test_what_is_off_screen_is_not_laid_out() -> None:
 
 
 def test_lines_far_from_what_is_seen_are_dropped() -> None:
-    """Q1: memory stays flat; heights stay known."""
+    """Memory stays flat; heights stay known."""
     layout = Layout(SessionView(snapshot(*history(600))), Page(80, DARK_PALETTE))
     for index in range(len(layout.items)):
         layout.lay_out(index)
@@ -201,7 +198,7 @@ async def test_a_selection_stays_on_its_text_when_heights_are_corrected() -> Non
 
 
 async def test_clock_runs_only_while_something_runs() -> None:
-    """Q1: no timer when nothing moves."""
+    """No timer when nothing moves."""
     app = TranscriptApp(streaming(1))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()

@@ -1,4 +1,4 @@
-"""Vim's keys in the prompt (U7)."""
+"""Vim's keys in the prompt."""
 
 import json
 from pathlib import Path
