@@ -39,20 +39,20 @@ class Editor:
     """
 
     updates: list[Any] = field(default_factory=list)
-    asked: list[tuple[ToolCallUpdate, list[str]]] = field(default_factory=list)
+    requests: list[tuple[ToolCallUpdate, list[str]]] = field(default_factory=list)
     answers: list[str | Exception] = field(default_factory=list)
-    told: asyncio.Condition = field(default_factory=asyncio.Condition)
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     open_dialogs: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        async with self.told:
+        async with self.changed:
             self.updates.append(update)
-            self.told.notify_all()
+            self.changed.notify_all()
 
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[Any], **_: Any
     ) -> RequestPermissionResponse:
-        self.asked.append((tool_call, [option.option_id for option in options]))
+        self.requests.append((tool_call, [option.option_id for option in options]))
         self.open_dialogs.set()
         if not self.answers:  # a dialog that stays open
             await asyncio.get_running_loop().create_future()
@@ -75,12 +75,12 @@ class Editor:
 
     def states(self) -> list[tuple[str, str]]:
         """Return kind and status of the calls that were sent."""
-        told = ("tool_call", "tool_call_update")
-        return [(u.kind, u.status) for u in self.updates if u.session_update in told]
+        kinds = ("tool_call", "tool_call_update")
+        return [(u.kind, u.status) for u in self.updates if u.session_update in kinds]
 
     async def until(self, holds: Callable[["Editor"], bool]) -> None:
-        async with asyncio.timeout(GUARD), self.told:
-            await self.told.wait_for(lambda: holds(self))
+        async with asyncio.timeout(GUARD), self.changed:
+            await self.changed.wait_for(lambda: holds(self))
 
 
 @dataclass
@@ -97,11 +97,11 @@ class Desk:
         return await self.agent.new_session(cwd=str(self.project), mcp_servers=[])
 
     async def prompt(self, session_id: str, *blocks: Any) -> Any:
-        content = [said(b) if isinstance(b, str) else b for b in blocks]
+        content = [text_content(b) if isinstance(b, str) else b for b in blocks]
         return await self.agent.prompt(session_id=session_id, prompt=content)
 
 
-def said(text: str) -> TextContentBlock:
+def text_content(text: str) -> TextContentBlock:
     return TextContentBlock(type="text", text=text)
 
 
@@ -158,4 +158,4 @@ async def desk(home: Home) -> AsyncIterator[Desk]:
         yield made
 
 
-__all__ = ["Desk", "Editor", "Home", "RequestError", "place", "said"]
+__all__ = ["Desk", "Editor", "Home", "RequestError", "place", "text_content"]

@@ -25,18 +25,18 @@ ASKS = {
 
 async def test_initialize_reports_the_capabilities(home: Home) -> None:
     async with home.desk() as desk:
-        told = await desk.agent.initialize(protocol_version=99)
-        assert told.protocol_version == 1
-        assert told.agent_info is not None
-        assert told.agent_info.name == "opencode-py"
-        can = told.agent_capabilities
+        result = await desk.agent.initialize(protocol_version=99)
+        assert result.protocol_version == 1
+        assert result.agent_info is not None
+        assert result.agent_info.name == "opencode-py"
+        can = result.agent_capabilities
         assert can is not None
         assert can.load_session
         assert can.prompt_capabilities is not None
         assert (can.prompt_capabilities.image, can.prompt_capabilities.audio) == (True, False)
         assert can.session_capabilities is not None
         assert can.session_capabilities.list is not None
-        assert told.auth_methods
+        assert result.auth_methods
 
 
 async def test_text_and_thoughts_stream_before_the_response(desk: Desk) -> None:
@@ -64,7 +64,7 @@ async def test_an_edit_is_approved_with_its_diff_and_reported_to_its_end(desk: D
     done = await desk.prompt(session.session_id, "mend it")
     assert done.stop_reason == "end_turn"
     assert "a + b" in (desk.project / "calc.py").read_text()
-    call, offered = desk.editor.asked[0]
+    call, offered = desk.editor.requests[0]
     assert offered == ["once", "always", "reject"]
     diff = next(content for content in call.content or [] if content.type == "diff")
     path = str(desk.project / "calc.py")
@@ -73,9 +73,9 @@ async def test_an_edit_is_approved_with_its_diff_and_reported_to_its_end(desk: D
     states = desk.editor.states()
     assert ("read", "completed") in states
     assert states[-1] == ("edit", "completed")
-    told = {update.tool_call_id for update in desk.editor.of("tool_call")}
-    assert call.tool_call_id in told
-    assert len(told) == len(desk.editor.of("tool_call")) == 2
+    result = {update.tool_call_id for update in desk.editor.of("tool_call")}
+    assert call.tool_call_id in result
+    assert len(result) == len(desk.editor.of("tool_call")) == 2
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ async def test_the_users_reply_decides_a_permission(
     desk.editor.answers = list(answers)
     await desk.prompt(session.session_id, "go")
     assert (desk.project / "made").exists() == made
-    assert len(desk.editor.asked) == 1  # always covers the second call
-    texts = [c.content.text for c in desk.editor.asked[0][0].content or []]
+    assert len(desk.editor.requests) == 1  # always covers the second call
+    texts = [c.content.text for c in desk.editor.requests[0][0].content or []]
     assert any("touch made" in text for text in texts)
 
 
@@ -110,9 +110,9 @@ async def test_a_request_that_the_client_cannot_show_is_refused_and_the_turn_con
     done = await desk.prompt(session.session_id, "go")
     assert (done.stop_reason, desk.editor.text()) == ("end_turn", "left out")
     assert not (desk.project / "made").exists()
-    told = str(desk.server.requests[-1].body["messages"])
-    assert "could not ask the person" in told
-    assert "Put the question into your answer" in told
+    result = str(desk.server.requests[-1].body["messages"])
+    assert "could not ask the person" in result
+    assert "Put the question into your answer" in result
 
 
 async def test_a_cancel_stops_the_turn_and_withdraws_its_request(desk: Desk) -> None:
@@ -162,9 +162,9 @@ async def test_a_sub_agents_request_reaches_the_client(desk: Desk) -> None:
     desk.editor.answers = ["once"]
     await desk.prompt(session.session_id, "go")
     assert (desk.project / "made").exists()
-    call = desk.editor.asked[0][0]
-    told = [u for u in desk.editor.updates if getattr(u, "tool_call_id", "") == call.tool_call_id]
-    assert [update.status for update in told][-1] == "completed"
+    call = desk.editor.requests[0][0]
+    result = [u for u in desk.editor.updates if getattr(u, "tool_call_id", "") == call.tool_call_id]
+    assert [update.status for update in result][-1] == "completed"
     assert desk.editor.text() == "it did"
 
 
@@ -184,14 +184,14 @@ async def test_the_todo_list_is_sent_as_a_plan(desk: Desk) -> None:
     ]
 
 
-@pytest.mark.parametrize(("chosen", "told"), [("1", "right"), ("skip", ""), ("", "")])
-async def test_the_models_question_has_buttons(desk: Desk, chosen: str, told: str) -> None:
+@pytest.mark.parametrize(("chosen", "expected"), [("1", "right"), ("skip", ""), ("", "")])
+async def test_the_models_question_has_buttons(desk: Desk, chosen: str, expected: str) -> None:
     session = await desk.new()
     desk.server.script(answer(Call("question", ASKS)), answer(Text("on")))
     desk.editor.answers = [chosen]
     await desk.prompt(session.session_id, "go")
-    assert desk.editor.asked[0][1] == ["0", "1", "skip"]
-    if told:
+    assert desk.editor.requests[0][1] == ["0", "1", "skip"]
+    if expected:
         assert "right" in str(desk.server.requests[-1].body["messages"][-1]["content"])
     else:
         assert len(desk.server.requests) == 1
@@ -234,12 +234,12 @@ async def test_an_approved_plan_is_sent_with_the_next_agents_model(home: Home) -
         await desk.prompt(session.session_id, "plan it")
         assert [r.body["model"] for r in desk.server.requests] == ["model-1", "worker"]
 
-        def told(editor: Editor) -> bool:
+        def result(editor: Editor) -> bool:
             options = [u.config_options for u in editor.of("config_option_update")]
             values = {option.id: option.current_value for option in options[-1]} if options else {}
             return (values.get("mode"), values.get("model")) == ("build", "scripted/worker")
 
-        await desk.editor.until(told)
+        await desk.editor.until(result)
         assert desk.editor.of("current_mode_update")[-1].current_mode_id == "build"
 
 
@@ -353,8 +353,8 @@ async def test_the_users_slash_commands_ask_and_are_sent(home: Home) -> None:
         await desk.prompt(session.session_id, "/look there")
         assert (home.project / "made").exists()
         assert "did to there" in str(home.server.requests[-1].body["messages"])
-        told = {update.tool_call_id for update in desk.editor.of("tool_call")}
-        assert {call.tool_call_id for call, _ in desk.editor.asked} <= told
+        result = {update.tool_call_id for update in desk.editor.of("tool_call")}
+        assert {call.tool_call_id for call, _ in desk.editor.requests} <= result
 
 
 async def test_a_cancel_withdraws_the_request_of_a_command(home: Home) -> None:

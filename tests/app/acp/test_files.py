@@ -69,7 +69,7 @@ async def test_unsaved_text_is_read_and_changed_in_the_editor(home: Home) -> Non
         read = str(desk.server.requests[1].body["messages"][-1])
         assert "1: typed = 1" in read
         assert "not saved" in read
-        shown = next(c for c in client.asked[0][0].content or [] if c.type == "diff")
+        shown = next(c for c in client.requests[0][0].content or [] if c.type == "diff")
         assert (shown.old_text, shown.new_text) == ("typed = 1\n", "mended = 1\n")
     assert _text(path) == "mended = 1\n"
     assert {request[1:] for request in client.requests} == {(session.session_id, path)}
@@ -111,6 +111,6 @@ async def test_a_write_that_the_editor_refuses_is_not_done_on_disk(
         write = Call("write", {"file_path": "new.py", "content": "x\n"})
         desk.server.script(answer(write), answer(Text("left")))
         await desk.prompt(session.session_id, "go")
-        told = str(desk.server.requests[-1].body["messages"])
-    assert ("did not write new.py: The workspace is read-only." in told) == (not written)
+        result = str(desk.server.requests[-1].body["messages"])
+    assert ("did not write new.py: The workspace is read-only." in result) == (not written)
     assert (home.project / "new.py").exists() == written

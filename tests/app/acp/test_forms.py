@@ -40,7 +40,7 @@ def accepted(**content: Any) -> AcceptElicitationResponse:
     return AcceptElicitationResponse(action="accept", content=content)
 
 
-async def asked(home: Home, client: Forms, **question: Any) -> str:
+async def ask(home: Home, client: Forms, **question: Any) -> str:
     """Return the result of the model's question, empty if the turn ended with it."""
     async with home.desk(client, FORMS) as desk:
         session = await desk.new()
@@ -53,29 +53,29 @@ async def asked(home: Home, client: Forms, **question: Any) -> str:
 
 async def test_a_form_has_the_options_and_a_field_for_text(home: Home) -> None:
     client = Forms(says=accepted(choice="1", text="slowly"))
-    told = await asked(home, client, options=WAYS, header="Way")
-    assert "right" in told
-    assert "slowly" in told
+    result = await ask(home, client, options=WAYS, header="Way")
+    assert "right" in result
+    assert "slowly" in result
     message, form = client.shown[0]
     choice = form["properties"]["choice"]
     assert (message, choice["type"], choice["title"]) == ("Which way?", "string", "Way")
     assert [(o["const"], o["title"]) for o in choice["oneOf"]] == [("0", "left"), ("1", "right")]
     assert choice["oneOf"][1]["description"] == "the long way"
     assert form["properties"]["text"]["type"] == "string"
-    assert client.asked == []
+    assert client.requests == []
 
 
 async def test_several_options_can_be_chosen(home: Home) -> None:
     client = Forms(says=accepted(choice=["0", "1", "7"]))
-    told = await asked(home, client, options=WAYS, multiple=True)
-    assert "left" in told
-    assert "right" in told
+    result = await ask(home, client, options=WAYS, multiple=True)
+    assert "left" in result
+    assert "right" in result
     assert client.shown[0][1]["properties"]["choice"]["type"] == "array"
 
 
 async def test_a_question_without_options_is_asked(home: Home) -> None:
     client = Forms(says=accepted(text="north"))
-    assert "north" in await asked(home, client)
+    assert "north" in await ask(home, client)
     assert client.shown[0][1]["required"] == ["text"]
 
 
@@ -89,11 +89,11 @@ async def test_a_question_without_options_is_asked(home: Home) -> None:
     ],
 )
 async def test_a_closed_form_is_a_dismissal(home: Home, says: Any) -> None:
-    assert await asked(home, Forms(says=says), options=WAYS) == ""
+    assert await ask(home, Forms(says=says), options=WAYS) == ""
 
 
 async def test_a_client_that_fails_to_show_a_form_gets_buttons(home: Home) -> None:
     fault = RequestError.method_not_found("elicitation/create")
     client = Forms(says=fault, answers=["0"])
-    assert "left" in await asked(home, client, options=WAYS)
-    assert client.asked[0][1] == ["0", "1", "skip"]
+    assert "left" in await ask(home, client, options=WAYS)
+    assert client.requests[0][1] == ["0", "1", "skip"]

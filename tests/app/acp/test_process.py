@@ -121,8 +121,8 @@ async def test_the_commands_follow_the_response_that_names_their_session(home: H
     session = await bare.session(home)
     assert all("method" not in line for line in bare.lines)
     assert bare.process.stdout is not None
-    told = json.loads(await asyncio.wait_for(bare.process.stdout.readline(), GUARD))
-    assert told["params"]["sessionId"] == session
-    assert told["params"]["update"]["sessionUpdate"] == "available_commands_update"
+    result = json.loads(await asyncio.wait_for(bare.process.stdout.readline(), GUARD))
+    assert result["params"]["sessionId"] == session
+    assert result["params"]["update"]["sessionUpdate"] == "available_commands_update"
     bare.process.terminate()
     await bare.ended()

@@ -92,17 +92,17 @@ class Terminals(Editor):
         )
         run = Run(process, self.limit or output_byte_limit or 0, argv, cwd)
         run.reading = asyncio.create_task(self._read(run))
-        async with self.told:
+        async with self.changed:
             self.runs.append(run)
-            self.told.notify_all()
+            self.changed.notify_all()
         return CreateTerminalResponse(terminal_id=f"term_{len(self.runs)}")
 
     async def _read(self, run: Run) -> None:
         assert run.process.stdout is not None
         while data := await run.process.stdout.read(65_536):
             run.output += data
-            async with self.told:
-                self.told.notify_all()
+            async with self.changed:
+                self.changed.notify_all()
 
     def _run(self, terminal_id: str) -> Run:
         run = self.runs[int(terminal_id.removeprefix("term_")) - 1]
@@ -137,9 +137,9 @@ class Terminals(Editor):
         run = self._run(terminal_id)
         if run.process.returncode is None:
             run.process.kill()
-        async with self.told:
+        async with self.changed:
             run.released = True
-            self.told.notify_all()
+            self.changed.notify_all()
 
     def shown(self) -> list[str]:
         """Return the ids of the terminals in the contents of calls."""
@@ -177,10 +177,10 @@ def client(request: pytest.FixtureRequest) -> Terminals:
 
 async def test_a_command_runs_in_the_clients_terminal(home: Home, client: Terminals) -> None:
     async with opened(home, client) as (desk, session):
-        told = await ran(desk, session, "pwd; echo 'a  b' >&2; exit 3")
-        assert str(home.project) in told
-        assert "a  b" in told
-        assert "Exit code 3." in told
+        result = await ran(desk, session, "pwd; echo 'a  b' >&2; exit 3")
+        assert str(home.project) in result
+        assert "a  b" in result
+        assert "Exit code 3." in result
         assert set(client.shown()) == {"term_1"}
         [run] = client.runs
         assert run.released
@@ -209,10 +209,10 @@ async def test_the_terminals_environment_secrets_do_not_reach_a_command(
 ) -> None:
     client.environment |= {KEY: "sk-of-the-client", "MINE": "kept", "PAGER": "less"}
     async with opened(home, client) as (desk, session):
-        told = await ran(desk, session, f"echo [${KEY}] $MINE $PAGER; read x; echo end $x")
-    assert "sk-of" not in told
-    assert "[] kept cat" in told
-    assert "end" in told
+        result = await ran(desk, session, f"echo [${KEY}] $MINE $PAGER; read x; echo end $x")
+    assert "sk-of" not in result
+    assert "[] kept cat" in result
+    assert "end" in result
 
 
 async def test_a_removed_variable_of_the_terminal_is_unset_not_empty(home: Home) -> None:
@@ -221,9 +221,9 @@ async def test_a_removed_variable_of_the_terminal_is_unset_not_empty(home: Home)
     home.settings(permission={"bash": "allow"}, bash={"env": "strict"})
     async with home.desk(client, TERMINAL) as desk:
         session = (await desk.new()).session_id
-        told = await ran(desk, session, f"echo ${{{KEY}-unset}} ${{OTHER-unset}} $TERM; tty")
-    assert "unset unset dumb" in told
-    assert "not a tty" in told
+        result = await ran(desk, session, f"echo ${{{KEY}-unset}} ${{OTHER-unset}} $TERM; tty")
+    assert "unset unset dumb" in result
+    assert "not a tty" in result
 
 
 async def test_permission_comes_before_the_terminal(home: Home) -> None:
@@ -233,7 +233,7 @@ async def test_permission_comes_before_the_terminal(home: Home) -> None:
         session = (await desk.new()).session_id
         desk.server.script(answer(Call("bash", {"command": "touch made"})))
         await desk.prompt(session, "go")
-    assert len(client.asked) == 1
+    assert len(client.requests) == 1
     assert client.runs == []
     assert not (home.project / "made").exists()
 
@@ -249,9 +249,9 @@ def _left(home: Home) -> tuple[str, Callable[[], bool]]:
 async def test_a_time_limit_ends_every_process_of_a_terminal(home: Home, client: Terminals) -> None:
     line, ended = _left(home)
     async with opened(home, client) as (desk, session):
-        told = await ran(desk, session, line, timeout=1500)
-        assert "Timed out after 1.5s" in told
-        assert "up" in told
+        result = await ran(desk, session, line, timeout=1500)
+        assert "Timed out after 1.5s" in result
+        assert "up" in result
         assert client.runs[0].released
         assert ended()
 
@@ -281,19 +281,19 @@ async def test_a_client_that_stops_the_command_ends_it(home: Home) -> None:
 async def test_a_huge_output_is_stored_completely(home: Home) -> None:
     client = Terminals()
     async with opened(home, client) as (desk, session):
-        told = await ran(desk, session, "seq 400000")
-        assert "it had 400,000 lines" in told
-        assert "400000" in told
-        place = told.partition("All of it is in ")[2].partition(":")[0]
+        result = await ran(desk, session, "seq 400000")
+        assert "it had 400,000 lines" in result
+        assert "400000" in result
+        place = result.partition("All of it is in ")[2].partition(":")[0]
         assert _text(place).startswith("1\n2\n")
 
 
 async def test_output_cut_by_the_terminal_is_reported(home: Home) -> None:
     client = Terminals(blind=True, limit=100)
     async with opened(home, client) as (desk, session):
-        told = await ran(desk, session, "seq 1000")
-    assert "1000" in told
-    assert "kept only a part of the output" in told
+        result = await ran(desk, session, "seq 1000")
+    assert "1000" in result
+    assert "kept only a part of the output" in result
 
 
 @pytest.mark.parametrize(
@@ -311,8 +311,8 @@ async def test_a_command_that_the_editors_user_refuses_does_not_run_locally(home
         fault=RequestError.internal_error({"details": "Permission denied for terminal/create"})
     )
     async with opened(home, client) as (desk, session):
-        told = await ran(desk, session, "touch made")
-    assert "The user's editor did not run the command: Permission denied" in told
+        result = await ran(desk, session, "touch made")
+    assert "The user's editor did not run the command: Permission denied" in result
     assert not (home.project / "made").exists()
 
 
@@ -328,8 +328,8 @@ async def test_without_the_capability_commands_run_locally(home: Home) -> None:
 async def test_background_commands_run_locally(home: Home) -> None:
     client = Terminals()
     async with opened(home, client) as (desk, session):
-        told = await ran(desk, session, "echo served; sleep 600", background=True)
-        assert "shell_" in told
+        result = await ran(desk, session, "echo served; sleep 600", background=True)
+        assert "shell_" in result
     assert client.runs == []
 
 
@@ -337,8 +337,8 @@ async def test_a_process_left_in_the_background_ends_with_the_program(home: Home
     client = Terminals()
     pids = home.project / "pids"
     async with opened(home, client) as (desk, session):
-        told = await ran(desk, session, f"sleep 600 & echo $! >> {pids}; echo up")
-        assert "A background process of this command still runs" in told
+        result = await ran(desk, session, f"sleep 600 & echo $! >> {pids}; echo up")
+        assert "A background process of this command still runs" in result
         [pid] = pids_in(pids, 1)
         assert not gone(pid)
     await asyncio.wait_for(desk.process.wait(), GUARD)

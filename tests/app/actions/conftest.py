@@ -1,5 +1,5 @@
 """Fixtures for tests of actions: a model server that answers over real HTTP."""
 
-from tests.agent.provider.conftest import server
+from tests.support.provider_server import server
 
 __all__ = ["server"]

@@ -29,7 +29,7 @@ FOUND = "Two of three readers have the fault:\n\n- `reader.py`\n- `legacy.py`"
 def standing() -> SessionView:
     """A session that left work to the background; a report was told, another waits."""
     calls: list[ToolPart] = []
-    held: dict[str, BackgroundTaskStatus] = {}
+    statuses: dict[str, BackgroundTaskStatus] = {}
     for n, (description, state) in enumerate(STATES.items()):
         block = SubtaskBlock(f"ses_{n}", "explore", description, background=True)
         done = records.completed("Explore", description, block)
@@ -45,19 +45,19 @@ def standing() -> SessionView:
             facts=facts,
         )
         activity = "Grep DictReader in src" if state == "running" else ""
-        held[f"ses_{n}"] = BackgroundTaskStatus("explore", description, task, activity)
+        statuses[f"ses_{n}"] = BackgroundTaskStatus("explore", description, task, activity)
         calls.append(call)
-    told = records.user("msg_c", "", records.report("msg_c", FOUND), synthetic=True)
+    reported = records.user("msg_c", "", records.report("msg_c", FOUND), synthetic=True)
     waits = records.report("msg_e", error="No model.", outcome="failed", facts=())
     return SessionView(
         records.snapshot(
             records.user("msg_a", "Which readers have the fault? Go on meanwhile."),
             records.assistant("msg_b", *calls),
-            told,
+            reported,
             records.assistant("msg_d", records.text_part("prt_d", "msg_d", "Two have it.")),
             records.user("msg_e", "", waits, turn=None, synthetic=True),
             queued=("msg_e",),
-            background_tasks=BackgroundTaskList(held),
+            background_tasks=BackgroundTaskList(statuses),
         )
     )
 

@@ -26,7 +26,7 @@ Import CSV files that are empty.
 """
 
 
-async def told(running: Running, *, after: int) -> None:
+async def set_compaction_size(running: Running, *, after: int) -> None:
     """Let the newest marker tell of so many tokens: its estimate changes with every tool."""
     view = running.app.controller.live.view
     assert view is not None
@@ -46,9 +46,9 @@ async def test_the_marker_shows_where_the_compaction_was_and_folds_the_summary(
         answer(Text(SUMMARY), Tokens(30_000, 60)),
     )
     async with start(size=size) as running:
-        for text, said in (("Why does it fail?", "first line"), ("Fix it", "Fixed, and")):
+        for text, shown in (("Why does it fail?", "first line"), ("Fix it", "Fixed, and")):
             await running.type(text, "enter")
-            await running.until_shown(said)
+            await running.until_shown(shown)
             await running.until_idle()
         await running.type("/compact the test", "enter")
         await running.until_shown("◇ Earlier messages were summarised · 30.0k")
@@ -56,7 +56,7 @@ async def test_the_marker_shows_where_the_compaction_was_and_folds_the_summary(
         assert "Why does it fail?" in running.text(), "earlier messages stay visible"
         assert "reader.py returns" not in running.text()
         assert "▰▰" not in running.text(), "the bar tells of what is left"
-        await told(running, after=6_500)
+        await set_compaction_size(running, after=6_500)
         await running.until_shown("30.0k → 6.5k tokens")
         assert_snapshot(running.app, f"screen-compacted-{size[0]}")
         if size[0] == 80:

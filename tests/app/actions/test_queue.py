@@ -14,7 +14,7 @@ async def queued(running: Running, *texts: str) -> None:
     await running.until(lambda: live.view is not None and len(live.view.queued) == len(texts))
 
 
-def said(running: Running) -> list[tuple[str, str]]:
+def user_messages(running: Running) -> list[tuple[str, str]]:
     """Return text and delivery of each message of the user."""
     view = running.app.controller.live.view
     assert view is not None
@@ -46,7 +46,7 @@ async def test_up_on_an_empty_prompt_edits_the_newest_queued_message(start: Star
         assert view.queued == ()
         await running.pilot.press("escape")
         await running.until_idle()
-        assert [text for text, _ in said(running)] == ["stream 5000 words"]
+        assert [text for text, _ in user_messages(running)] == ["stream 5000 words"]
         assert running.prompt == "first"
 
 
@@ -57,12 +57,12 @@ async def test_the_list_edits_removes_and_shows_delivery(start: Starter) -> None
         await running.type("/queue", "enter")
         await running.until_shown("Messages that wait")
         await running.pilot.press("ctrl+d")
-        await running.until(lambda: len(said(running)) == 3)
+        await running.until(lambda: len(user_messages(running)) == 3)
         await running.pilot.press("tab")
         await running.until_shown("when this turn ends")
         await running.pilot.press("down", "enter")
         await running.until(lambda: running.prompt == "three")
-        assert said(running) == [
+        assert user_messages(running) == [
             ("stream 5000 words", "steer"),
             ("two", "follow_up"),
         ]
@@ -85,7 +85,7 @@ async def test_a_message_for_later_is_sent_at_the_end_of_the_turn(
         hold.gate.set()
         await running.until_idle()
         await running.until_shown("second answer")
-        assert said(running)[-1] == ("and then this", "follow_up")
+        assert user_messages(running)[-1] == ("and then this", "follow_up")
     assert len(scripted.requests) == 2
 
 
@@ -93,7 +93,7 @@ async def test_later_sends_at_once_without_a_turn(start: Starter) -> None:
     async with start() as running:
         await running.type("/later list", "enter")
         await running.until_idle()
-        assert said(running)[0][0] == "list"
+        assert user_messages(running)[0][0] == "list"
 
 
 async def test_queued_messages_are_kept_when_the_turn_is_cancelled(start: Starter) -> None:
@@ -129,4 +129,8 @@ async def test_queued_messages_show_when_they_are_sent(
         await running.until_shown("both were read")
         await running.until_idle()
         assert "not sent" not in running.text()
-        assert [text for text, _ in said(running)] == ["begin", "think of the tests", "go on"]
+        assert [text for text, _ in user_messages(running)] == [
+            "begin",
+            "think of the tests",
+            "go on",
+        ]

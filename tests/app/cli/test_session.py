@@ -55,11 +55,11 @@ def filled(place: InstalledProgram) -> InstalledProgram:
                 updated=1000.0 + n,
                 turns=1,
             )
-            held = [moved(item, session_id) for item in history(2)]
+            items = [moved(item, session_id) for item in history(2)]
             key = records.user(f"msg_9{name}", f"the key is {KEY}", turn="trn_0009")
-            held.append(moved(key, session_id))
+            items.append(moved(key, session_id))
             made = []
-            for item in held:
+            for item in items:
                 message = item.message
                 if isinstance(message, AssistantMessage):
                     message = replace(

@@ -76,13 +76,13 @@ def bound() -> Iterator[tuple[str, Binding]]:
     for package in (app.screens, app.widgets):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             loaded = importlib.import_module(module.name)
-            for name, held in inspect.getmembers(loaded, inspect.isclass):
-                if issubclass(held, DOMNode) and held.__module__ == module.name:
-                    yield from ((name, each) for each in bindings(held))
+            for name, node in inspect.getmembers(loaded, inspect.isclass):
+                if issubclass(node, DOMNode) and node.__module__ == module.name:
+                    yield from ((name, each) for each in bindings(node))
 
 
-def bindings(held: type[DOMNode]) -> Iterator[Binding]:
-    for each in held.__dict__.get("BINDINGS", ()):
+def bindings(node: type[DOMNode]) -> Iterator[Binding]:
+    for each in node.__dict__.get("BINDINGS", ()):
         yield each if isinstance(each, Binding) else Binding(*each)
 
 

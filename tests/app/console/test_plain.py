@@ -32,9 +32,9 @@ def test_questions_are_answered_by_number_or_text(
     assert "Which ␛[31mway?" in printed
     assert "  2  right" in printed
     assert "Going right." in printed
-    told = str(scripted.server.requests[-1].body["messages"][-1]["content"])
-    assert "Answer: right" in told
-    assert "Answer: a mile or so" in told
+    results = str(scripted.server.requests[-1].body["messages"][-1]["content"])
+    assert "Answer: right" in results
+    assert "Answer: a mile or so" in results
 
 
 def test_skip_and_the_end_of_input_dismiss_a_question(

@@ -5,9 +5,9 @@ import pytest
 from app.console.stdin_lines import StdinLines
 
 
-def lines(*held: str | None, types: bool) -> StdinLines:
+def lines(*texts: str | None, types: bool) -> StdinLines:
     made = StdinLines(interactive=types)
-    for line in held:
+    for line in texts:
         made.put(line)
     return made
 

@@ -11,8 +11,8 @@ from app.screens.base.page import PageScreen
 from app.screens.cost import cost_text
 from app.session.usage import cache_hit_rate, session_cost
 from app.widgets.status import Status, status_text
-from tests.app.actions.test_context_usage import Host
 from tests.app.conftest import Starter
+from tests.support.hosting import Host
 from tests.support.model_server import ModelServer
 from tests.support.records import session
 from tests.support.script import Text, Tokens, answer

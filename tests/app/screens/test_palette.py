@@ -8,7 +8,7 @@ from app.commands.registry import GROUPS
 from app.screens.base.picker import Row
 from app.screens.palette import PaletteScreen, action_row, rank
 from tests.app.conftest import Running, Starter
-from tests.app.screens.test_cost import Host
+from tests.support.hosting import Host
 from tests.support.snapshots import assert_snapshot
 
 

@@ -130,9 +130,9 @@ class Script:
         self._asked = 0
 
     def __call__(self, body: dict) -> Answer:
-        said = str(body)
+        request = str(body)
         for word in ("alpha", "beta", "gamma"):
-            if f"<{word}>" in said and "Start them" not in said:
+            if f"<{word}>" in request and "Start them" not in request:
                 return answer(self._hold, Text(f"report {word}"))
         self._asked += 1
         if self._asked > 1:

@@ -7,7 +7,7 @@ from app.session.queue_text import queued_label
 
 
 @pytest.mark.parametrize(
-    ("status", "delivery", "said"),
+    ("status", "delivery", "label"),
     [
         (Busy(0.0), "steer", "queued, sent at the next step"),
         (Busy(0.0), "follow_up", "queued, sent when this turn ends"),
@@ -19,6 +19,6 @@ from app.session.queue_text import queued_label
     ],
 )
 def test_the_label_says_when_the_message_is_sent(
-    status: SessionStatus, delivery: Delivery, said: str
+    status: SessionStatus, delivery: Delivery, label: str
 ) -> None:
-    assert queued_label(status, delivery) == said
+    assert queued_label(status, delivery) == label

@@ -194,13 +194,13 @@ def _text(view: SessionView) -> str:
 
 
 @pytest.mark.parametrize(
-    ("offset", "text", "held"),
+    ("offset", "text", "expected"),
     [(3, "de", "abcde"), (0, "abc", "abc"), (1, "bcd", "abcd"), (2, "c", "abc")],
 )
-def test_delta_below_the_held_length_is_dropped(offset: int, text: str, held: str) -> None:
+def test_delta_below_the_held_length_is_dropped(offset: int, text: str, expected: str) -> None:
     view = _streaming()
     view.apply(_delta(offset, text))
-    assert _text(view) == held
+    assert _text(view) == expected
     assert not view.stale
 
 
@@ -223,8 +223,8 @@ def test_gap_or_unknown_part_makes_the_view_stale(event: Event) -> None:
 
 
 def test_delta_of_a_page_that_is_not_loaded_is_no_gap() -> None:
-    held = snapshot(assistant("msg_5", text_part("prt_5", "msg_5", "x")), older=2)
-    view = SessionView(held)
+    before = snapshot(assistant("msg_5", text_part("prt_5", "msg_5", "x")), older=2)
+    view = SessionView(before)
     assert not view.apply(_delta(7, "x", message="msg_1"))
     assert not view.stale
 
@@ -266,7 +266,7 @@ def test_a_long_session_keeps_only_its_newest_messages() -> None:
     assert len(view.message_ids) == MAX_MESSAGES
     view.apply(MessageUpdated(whole[MAX_MESSAGES].message))
     view.trim()
-    assert view.message_ids == [held.message.id for held in whole[-KEPT_MESSAGES:]]
+    assert view.message_ids == [item.message.id for item in whole[-KEPT_MESSAGES:]]
     assert view.older == 7 + MAX_MESSAGES + 1 - KEPT_MESSAGES
     assert view.entry("msg_0000") is None
     assert not view.apply(PartDelta(SESSION, "msg_0000", "msg_0000a", "text", 0, "x")).stale

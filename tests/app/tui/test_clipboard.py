@@ -145,25 +145,25 @@ async def answer_of(running: Running, text: str) -> None:
     session = replace(records.session(), directory=str(running.runtime.directory))
     message = records.assistant("msg_b", records.text_part("prt_b", "msg_b", text))
     question = records.user("msg_a", "say it")
-    for held in (question, message):
-        await running.runtime.store.save(session, held.message, *held.parts)
+    for item in (question, message):
+        await running.runtime.store.save(session, item.message, *item.parts)
     await running.app.controller.live.open(session.id)
     await running.until(lambda: running.app.controller.main.transcript.display)
 
 
 @pytest.mark.parametrize(
-    ("size", "said"),
+    ("size", "notice"),
     [
         (10, "Sent 10 characters to the terminal"),
         (MAX_OSC52_BYTES, "Sent 74994 characters"),
         (200_000, "Not copied"),
     ],
 )
-async def test_the_notice_says_how_the_copy_went(start: Starter, size: int, said: str) -> None:
+async def test_the_notice_says_how_the_copy_went(start: Starter, size: int, notice: str) -> None:
     async with start(env={"PATH": "/nowhere"}) as running:
         await answer_of(running, "x" * size)
         await running.type("/copy", "enter")
-        await running.until_shown(said)
+        await running.until_shown(notice)
 
 
 async def test_a_tool_that_fails_or_is_missing_copies_nothing(

@@ -20,18 +20,18 @@ async def test_ready_callbacks_run_until_none_is_left() -> None:
 
 
 async def test_a_timer_due_soon_is_awaited_with_what_it_starts() -> None:
-    told: list[str] = []
+    log: list[str] = []
 
     async def later() -> None:
         await asyncio.sleep(SOON / 4)
-        told.append("woken")
+        log.append("woken")
         await asyncio.sleep(0)
-        told.append("went on")
+        log.append("went on")
 
     task = asyncio.create_task(later())
     await asyncio.sleep(0)
     await wait_until_at_rest()
-    assert told == ["woken", "went on"]
+    assert log == ["woken", "went on"]
     await task
 
 

@@ -131,7 +131,7 @@ def test_the_first_frame_is_painted_before_the_agent_is_loaded() -> None:
 def test_the_first_frame_is_complete_and_loads_little() -> None:
     """Imports, parsed rules, styled and laid out widgets are counted, since time is not
     reproducible."""
-    said = python(
+    output = python(
         """
         import asyncio, collections, json, sys
         from pathlib import Path
@@ -157,15 +157,15 @@ def test_the_first_frame_is_complete_and_loads_little() -> None:
         class First(OpencodeApp):
             def _display(self, screen, renderable):
                 super()._display(screen, renderable)
-                if renderable is not None and "text" not in told:
+                if renderable is not None and "text" not in frame:
                     strips = screen._compositor.render_strips()
-                    told["text"] = ["".join(part.text for part in strip) for strip in strips]
+                    frame["text"] = ["".join(part.text for part in strip) for strip in strips]
 
             def _painted(self):
                 sys.setprofile(None)
                 self.exit(0)
 
-        told = {}
+        frame = {}
         app = First(LaunchOptions(directory=Path(".")), {}, None)
         sys.setprofile(called)
         asyncio.run(app.run_async(headless=True, size=(80, 24)))
@@ -173,17 +173,17 @@ def test_the_first_frame_is_complete_and_loads_little() -> None:
                 "app.widgets.input.vim.keys",
                 "agent.records.messages", "agent.records.events",
                 "textual.widgets._markdown", "markdown_it", "pygments", "importlib.metadata")
-        told["loaded"] = [name for name in late if name in sys.modules]
-        told["counts"] = counts
-        print(json.dumps(told))
+        frame["loaded"] = [name for name in late if name in sys.modules]
+        frame["counts"] = counts
+        print(json.dumps(frame))
         """
     )
-    told = json.loads(said)
-    text = "\n".join(told["text"])
+    frame = json.loads(output)
+    text = "\n".join(frame["text"])
     for part in ("a coding agent for this folder", "Ask for anything", "  build  "):
         assert part in text, text
-    assert told["loaded"] == []
-    counts = told["counts"]
+    assert frame["loaded"] == []
+    counts = frame["counts"]
     assert 0 < counts["mounted"] <= 10, counts
     assert 0 < counts["styled"] <= 90, counts
     assert 0 < counts["laid out"] <= 6, counts

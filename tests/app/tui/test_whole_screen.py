@@ -52,8 +52,8 @@ async def shown(running: Running, *texts: str) -> Session:
         title="表題" * 40 + FAMILY,
         model="demo/offline",
     )
-    for held in (records.user("msg_a", " ".join(texts)), records.assistant("msg_b", *parts)):
-        await running.runtime.store.save(session, held.message, *held.parts)
+    for item in (records.user("msg_a", " ".join(texts)), records.assistant("msg_b", *parts)):
+        await running.runtime.store.save(session, item.message, *item.parts)
     await running.app.controller.live.open(session.id)
     await running.until(lambda: running.app.controller.main.transcript.display)
     return session

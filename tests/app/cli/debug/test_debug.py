@@ -60,15 +60,15 @@ def test_permission_cases_are_judged_by_their_own_rules_only(place: Path) -> Non
 
 def test_the_explanation_names_the_deciding_rule_and_what_always_saves(place: Path) -> None:
     write_config(place / "home", {"permission": {"bash": {"git push *": "deny"}}})
-    told = debug(place, "permission", "bash", "git push && npm run build")
-    assert "deny  git push" in told
-    assert "git push *" in told
-    assert "config.json" in told
-    assert "Together: deny" in told
-    told = debug(place, "permission", "bash", "npm --prefix web publish > AGENTS.md")
-    assert "for deny rules also: npm publish" in told
-    assert "no rule covers it" in told
-    assert "nothing is offered" in told
+    printed = debug(place, "permission", "bash", "git push && npm run build")
+    assert "deny  git push" in printed
+    assert "git push *" in printed
+    assert "config.json" in printed
+    assert "Together: deny" in printed
+    printed = debug(place, "permission", "bash", "npm --prefix web publish > AGENTS.md")
+    assert "for deny rules also: npm publish" in printed
+    assert "no rule covers it" in printed
+    assert "nothing is offered" in printed
     assert "npm run build *" in debug(place, "permission", "bash", "npm run build")
 
 
@@ -93,10 +93,10 @@ def test_edits_are_answered_with_the_text_or_the_reason(place: Path) -> None:
 
 def test_each_setting_names_its_source(place: Path) -> None:
     write_config(place / "home", {"model": "demo/offline", "permission": {"edit": "allow"}})
-    told = debug(place, "config")
-    assert "model" in told
-    assert "config.json" in told
-    assert "allow edit: *" in told
+    printed = debug(place, "config")
+    assert "model" in printed
+    assert "config.json" in printed
+    assert "allow edit: *" in printed
     assert str(place / "home" / "data") in debug(place, "paths")
 
 
@@ -134,13 +134,13 @@ def test_an_unknown_part_exits_with_2(place: Path) -> None:
 def test_info_and_lists_are_json_too(place: Path) -> None:
     settings = {"provider": {"openai": {"options": {"apiKey": "sk-very-secret"}}}}
     write_config(place / "home", {**settings, "permission": {"bash": {"ls *": "allow"}}})
-    told = json.loads(debug(place, "info", "--json"))
-    assert told["python"].startswith("3.")
-    assert told["folder"] == str(place / "shop")
-    assert told["settings from"]
+    facts = json.loads(debug(place, "info", "--json"))
+    assert facts["python"].startswith("3.")
+    assert facts["folder"] == str(place / "shop")
+    assert facts["settings from"]
     assert "trust" in debug(place, "info")
     assert json.loads(debug(place, "paths", "--json"))["data"] == str(place / "home" / "data")
     config = debug(place, "config", "--json")
     assert json.loads(config)["rules"][0]["pattern"] == "ls *"
-    for printed in (config, debug(place, "config"), debug(place, "info"), json.dumps(told)):
+    for printed in (config, debug(place, "config"), debug(place, "info"), json.dumps(facts)):
         assert "sk-very-secret" not in printed

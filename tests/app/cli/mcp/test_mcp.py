@@ -101,10 +101,10 @@ def test_debug_connects_to_a_server(home: Path, capsys: pytest.CaptureFixture[st
     main(["mcp", "add", "bad", "--", sys.executable, str(SERVERS / "raw.py"), "exits"])
     capsys.readouterr()
     assert main(["mcp", "debug", "shop"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("shop   connected\nworkshop 1.2   over stdio\n")
-    assert "tool       shop_echo   Gives back what it is given." in told
-    assert "resource   shop://plan" in told
+    printed = capsys.readouterr().out
+    assert printed.startswith("shop   connected\nworkshop 1.2   over stdio\n")
+    assert "tool       shop_echo   Gives back what it is given." in printed
+    assert "resource   shop://plan" in printed
     assert main(["mcp", "debug", "bad"]) == 1
     assert "It said: no licence found" in capsys.readouterr().out
     assert main(["mcp", "debug", "none"]) == 1
@@ -134,8 +134,8 @@ def test_a_server_of_claude_code_is_imported(
     main(["mcp", "add", "far", "--url", "https://far.test/mcp"])
     capsys.readouterr()
     main(["mcp", "list"])
-    told = capsys.readouterr().out
-    assert "Claude Code has these too: git, own." in told
+    printed = capsys.readouterr().out
+    assert "Claude Code has these too: git, own." in printed
     assert main(["mcp", "add", "git", "--from-claude-code"]) == 0
     assert settings(home)["mcp"]["git"] == {
         "type": "local",
@@ -185,7 +185,7 @@ def test_errors_are_sentences(home: Path, part: str, says: str) -> None:
             timeout=100,
         )
         server.shutdown()
-    told = done.stdout + done.stderr
-    assert done.returncode == 1, told
-    assert "Traceback" not in told
-    assert says in told
+    printed = done.stdout + done.stderr
+    assert done.returncode == 1, printed
+    assert "Traceback" not in printed
+    assert says in printed

@@ -20,8 +20,8 @@ def lines(done: subprocess.CompletedProcess[bytes]) -> list[dict]:
 def sent(scripted: ServerThread) -> str:
     """Return the requests for a response as JSON: those that offer tools; a title's request does
     not."""
-    asked = [r.body["messages"] for r in scripted.server.requests if r.body.get("tools")]
-    return json.dumps(asked)
+    requests = [r.body["messages"] for r in scripted.server.requests if r.body.get("tools")]
+    return json.dumps(requests)
 
 
 def test_only_the_response_is_on_standard_output(
@@ -62,22 +62,22 @@ def test_json_reports_each_thing_once(place: InstalledProgram, scripted: ServerT
         answer(Text("done"), Tokens(200, 20)),
     )
     done = run(place, "go", "--format", "json")
-    told = lines(done)
-    assert {line["v"] for line in told} == {1}
-    kinds = [line["type"] for line in told]
+    events = lines(done)
+    assert {line["v"] for line in events} == {1}
+    kinds = [line["type"] for line in events]
     assert (kinds[0], kinds[-1]) == ("start", "end")
     assert (kinds.count("reasoning"), kinds.count("text"), kinds.count("step")) == (1, 1, 2)
-    states = [(line["tool"], line["state"]) for line in told if line["type"] == "tool"]
+    states = [(line["tool"], line["state"]) for line in events if line["type"] == "tool"]
     assert sorted(states) == [("list", "completed"), ("list", "running"), ("nope", "failed")]
-    end = told[-1]
+    end = events[-1]
     assert (end["outcome"], end["answer"], end["code"]) == ("completed", "done", 0)
     assert (end["usage"]["input"], end["usage"]["output"]) == (300, 30)
 
 
 def test_deltas_are_reported_on_request(place: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("one "), Text("two")))
-    told = lines(run(place, "go", "--format", "json", "--deltas"))
-    assert "".join(line["text"] for line in told if line["type"] == "delta") == "one two"
+    events = lines(run(place, "go", "--format", "json", "--deltas"))
+    assert "".join(line["text"] for line in events if line["type"] == "delta") == "one two"
 
 
 def test_sessions_are_continued_and_forked(place: InstalledProgram, scripted: ServerThread) -> None:
@@ -100,7 +100,7 @@ def test_a_repeating_tool_call_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ((), 2, "Nothing to do"),
         (("x", "-c", "-s", "ses_1"), 2, "Use either"),
@@ -116,17 +116,17 @@ def test_a_repeating_tool_call_is_refused(
     ],
 )
 def test_wrong_usage_is_a_sentence_and_a_code(
-    place: InstalledProgram, scripted: ServerThread, words: tuple[str, ...], code: int, said: str
+    place: InstalledProgram, scripted: ServerThread, words: tuple[str, ...], code: int, message: str
 ) -> None:
     done = run(place, *words)
     assert (done.returncode, done.stdout) == (code, b"")
-    assert said in done.stderr.decode()
+    assert message in done.stderr.decode()
     assert b"Traceback" not in done.stderr
     assert scripted.server.requests == []
 
 
 @pytest.mark.parametrize(
-    ("script", "code", "said"),
+    ("script", "code", "message"),
     [
         (Failure(401, '{"error": {"message": "bad key"}}'), 1, "bad key"),
         (Failure(500), 1, "scripted failure"),
@@ -135,7 +135,7 @@ def test_wrong_usage_is_a_sentence_and_a_code(
     ],
 )
 def test_a_failed_run_reports_its_failure(
-    place: InstalledProgram, scripted: ServerThread, script: object, code: int, said: str
+    place: InstalledProgram, scripted: ServerThread, script: object, code: int, message: str
 ) -> None:
     settings = json.loads((place.home / "config" / "config.json").read_text())
     settings["retry"] = {"attempts": 2, "delay": 5}
@@ -143,7 +143,7 @@ def test_a_failed_run_reports_its_failure(
     scripted.server.always(script)
     done = run(place, "go")
     assert (done.returncode, done.stdout) == (code, b"")
-    assert said in done.stderr.decode()
+    assert message in done.stderr.decode()
 
 
 def test_a_failed_tool_call_does_not_fail_the_run(
@@ -205,11 +205,11 @@ def test_a_sub_agents_request_follows_the_same_policy(
         answer(Text("it could not")),
     )
     done = run(place, "go", "--format", "json")
-    told = lines(done)
+    events = lines(done)
     assert done.returncode == 3
-    child = next(line["session"] for line in told if line["type"] == "permission")
-    assert child != told[0]["session"]
-    assert told[-1]["answer"] == "it could not"
+    child = next(line["session"] for line in events if line["type"] == "permission")
+    assert child != events[0]["session"]
+    assert events[-1]["answer"] == "it could not"
     assert not (place.project / "made").exists()
     (refused,) = (m for m in scripted.server.requests[2].body["messages"] if m["role"] == "tool")
     assert "Nobody is here" in refused["content"], "the child is told why"
@@ -262,8 +262,8 @@ def test_a_signal_while_it_loads_exits_with_a_sentence(
     out, err = process.communicate(timeout=GUARD)
     assert (process.returncode, out) == (code, b"")
     first, *rest = err.splitlines()  # of the first line a part may have been read above
-    said = [line for line in rest or [first] if not line.startswith(b"import time:")]
-    assert said == [b"Stopped. Nothing was sent."]
+    errors = [line for line in rest or [first] if not line.startswith(b"import time:")]
+    assert errors == [b"Stopped. Nothing was sent."]
     assert not scripted.server.requests
 
 
@@ -349,8 +349,8 @@ def test_a_question_is_declined_with_a_sentence(
     scripted.server.script(answer(Call("question", ask)), answer(Text("I took left.")))
     done = run(place, "go")
     assert (done.returncode, done.stdout) == (0, b"I took left.\n")
-    told = str(scripted.server.requests[-1].body["messages"][-1]["content"])
-    assert "Nobody is here to answer questions" in told
+    content = str(scripted.server.requests[-1].body["messages"][-1]["content"])
+    assert "Nobody is here to answer questions" in content
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,13 @@ def test_a_missing_title_does_not_delay_a_run(
 ) -> None:
     """The response comes once the title was requested, and nothing else is awaited."""
     write_config(place.home, config_for(scripted.server, small_model=MODEL))
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     def script(body: dict) -> Answer:
         if "You name conversations" in str(body["messages"][0]):
-            asked.set()
+            requested.set()
             return TITLES[kind]
-        return answer(Hold(gate=asked), Text("the answer"))
+        return answer(Hold(gate=requested), Text("the answer"))
 
     scripted.server.always(script)
     done = run(place, "go")
