@@ -60,7 +60,7 @@ class AgentInfo:
     max_steps: int | None = None
     """Steps of one turn, None without a limit."""
     hidden: bool = False
-    """Whether it is in no list; it can still be called."""
+    """True if it is in no list; it can still be called."""
     source: str = BUILT_IN
     """The files that configure it."""
 
@@ -195,7 +195,7 @@ class Agents:
 
     @property
     def max_depth(self) -> int:
-        """How deep sub-agents can call others."""
+        """The maximum depth of nested sub-agents."""
         return self._loaded.config.subagent_depth
 
     def listed(self) -> tuple[AgentInfo, ...]:

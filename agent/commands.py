@@ -50,7 +50,7 @@ class CommandInfo:
     effort: str | None = None
     """The model's reasoning effort, None for the current one."""
     subtask: bool | None = None
-    """Whether a sub-agent runs it, None if that depends on its agent."""
+    """True if a sub-agent runs it, None if that depends on its agent."""
     source: str = ""
     """The file that defines it."""
 

@@ -41,7 +41,7 @@ class Skill:
     path: Path
     """Its ``SKILL.md``."""
     hidden: bool = False
-    """Whether the model is not offered it."""
+    """True if the model is not offered it."""
 
     @property
     def folder(self) -> Path:

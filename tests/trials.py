@@ -226,7 +226,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "D06": (
         "agent/store/test_damage.py::test_a_damaged_file_is_kept_under_another_name",
         "agent/store/test_database.py::test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room",
-        "agent/config/test_paths.py::test_an_unwritable_folder_is_a_sentence",
+        "agent/config/test_paths.py::test_an_unwritable_folder_is_an_error_in_a_sentence",
         "e2e/test_bad_input.py::test_a_damaged_database_is_set_aside",
         "e2e/test_full_disk.py::test_a_full_disk_is_reported_and_nothing_is_lost",
         "e2e/test_full_disk.py::test_a_small_file_system_that_fills_up",
@@ -317,13 +317,13 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     # Settings, instructions, servers
     "F01": (
-        "agent/config/test_loading.py::test_forms_that_work",
-        "agent/config/test_loading.py::test_a_broken_file_is_told_and_everything_asks",
-        "agent/config/test_loading.py::test_one_wrong_value_is_told_and_the_rest_applies",
+        "agent/config/test_loading.py::test_valid_forms_are_accepted",
+        "agent/config/test_loading.py::test_a_broken_file_is_reported_and_everything_asks",
+        "agent/config/test_loading.py::test_a_wrong_value_is_reported_and_the_rest_applies",
     ),
     "F02": (
-        "agent/test_skills.py::test_f02_a_bad_skill_takes_no_other_with_it",
-        "agent/test_skills.py::test_f02_one_warning_for_each_bad_skill",
+        "agent/test_skills.py::test_a_bad_skill_does_not_affect_the_others",
+        "agent/test_skills.py::test_each_bad_skill_is_reported_once",
     ),
     "F04": (
         "agent/session/prompt/test_system_prompt.py::test_f04_each_marker_comes_exactly_once_where_it_applies",

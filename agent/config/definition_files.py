@@ -52,7 +52,7 @@ class DefinitionFile:
     folder: str
     """The name of the folder of its kind."""
     foreign: bool
-    """Whether it was written for another program."""
+    """True if it was written for another program."""
     project: Path | None = None
     """The project that it came with, None for the user's own."""
 

@@ -36,9 +36,9 @@ class Source:
     """None for settings that were given as text."""
     text: str = ""
     project: bool = False
-    """Whether it came with the opened folder, so that it needs trust."""
+    """True if it came with the opened folder, so that it needs trust."""
     required: bool = False
-    """Whether the user named the file, so that a missing one is reported."""
+    """True if the user named the file, so that a missing one is reported."""
     form: SourceForm = "ours"
 
 

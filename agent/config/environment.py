@@ -81,7 +81,7 @@ _REST = "it belongs to opencode's own parts"
 
 
 def is_on(env: Mapping[str, str], name: str) -> bool:
-    """Whether the variable *name* (without its prefix) is switched on."""
+    """Return whether the variable *name* (without its prefix) is switched on."""
     return env.get(PREFIX + name, "").strip().lower() in {"1", "true"}
 
 

@@ -40,7 +40,7 @@ class Layer:
     """Permission rules of agents by name."""
     notices: list[str] = field(default_factory=list[str])
     broken: bool = False
-    """Whether its rules could not be read; then every tool asks."""
+    """True if its rules could not be read; then every tool asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class TrustLimits:
     """The limits of a project that the user trusts."""
 
     own: UserOwned
-    """What belongs to the user."""
+    """The names and keys that belong to the user."""
     allowed: AllowedReads
-    """What its files may read."""
+    """The variables and files that its settings may read."""
 
 
 def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> TrustLimits:

@@ -56,7 +56,7 @@ class LoadedConfig:
     """The providers that only the project defines; the user's keys are never sent to them."""
 
     def from_project(self, key: str) -> bool:
-        """Whether a project's file set the value at the dotted *key*."""
+        """Return whether a project's file set the value at the dotted *key*."""
         return self.sources.get(key) in self.project_files
 
     def source_of(self, prefix: str) -> str:
@@ -100,7 +100,7 @@ class _Definitions:
     """Agents and commands defined in markdown, and the limits of the project's ones."""
 
     trusted: bool
-    """Whether the project is trusted."""
+    """True if the project is trusted."""
     providers_with_keys: frozenset[str]
     """Providers that may have a key of the user's beside those that the settings name."""
     root: Path

@@ -50,7 +50,7 @@ class ParsedRules:
     rules: tuple[ConfigRule, ...] = ()
     faults: tuple[RuleFault, ...] = ()
     unreadable: bool = False
-    """Whether the setting could not be read at all; then everything asks."""
+    """True if the setting could not be read at all; then everything asks."""
 
 
 def parse_rules(setting: Json, source: str) -> ParsedRules:
@@ -131,7 +131,7 @@ def allow_to_ask(rules: tuple[ConfigRule, ...]) -> tuple[ConfigRule, ...]:
 
 
 def may_overlap(one: ConfigRule, other: ConfigRule) -> bool:
-    """Whether some request may match both rules; true in case of doubt."""
+    """Return whether some request may match both rules; true in case of doubt."""
     return _patterns_overlap(one.permission, other.permission) and _patterns_overlap(
         one.pattern, other.pattern
     )
@@ -151,7 +151,7 @@ def _action(value: Json) -> Action | None:
 
 
 def _patterns_overlap(one: str, other: str) -> bool:
-    """Whether a text may match two patterns with the wildcards ``*`` and ``?``.
+    """Return whether a text may match two patterns with the wildcards ``*`` and ``?``.
 
     Walks all reachable pairs of positions at once, one row per character of *one*. A home folder
     and the optional tail ``" *"`` are read as ``*``.

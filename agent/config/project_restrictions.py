@@ -49,7 +49,7 @@ _SLOTS = "a project may not put variables of your environment into a request"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserOwned:
-    """What already belongs to the user."""
+    """The providers and programs that already belong to the user."""
 
     providers: Collection[str] = ()
     """Providers that may have a key of the user's."""
@@ -155,7 +155,7 @@ def _is_outside(entry: Json) -> bool:
 
 
 def allows_everything(rule: ConfigRule) -> bool:
-    """Whether *rule* of a project allows something of every kind."""
+    """Return whether *rule* of a project allows something of every kind."""
     return rule.action == "allow" and not rule.permission.strip("*?")
 
 

@@ -33,7 +33,7 @@ class _Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AllowedReads:
-    """What a project's files can read: entries of ``project_reads``, and prompts of its own."""
+    """The variables and files that a project's files can read."""
 
     entries: tuple[str, ...]
     """The variables and files of ``project_reads``, as the user wrote them."""
@@ -75,10 +75,10 @@ def substitute(
                 ):
                     raise _Missing(_UNLISTED.format(what=f"the file {name}"))
                 return _content(name, folder, env)
-            said, note = _variable(name, env, allowed)
+            text, note = _variable(name, env, allowed)
             if note:
                 filled.notes.append((path, note))
-            return said
+            return text
 
         return _SLOT.sub(replacement, value)
 

@@ -86,7 +86,7 @@ def claude_name(tool: str) -> str:
 
 
 def matches(matcher: str, about: str) -> bool:
-    """Whether *matcher* covers *about*, by its name here or in Claude Code.
+    """Return whether *matcher* covers *about*, by its name here or in Claude Code.
 
     A matcher that is no regular expression is read as a name.
     """

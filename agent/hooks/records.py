@@ -84,7 +84,7 @@ class Hook:
     timeout: float = TIMEOUT
     """Seconds that it can take."""
     uses_claude_names: bool = False
-    """Whether it knows tools by Claude Code's names."""
+    """True if it knows tools by Claude Code's names."""
 
     @property
     def label(self) -> str:

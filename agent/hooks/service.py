@@ -26,7 +26,7 @@ class Hooks:
         return tuple(self._hooks)
 
     def any_for(self, event: HookEvent, about: str = "") -> bool:
-        """Whether any hook runs for this event."""
+        """Return whether any hook runs for this event."""
         return any(True for _ in self._matching(event, about))
 
     async def run(self, call: HookCall) -> HookAnswer:

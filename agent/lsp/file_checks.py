@@ -57,7 +57,7 @@ class FileChecks:
 
     @property
     def has_formatters(self) -> bool:
-        """Whether any formatter is switched on."""
+        """True if any formatter is switched on."""
         return bool(self.formatters)
 
     def warm_up(self, paths: Sequence[str]) -> None:

@@ -37,7 +37,7 @@ class Formatter:
         return tuple(word.replace(FILE, path) for word in self.command)
 
     def applies_to(self, path: str, project: Path) -> bool:
-        """Whether to format the file: by its extension and the project's settings. Reads the
+        """Return whether to format the file: by its extension and the project's settings. Reads the
         disk."""
         if not path.endswith(self.extensions):
             return False

@@ -22,7 +22,7 @@ class ServerSpec:
     markers: tuple[str, ...] = ()
     """Files that mark the root of a project."""
     runs_project: bool = False
-    """Whether it runs code of the project that it looks at, such as a compiler in ``node_modules``
+    """True if it runs code of the project that it looks at, such as a compiler in ``node_modules``
     or build scripts. Such a server starts only where a setting asks for it."""
     env: dict[str, str] = field(default_factory=dict[str, str])
     initialization: JsonObject = field(default_factory=dict)

@@ -120,6 +120,6 @@ def _text(piece: Json) -> str:
 
 
 def supports(capabilities: JsonObject, name: str) -> bool:
-    """Whether a server has the capability *name*: true, or options for it."""
+    """Return whether a server has the capability *name*: true, or options for it."""
     value = capabilities.get(name)
     return value is True or isinstance(value, dict)

@@ -30,8 +30,8 @@ class ServerProcess:
     """A running server, made by ``start``."""
 
     def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
-        assert process.stdin is not None  # pipes were asked for
-        assert process.stdout is not None  # pipes were asked for
+        assert process.stdin is not None  # pipes were requested
+        assert process.stdout is not None  # pipes were requested
         self.stdin = process.stdin
         self.stdout = process.stdout
         self._process = process

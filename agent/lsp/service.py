@@ -95,10 +95,10 @@ class LspService:
         """
         wanted = [(path, spec) for path in paths for spec in self.specs if spec.handles(path)]
         found: dict[str, tuple[Diagnostic, ...]] = {}
-        answers = (self._diagnose(spec, path, wait) for path, spec in wanted)
-        for (path, _), said in zip(wanted, await asyncio.gather(*answers), strict=True):
-            if said is not None:
-                found[path] = (*found.get(path, ()), *said)
+        results = (self._diagnose(spec, path, wait) for path, spec in wanted)
+        for (path, _), diagnostics in zip(wanted, await asyncio.gather(*results), strict=True):
+            if diagnostics is not None:
+                found[path] = (*found.get(path, ()), *diagnostics)
         return found
 
     async def request(self, path: str, method: str, params: JsonObject) -> Json:
@@ -149,10 +149,10 @@ class LspService:
             return None
         left = max(0.0, deadline - asyncio.get_running_loop().time())
         with contextlib.suppress(ServerGone):
-            said = await client.diagnose(path, left)
+            diagnostics = await client.diagnose(path, left)
             # A server without diagnostics is not hung: many send nothing where nothing changed.
             self._spawn(self._end_if_unhealthy(key))
-            return said
+            return diagnostics
         return None
 
     async def _ready_client(self, spec: ServerSpec, key: Key) -> LspClient | None:

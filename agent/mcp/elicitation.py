@@ -18,7 +18,7 @@ from agent.tools.core.clean_text import without_invisible
 
 MAX_FIELDS = 30
 MAX_TRIES = 3
-"""How often a field is asked for when the answer does not fit."""
+"""Attempts per field when the answer does not fit."""
 
 ACCEPT, REFUSE = "Go on", "Refuse"
 
@@ -161,8 +161,8 @@ def parse_reply(reply: QuestionReply, spec: JsonObject) -> Json:
         reply.text.strip(),
     )
     if spec.get("type") == "array":
-        words = [word.strip() for word in typed.split(",") if word.strip()]
-        return [choices.get(word, word) for word in (*reply.labels, *words)]
+        typed_choices = [part.strip() for part in typed.split(",") if part.strip()]
+        return [choices.get(one, one) for one in (*reply.labels, *typed_choices)]
     answer = reply.labels[0] if reply.labels else typed
     if answer in choices:
         return choices[answer]

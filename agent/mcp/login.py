@@ -97,11 +97,11 @@ async def callback_server(port: int | None) -> AsyncGenerator[CallbackServer, No
 def _parse_request(head: bytes, own: str) -> LoginCallback | None:
     """Return the parameters of a request, None if it is not the browser's return."""
     lines = head.decode("latin-1").split("\r\n")
-    words = lines[0].split(" ")
+    request_line = lines[0].split(" ")
     hosts = [line[5:].strip() for line in lines[1:] if line.lower().startswith("host:")]
-    if len(words) != 3 or words[0] != "GET" or hosts != [own]:
+    if len(request_line) != 3 or request_line[0] != "GET" or hosts != [own]:
         return None
-    target = urlsplit(words[1])
+    target = urlsplit(request_line[1])
     if target.path != CALLBACK_PATH:
         return None
     given = parse_qs(target.query)
@@ -193,7 +193,7 @@ class Logins:
         if provider.context.current_tokens is None and status < 400:
             await _force_login(server, provider)
         if provider.context.current_tokens is None:
-            why = f"It answered with HTTP {status} and asked for no login."
+            why = f"It answered with HTTP {status} and sent for no login."
             raise ToolError(f"There is nothing to log in for at {server.name}. {why}")
         provider.save_issuer()
         self._file.drop(server.url, "wanted")
@@ -207,21 +207,21 @@ async def _probe(server: Server, provider: LoginProvider) -> int:
         timeout=httpx2.Timeout(HTTP_TIMEOUT),
         auth=provider,
     ) as client:
-        async with client.stream("POST", server.url, json=_INITIALIZE) as answer:
-            status, session = answer.status_code, answer.headers.get("mcp-session-id")
+        async with client.stream("POST", server.url, json=_INITIALIZE) as response:
+            status, session = response.status_code, response.headers.get("mcp-session-id")
         if provider.context.current_tokens is None:
             # Some servers answer the handshake without a login: ask for the tools too.
             headers = {"mcp-protocol-version": _VERSION}
             headers |= {"mcp-session-id": session} if session else {}
             async with client.stream(
                 "POST", server.url, json=_LIST_TOOLS, headers=headers
-            ) as answer:
-                status = answer.status_code
+            ) as response:
+                status = response.status_code
         if session:
             await client.delete(server.url, headers={"mcp-session-id": session})
         if status in {404, 405}:  # an older server, which has only the stream of events
-            async with client.stream("GET", server.url) as answer:
-                status = answer.status_code
+            async with client.stream("GET", server.url) as response:
+                status = response.status_code
     return status
 
 
@@ -235,10 +235,10 @@ async def _force_login(server: Server, provider: LoginProvider) -> None:
         request = client.build_request("POST", server.url)
         flow = provider.async_auth_flow(request)
         try:
-            asked = await anext(flow)
-            answer = httpx2.Response(401, request=asked)
-            while (asked := await flow.asend(answer)) is not request:
-                answer = await client.send(asked)
+            sent = await anext(flow)
+            response = httpx2.Response(401, request=sent)
+            while (sent := await flow.asend(response)) is not request:
+                response = await client.send(sent)
         except OAuthFlowError:
             if provider.context.oauth_metadata is not None:
                 raise

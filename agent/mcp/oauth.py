@@ -65,8 +65,8 @@ class ServerTokens(TokenStorage):
     @property
     def missing_scopes(self) -> tuple[str, ...]:
         """The scopes that the server wanted for a call, and that the tokens do not grant."""
-        said = self._file.entry(self._server.url).get("wanted")
-        scope = said.get("scope") if isinstance(said, dict) else None
+        entry = self._file.entry(self._server.url).get("wanted")
+        scope = entry.get("scope") if isinstance(entry, dict) else None
         return tuple(scope.split()) if isinstance(scope, str) else ()
 
     def add_missing_scope(self, scope: str) -> None:
@@ -187,19 +187,19 @@ class TokenAuth(OAuthClientProvider):
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         flow = super()._auth_flow(request)
         try:
-            asked = await anext(flow)
+            sent = await anext(flow)
             while True:
-                answer = yield asked
-                if asked is request and answer.status_code in {401, 403}:
+                response = yield sent
+                if sent is request and response.status_code in {401, 403}:
                     break
-                asked = await flow.asend(answer)
+                sent = await flow.asend(response)
         except StopAsyncIteration:
             return
         finally:
             await flow.aclose()
-        self._note_missing_scope(missing_scope(answer))
+        self._note_missing_scope(missing_scope(response))
         async with self.context.lock:
-            if answer.status_code == 401 and self._stale(request):
+            if response.status_code == 401 and self._stale(request):
                 renewed = yield await self._refresh_token()
                 await self._handle_refresh_response(renewed)
         if self._header() != request.headers.get("Authorization"):
@@ -209,7 +209,7 @@ class TokenAuth(OAuthClientProvider):
             yield request
 
     def _stale(self, request: httpx2.Request) -> bool:
-        """Whether to renew the token of a *request* that was refused before the token expired.
+        """Return whether to renew the token of a *request* that was refused before it expired.
 
         Not if another request has renewed it meanwhile.
         """
@@ -230,16 +230,16 @@ class TokenAuth(OAuthClientProvider):
             self._kept.add_missing_scope(scope)
 
 
-def missing_scope(answer: httpx2.Response) -> str | None:
+def missing_scope(response: httpx2.Response) -> str | None:
     """Return the scopes, separated by spaces, that a refused request lacked.
 
     Empty if they are not named; None if the request was not refused for its scopes.
     """
-    if answer.status_code != 403:
+    if response.status_code != 403:
         return None
-    if extract_field_from_www_auth(answer, "error") != "insufficient_scope":
+    if extract_field_from_www_auth(response, "error") != "insufficient_scope":
         return None
-    return extract_field_from_www_auth(answer, "scope") or ""
+    return extract_field_from_www_auth(response, "scope") or ""
 
 
 def set_client_auth(
@@ -255,5 +255,5 @@ def set_client_auth(
 
 
 def is_web_address(address: str) -> bool:
-    """Whether a browser may be sent to *address*."""
+    """Return whether a browser may be sent to *address*."""
     return urlsplit(address).scheme in {"https", "http"}

@@ -71,15 +71,15 @@ class Server:
 
     @property
     def uses_login(self) -> bool:
-        """Whether logins apply: not where the settings sign the requests themselves."""
+        """True if logins apply: not where the settings sign the requests themselves."""
         signed = any(name.lower() == "authorization" for name in self.headers)
         return self.remote and self.oauth is not False and not signed
 
     @property
     def identity(self) -> str:
         """A hash of the program or address: another one is another server."""
-        said = json.dumps([self.name, self.command, self.url])
-        return hashlib.sha256(said.encode()).hexdigest()[:32]
+        text = json.dumps([self.name, self.command, self.url])
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @property
     def endpoint(self) -> str:
@@ -97,13 +97,13 @@ class ToolDefinition:
     schema: JsonObject = field(default_factory=dict[str, object])  # pyright: ignore[reportAssignmentType] - an empty object
     """The JSON schema of the arguments."""
     read_only: bool = False
-    """What the server says of the tool's effects; it never allows anything."""
+    """A hint of the server's on the tool's effects; it never allows anything."""
 
     @property
     def digest(self) -> str:
         """A hash of everything that the model and the user see of the tool."""
-        said = json.dumps([self.name, self.title, self.description, self.schema], sort_keys=True)
-        return hashlib.sha256(said.encode()).hexdigest()
+        text = json.dumps([self.name, self.title, self.description, self.schema], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ class ServerResponse:
 
     content: tuple[Content, ...]
     is_error: bool = False
-    """Whether the server itself says that the call failed."""
+    """True if the server itself says that the call failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

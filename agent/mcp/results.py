@@ -106,8 +106,8 @@ def _checked_type(piece: Blob, size: int, given: int) -> tuple[str, str]:
 
 
 def _pointer(piece: ResourceLink) -> str:
-    words = [without_invisible(part) for part in (piece.name, piece.uri, piece.description) if part]
-    return "Resource: " + " · ".join(words)
+    texts = [without_invisible(part) for part in (piece.name, piece.uri, piece.description) if part]
+    return "Resource: " + " · ".join(texts)
 
 
 def _excerpt(texts: list[str]) -> str:

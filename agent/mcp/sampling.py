@@ -65,7 +65,7 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
     if completer is None:
         raise SamplingRefused("There is no model to ask here.")
     completer = completer.with_model_hints(sample.hints)
-    wanted = _completion(sample, completer)
+    completion = _completion(sample, completer)
     shown = _prompt_text(sample, completer)
     if len(shown) > MAX_PROMPT:
         raise SamplingRefused(f"The prompt is longer than {MAX_PROMPT:,} characters.")
@@ -79,7 +79,7 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
     heading = f"Let the MCP server {without_invisible(server)} ask the model?"
     try:
         await context.ask((need,), heading, (TextBlock(shown),))
-        return SampleResult(text=await completer.complete(wanted), model=completer.model)
+        return SampleResult(text=await completer.complete(completion), model=completer.model)
     except PermissionRejected as error:
         raise SamplingRefused("The user does not let the model be asked.") from error
     except OpencodePyError as error:

@@ -47,7 +47,7 @@ class McpService:
         }
 
     def __bool__(self) -> bool:
-        """Whether any server is configured."""
+        """Return whether any server is configured."""
         return bool(self._supervisors)
 
     def start(self) -> None:

@@ -63,7 +63,7 @@ class ServerObserver(Protocol):
 class ActiveCall:
     """A running tool call, on whose behalf the server can ask the user or a model.
 
-    Such requests end with the call: a server that is told of a cancelled call may go on.
+    Such requests end with the call, since a server may continue a cancelled call.
     """
 
     def __init__(self, server: str, context: ToolContext, ask: Ask | None) -> None:
@@ -292,7 +292,7 @@ class ServerSupervisor:
                     await self._retry_now.wait()
 
     def _falls_back_to_sse(self, connection: Connection, error: BaseException | None) -> bool:
-        """Whether to try SSE next: older servers do not know streamable HTTP."""
+        """Return whether to try SSE next: older servers do not know streamable HTTP."""
         if connection.transport != "http" or connection.was_connected or connection.auth_problem:
             return False
         if error is None or "Connect" in type(error).__name__:
@@ -322,7 +322,7 @@ def leaf_errors(error: BaseException) -> Iterator[BaseException]:
 
 
 def cannot_start(error: BaseException | None) -> bool:
-    """Whether trying again is useless: the program is missing, or must not be run."""
+    """Return whether trying again is useless: the program is missing, or must not be run."""
     kinds = FileNotFoundError | PermissionError | NotADirectoryError
     return error is not None and any(isinstance(one, kinds) for one in leaf_errors(error))
 

@@ -31,22 +31,22 @@ def tool_names(
     gets it, whichever came first, since a rule on it was made for one of them: two underscores tell
     them apart, or a number if that is not enough.
     """
-    wanted = {key: f"{safe_name(key[0])}_{safe_name(key[1])}" for key in sorted(set(tools))}
-    wanted = {key: f"mcp_{name}" if builtin(name) else name for key, name in wanted.items()}
+    names = {key: f"{safe_name(key[0])}_{safe_name(key[1])}" for key in sorted(set(tools))}
+    names = {key: f"mcp_{name}" if builtin(name) else name for key, name in names.items()}
     for joint in ("__", "___"):
-        times = Counter(wanted.values())
-        for key, name in list(wanted.items()):
+        times = Counter(names.values())
+        for key, name in list(names.items()):
             if times[name] > 1:
-                wanted[key] = f"{safe_name(key[0])}{joint}{safe_name(key[1])}"
+                names[key] = f"{safe_name(key[0])}{joint}{safe_name(key[1])}"
     used: set[str] = set()
-    for key, name in wanted.items():
+    for key, name in names.items():
         number, unique = 1, name
         while unique in used or builtin(unique):
             number += 1
             unique = f"{name}_{number}"
         used.add(unique)
-        wanted[key] = unique
-    return wanted
+        names[key] = unique
+    return names
 
 
 MAX_INSTRUCTIONS = 20_000
@@ -58,7 +58,7 @@ OWNER = "mcp"
 
 @dataclass(slots=True)
 class _ServerTools:
-    """What one server offers."""
+    """The tools, instructions and resources of one server."""
 
     server: Server
     current: dict[str, ToolDefinition]

@@ -124,7 +124,7 @@ class ConnectionHost(Protocol):
 
 @dataclass(slots=True)
 class TransportState:
-    """What a transport has seen of its server."""
+    """Faults that a transport has seen."""
 
     gone: asyncio.Event
     problems: list[str] = field(default_factory=list[str])

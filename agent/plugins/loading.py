@@ -48,7 +48,7 @@ class LoadedPlugin:
 
     plugin: Plugin
     project: bool = False
-    """Whether it came with the opened folder."""
+    """True if it came with the opened folder."""
     failure: str = ""
     """Why it failed, as a sentence; empty if it did not."""
     traceback: str = ""
@@ -223,7 +223,7 @@ def _register_of(path: Path) -> Register:
     spec.loader.exec_module(module)
     register = getattr(module, "register", None)
     if not callable(register):
-        raise ValueError("it has no function register(plugin)")  # noqa: TRY004 - told as a sentence
+        raise ValueError("it has no function register(plugin)")  # noqa: TRY004 - reported as a sentence
     return register
 
 

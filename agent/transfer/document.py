@@ -23,7 +23,7 @@ class UserEntry:
 
     message: MessageWithParts
     first: bool
-    """Whether it began the turn; others were sent while the turn was running."""
+    """True if it began the turn; others were sent while the turn was running."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ _DATA_URL = re.compile(r"data:[^,;]*(?:;[^,;]*)*;base64,(.*)", re.DOTALL)
 
 
 def is_opencode(data: Mapping[str, Json]) -> bool:
-    """Whether *data* has the form of opencode's exports."""
+    """Return whether *data* has the form of opencode's exports."""
     return isinstance(data.get("info"), dict) and isinstance(data.get("messages"), list)
 
 

@@ -1,4 +1,4 @@
-"""The bus: coalescing, bounds, isolation (spec 1, L16 and L17)."""
+"""The event bus: coalescing, limits, isolation."""
 
 import asyncio
 import dataclasses
@@ -15,7 +15,7 @@ def delta(part: str, offset: int, text: str) -> PartDelta:
     return PartDelta("ses", "msg", part, "text", offset, text)
 
 
-def test_l14_every_event_is_a_frozen_record_with_a_tag_of_its_own() -> None:
+def test_every_event_is_a_frozen_record_with_its_own_tag() -> None:
     union = set(get_args(Event))
     made = {kind for _, kind in inspect.getmembers(events, inspect.isclass)}
     assert union == {kind for kind in made if kind.__module__ == events.__name__}
@@ -30,7 +30,7 @@ def test_l14_every_event_is_a_frozen_record_with_a_tag_of_its_own() -> None:
     assert len(set(tags)) == len(tags)
 
 
-def test_l17_adjacent_deltas_of_one_part_merge() -> None:
+def test_adjacent_deltas_of_one_part_merge() -> None:
     subscription = (bus := Bus()).subscribe()
     for event in (
         delta("a", 0, "he"),
@@ -42,14 +42,14 @@ def test_l17_adjacent_deltas_of_one_part_merge() -> None:
     assert subscription.drain() == [delta("a", 0, "hello"), delta("b", 0, "x"), delta("a", 5, "!")]
 
 
-def test_l17_deltas_with_a_gap_stay_apart() -> None:
+def test_deltas_with_a_gap_stay_separate() -> None:
     subscription = (bus := Bus()).subscribe()
     bus.publish(delta("a", 0, "he"))
     bus.publish(delta("a", 4, "o"))
     assert len(subscription.drain()) == 2
 
 
-def test_l17_one_too_far_behind_gets_a_single_resync() -> None:
+def test_a_slow_subscriber_gets_a_single_resync() -> None:
     bus = Bus()
     slow, quick = bus.subscribe(limit=10), bus.subscribe(limit=100)
     for number in range(11):
@@ -60,7 +60,7 @@ def test_l17_one_too_far_behind_gets_a_single_resync() -> None:
     assert slow.drain() == [Notice("after")]
 
 
-def test_l17_a_subscriber_that_raises_is_isolated() -> None:
+def test_a_subscriber_that_raises_is_isolated() -> None:
     bus = Bus()
 
     def refuse(_event: Event) -> bool:
@@ -73,7 +73,7 @@ def test_l17_a_subscriber_that_raises_is_isolated() -> None:
     assert sound.drain() == [Notice("one"), Notice("two")]
 
 
-def test_a_predicate_chooses() -> None:
+def test_a_predicate_selects_events() -> None:
     bus = Bus()
     subscription = bus.subscribe(lambda event: isinstance(event, PartUpdated))
     part = TextPart(id="prt", session_id="ses", message_id="msg")

@@ -1,4 +1,4 @@
-"""Slash commands of the user's own: what a template says once filled in (K8)."""
+"""Custom slash commands and their templates."""
 
 import pytest
 
@@ -27,11 +27,11 @@ def said(template: str, argument: str) -> str:
         ("$1", "", ""),
     ],
 )
-def test_k8_places_are_filled_in(template: str, argument: str, expected: str) -> None:
+def test_placeholders_are_filled_in(template: str, argument: str, expected: str) -> None:
     assert said(template, argument) == expected
 
 
-def test_k8_only_what_the_template_marks_is_run() -> None:
+def test_only_commands_of_the_template_are_run() -> None:
     pieces = expand_template("State: !`git log $1`\nTask: $ARGUMENTS", "-3 !`rm x`")
     assert pieces == (
         TemplatePart("text", "State: "),
@@ -40,7 +40,7 @@ def test_k8_only_what_the_template_marks_is_run() -> None:
     )
 
 
-def test_k8_commands_of_every_place_later_wins(tmp_path) -> None:
+def test_commands_of_all_folders_are_found_and_later_ones_win(tmp_path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     files = {
         home / ".claude/commands/fix.md": "---\ndescription: theirs\nallowed-tools: Bash\n---\nA",

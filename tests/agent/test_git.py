@@ -1,4 +1,4 @@
-"""The agent's own git calls run nothing of the repository (spec 4, M9; class G)."""
+"""The agent's own git calls run nothing of the repository."""
 
 import subprocess
 from pathlib import Path
@@ -25,7 +25,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def hostile(folder: Path, trap: Path) -> None:
-    """Settings and files with which a repository would run *trap*'s touch."""
+    """Add settings and files with which a repository would run *trap*'s ``touch``."""
     run = f"touch {trap}; cat"
     for key in ("filter.evil.clean", "filter.evil.smudge", "core.pager", "diff.external"):
         plain(folder, "config", key, run)
@@ -43,7 +43,7 @@ def hostile(folder: Path, trap: Path) -> None:
     "arguments",
     [("status", "--short"), ("status", "--porcelain=v2", "--branch"), ("rev-parse", "HEAD")],
 )
-async def test_m9_nothing_of_a_hostile_repository_runs(
+async def test_nothing_of_a_hostile_repository_runs(
     repository: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     trap = tmp_path / "sprung"
@@ -54,7 +54,7 @@ async def test_m9_nothing_of_a_hostile_repository_runs(
     assert trap.exists(), "the trap works on a plain git"
 
 
-async def test_the_root_is_found_from_below(repository: Path) -> None:
+async def test_the_root_is_found_from_a_subfolder(repository: Path) -> None:
     (repository / "src" / "deep").mkdir(parents=True)
     assert await project_root(repository / "src" / "deep") == repository
 

@@ -1,4 +1,4 @@
-"""What looks like a key, or is one of the environment's, does not leave the program (S1)."""
+"""Redaction of keys and of the environment's secrets."""
 
 import pytest
 
@@ -26,11 +26,11 @@ LONG = "a1B2c3D4" * 5
         ("def tokens(count): return count", "def tokens(count): return count"),
     ],
 )
-def test_shapes_of_keys(text: str, left: str) -> None:
+def test_documented_forms_of_keys_are_redacted(text: str, left: str) -> None:
     assert redacted(text) == left
 
 
-def test_values_of_the_environment() -> None:
+def test_secret_values_of_the_environment_are_redacted() -> None:
     env = {"SHOP_TOKEN": "hunter2hunter2", "PATH": "/usr/bin:/bin", "API_KEY": "short"}
     secrets = secrets_of(env)
     assert secrets == ("hunter2hunter2",)

@@ -1,4 +1,4 @@
-"""Skills: found, listed, loaded on demand (I3; trial F02)."""
+"""Skills: discovery, the list for the model, loading on demand."""
 
 import json
 import os
@@ -51,7 +51,7 @@ PLACES = (
 )
 
 
-def test_i3_skills_are_found_in_the_places_users_have(tmp_path: Path) -> None:
+def test_skills_are_found_in_all_folders(tmp_path: Path) -> None:
     names = [f"s{n}" for n in range(len(PLACES))]
     for name, place in zip(names, PLACES, strict=True):
         write(tmp_path / "home", {f"{place}/{name}/SKILL.md": skill(name)})
@@ -62,7 +62,7 @@ def test_i3_skills_are_found_in_the_places_users_have(tmp_path: Path) -> None:
     assert len(skills(tmp_path, trusted=False).find().skills) == 5
 
 
-def test_f02_a_bad_skill_takes_no_other_with_it(tmp_path: Path) -> None:
+def test_a_bad_skill_does_not_affect_the_others(tmp_path: Path) -> None:
     write(
         tmp_path / "home/.claude/skills",
         {
@@ -84,7 +84,7 @@ def test_f02_a_bad_skill_takes_no_other_with_it(tmp_path: Path) -> None:
     assert left_out == ["binary", "broken", "huge", "named"]
 
 
-def test_i3_what_a_skill_leaves_out_is_taken_from_the_file(tmp_path: Path) -> None:
+def test_missing_fields_of_a_skill_come_from_its_file(tmp_path: Path) -> None:
     files = {
         "bare/SKILL.md": "# Bare words\n\nmore",
         "nothing/SKILL.md": "---\nname: nothing\n---\n",
@@ -96,7 +96,7 @@ def test_i3_what_a_skill_leaves_out_is_taken_from_the_file(tmp_path: Path) -> No
     assert "it has no description" in found.notes[0]
 
 
-def test_i3_of_two_with_one_name_the_later_counts_and_is_told(tmp_path: Path) -> None:
+def test_the_later_of_two_skills_with_one_name_counts_and_is_reported(tmp_path: Path) -> None:
     write(
         tmp_path / "home",
         {
@@ -110,7 +110,7 @@ def test_i3_of_two_with_one_name_the_later_counts_and_is_told(tmp_path: Path) ->
     assert "Two skills are named a" in found.notes[0]
 
 
-def test_i3_the_listing_is_bounded_and_leaves_out_hidden_ones(tmp_path: Path) -> None:
+def test_the_list_of_skills_is_limited_and_has_no_hidden_ones(tmp_path: Path) -> None:
     hidden = "---\nname: hidden\ndescription: h\ndisable-model-invocation: true\n---\n"
     write(tmp_path / "home/.claude/skills", {"hidden/SKILL.md": hidden})
     for n in range(40):
@@ -123,10 +123,10 @@ def test_i3_the_listing_is_bounded_and_leaves_out_hidden_ones(tmp_path: Path) ->
     assert text.endswith("- s9")
 
 
-# With a session
+# In a session
 
 
-async def test_i3_names_in_the_prompt_and_the_text_on_demand(tmp_path: Path) -> None:
+async def test_the_prompt_has_names_and_the_text_is_loaded_on_demand(tmp_path: Path) -> None:
     home = tmp_path / "home"
     write(home, {".claude/skills/good/SKILL.md": GOOD, ".claude/skills/good/run.py": "print()"})
     write(home, {".claude/skills/secret/SKILL.md": skill("secret", "SECRET-WORD")})
@@ -156,7 +156,7 @@ async def test_i3_names_in_the_prompt_and_the_text_on_demand(tmp_path: Path) -> 
         assert isinstance(read, Completed)
 
 
-async def test_i3_without_skills_there_is_no_tool_until_one_appears(tmp_path: Path) -> None:
+async def test_the_skill_tool_appears_with_the_first_skill(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.always(answer(Text("done")))
         session = await harness.session()
@@ -171,7 +171,7 @@ async def test_i3_without_skills_there_is_no_tool_until_one_appears(tmp_path: Pa
         assert "The skills are now" in json.dumps(harness.server.requests[1].body["messages"][-1])
 
 
-async def test_f02_one_warning_for_each_bad_skill(tmp_path: Path) -> None:
+async def test_each_bad_skill_is_reported_once(tmp_path: Path) -> None:
     write(tmp_path / "home/.agents/skills", {"bad/SKILL.md": "---\nname: [bad\n---\n"})
     async with open_harness(tmp_path) as harness:
         harness.server.always(answer(Text("done")))
@@ -184,7 +184,7 @@ async def test_f02_one_warning_for_each_bad_skill(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", ["title", "compaction"])
-async def test_i3_an_agent_without_tools_is_told_of_no_skills(tmp_path: Path, agent: str) -> None:
+async def test_an_agent_without_tools_gets_no_list_of_skills(tmp_path: Path, agent: str) -> None:
     write(tmp_path / "home/.agents/skills", {"good/SKILL.md": GOOD})
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Text("done")))

@@ -1,4 +1,4 @@
-"""A user's home, a project, and a loader with an environment of its own."""
+"""A user's home, a project, and a loader with its own environment."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Agents in markdown (K7)."""
+"""Agents in markdown files."""
 
 import os
 
@@ -12,7 +12,7 @@ def load(setting, *, trusted=False):
     return load_config(setting.project, setting.project, setting.env, trusted=trusted)
 
 
-def test_k7_the_users_agents_are_found_in_their_places(setting):
+def test_the_users_agents_are_found_in_all_folders(setting):
     places = {
         ".config/opencode-py/agents/a.md": "a",
         ".config/opencode/agent/deep/b.md": "deep/b",
@@ -34,7 +34,7 @@ def test_k7_the_users_agents_are_found_in_their_places(setting):
     assert Agents(loaded).get("c").prompt == "You look."
 
 
-def test_k7_all_settings_and_rules_count(setting):
+def test_all_settings_and_rules_of_an_agent_file_count(setting):
     setting.write(
         setting.home / ".config/opencode-py/agents/review.md",
         "---\nname: other\ndescription: Use when: reviewing\nmode: primary\nmodel: lab/big\n"
@@ -58,7 +58,7 @@ def test_k7_all_settings_and_rules_count(setting):
     ]
 
 
-def test_k7_another_programs_agent_is_read_and_its_tools_only_take_away(setting):
+def test_another_programs_list_of_tools_only_takes_tools_away(setting):
     setting.write(
         setting.home / ".claude/agents/look.md",
         "---\nname: look\ndescription: Looks.\ntools: Read, Grep, Bash\nmodel: sonnet\n"
@@ -73,7 +73,7 @@ def test_k7_another_programs_agent_is_read_and_its_tools_only_take_away(setting)
     assert {"edit", "webfetch", "task"} <= set(rules)
 
 
-def test_m9_a_projects_agents_count_only_with_trust_and_within_its_limits(setting):
+def test_a_projects_agents_count_only_with_trust_and_within_its_limits(setting):
     setting.theirs(
         "---\ndescription: d\npermission:\n  '*': allow\n  webfetch: allow\n---\n{env:SECRET}",
         ".opencode-py/agents/theirs.md",
@@ -88,7 +88,7 @@ def test_m9_a_projects_agents_count_only_with_trust_and_within_its_limits(settin
     assert "may not allow everything" in loaded.notices[0]
 
 
-def test_k7_of_two_the_later_counts_and_a_config_file_may_add(setting):
+def test_the_later_of_two_agents_counts_and_a_config_file_can_add(setting):
     setting.own({"agent": {"a": {"steps": 3}}})
     setting.write(setting.home / ".claude/agents/a.md", "---\ndescription: first\n---\none")
     setting.write(setting.home / ".config/opencode-py/agents/a.md", "two")
@@ -105,7 +105,7 @@ def test_k7_of_two_the_later_counts_and_a_config_file_may_add(setting):
         ("---\nmode: boss\n---\nx", 'expected "primary"'),
     ],
 )
-def test_k2_what_is_wrong_with_one_is_told_and_the_others_apply(setting, content, word):
+def test_a_faulty_agent_is_reported_and_the_others_apply(setting, content, word):
     folder = setting.home / ".config/opencode-py/agents"
     setting.write(folder / "bad.md", content)
     setting.write(folder / "good.md", "Good.")
@@ -117,7 +117,7 @@ def test_k2_what_is_wrong_with_one_is_told_and_the_others_apply(setting, content
     assert loaded.config.agent["good"].prompt == "Good."
 
 
-def test_k2_an_agent_whose_rules_cannot_be_read_makes_everything_ask(setting):
+def test_an_agent_with_unreadable_rules_makes_everything_ask(setting):
     setting.own({"permission": {"bash": "allow"}})
     setting.write(
         setting.home / ".config/opencode-py/agents/bad.md", "---\npermission: alow\n---\n"

@@ -1,4 +1,4 @@
-"""CONFIG-PARSE: comments, trailing commas and true places (spec 10, K2)."""
+"""JSON with comments: comments, trailing commas and exact positions."""
 
 import json
 
@@ -25,7 +25,7 @@ from agent.config.jsonc import DEPTH_LIMIT, JsoncError, key_lines, parse
         ('{"a": 1} // the end', {"a": 1}),
     ],
 )
-def test_reads_what_people_write(text, expected):
+def test_comments_and_trailing_commas_are_read(text, expected):
     assert parse(text) == expected
 
 
@@ -44,7 +44,7 @@ def test_reads_what_people_write(text, expected):
         ('{"a": /* never closed', 1, 0, "expected a value"),
     ],
 )
-def test_a_fault_has_the_place_and_what_was_expected(text, line, column, expected):
+def test_an_error_has_the_position_and_what_was_expected(text, line, column, expected):
     with pytest.raises(JsoncError) as caught:
         parse(text)
     assert expected in caught.value.expected
@@ -52,11 +52,11 @@ def test_a_fault_has_the_place_and_what_was_expected(text, line, column, expecte
     assert column in (0, caught.value.column)
 
 
-def test_a_repeated_key_counts_where_it_stands_last():
+def test_a_repeated_key_counts_at_its_last_position():
     assert list(parse('{"b": 1, "a": 2, "b": 3}').items()) == [("a", 2), ("b", 3)]
 
 
-def test_deep_nesting_is_a_fault_and_no_crash():
+def test_deep_nesting_is_an_error_and_no_crash():
     deep = '{"a":' + "[" * 100_000
     with pytest.raises(JsoncError, match=f"at most {DEPTH_LIMIT}"):
         parse(deep)
@@ -64,12 +64,12 @@ def test_deep_nesting_is_a_fault_and_no_crash():
 
 @pytest.mark.parametrize("unit", ["/* ", '"\\', ",", "//", '"', "\\", "/"])
 def test_hostile_text_takes_linear_time(unit):
-    # Quadratic reading of this text would run into the suite's time limit.
+    # Quadratic parsing of this text would exceed the suite's time limit.
     with pytest.raises(JsoncError):
         parse("{" + unit * 300_000)
 
 
-def test_lines_of_keys():
+def test_the_lines_of_keys():
     text = '\ufeff{ // c\n "a": {"x": 1,\n  "y": [\n {"z": "}"},\n {"z": 2}]},\n "b": ":"\n}'
     assert key_lines(text) == {
         ("a",): 2,

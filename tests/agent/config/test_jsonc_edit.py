@@ -1,4 +1,4 @@
-"""One value put into a settings file; all else of the file stays (spec 4, M14)."""
+"""Setting one value in a settings file; the rest of the file stays."""
 
 import json
 
@@ -63,26 +63,26 @@ COMMAS_AFTER = """{
         ),
     ],
 )
-def test_m14_the_entry_goes_where_a_person_would_put_it(text: str, expected: str) -> None:
+def test_the_entry_goes_where_a_person_would_put_it(text: str, expected: str) -> None:
     changed = set_value(text, PATH, "allow")
     assert changed == expected
     assert set_value(changed, PATH, "allow") == changed
 
 
-def test_m14_line_ends_and_marks_stay() -> None:
+def test_line_ends_and_byte_order_marks_stay() -> None:
     text = '\ufeff{\r\n  "a": 1\r\n}\r\n'
     changed = set_value(text, PATH, "allow")
     assert changed.startswith("\ufeff{\r\n")
     assert "\n" not in changed.replace("\r\n", "")
 
 
-def test_m14_a_whole_permission_becomes_its_star() -> None:
+def test_a_plain_permission_becomes_its_star_entry() -> None:
     changed = parse(set_value('{"permission": "ask"}', PATH, "allow"))
     assert changed == {"permission": {"*": "ask", "bash": {"git push *": "allow"}}}
 
 
 @pytest.mark.parametrize("text", ['{"a": ', "[1]", '{"a": 1}}'])
-def test_m14_what_cannot_be_read_is_not_changed(text: str) -> None:
+def test_an_unreadable_file_is_not_changed(text: str) -> None:
     with pytest.raises(JsoncError):
         set_value(text, PATH, "allow")
 
@@ -99,7 +99,7 @@ TOPS = st.dictionaries(st.sampled_from(["permission", "bash", "x"]), VALUES)
 
 
 @given(document=TOPS, indent=st.sampled_from([None, 0, 2, 4]), remark=st.booleans())
-def test_m14_any_document_says_the_same_and_the_new_value(
+def test_any_document_keeps_its_meaning_and_gets_the_new_value(
     document: dict, indent: int | None, remark: bool
 ) -> None:
     text = json.dumps(document, indent=indent)

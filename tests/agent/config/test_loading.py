@@ -1,4 +1,4 @@
-"""Finding, merging, checking and substitution of settings (spec 10, K1, K2, K4, K5)."""
+"""Discovery, merging, validation and substitution of settings."""
 
 import os
 import subprocess
@@ -14,11 +14,10 @@ def actions(loaded):
     return [(r.permission, r.pattern, r.action) for r in loaded.rules]
 
 
-# K1: order
+# Order of sources
 
 
-def test_sources_in_order_later_wins(setting):
-    """K1."""
+def test_later_sources_win(setting):
     levels = {
         "own": setting.own,
         "jsonc": lambda c: setting.write(
@@ -45,8 +44,8 @@ def test_sources_in_order_later_wins(setting):
     assert not loaded.notices
 
 
-def test_our_folders_are_read_under_opencodes_name_too(setting):
-    """K1: ``opencode.json`` that was copied into our folder is no file that nobody reads."""
+def test_own_folders_are_also_read_under_opencodes_name(setting):
+    """``opencode.json`` that was copied into our folder is not ignored."""
     folder = setting.home / ".config" / "opencode-py"
     setting.write(folder / "opencode.json", {"theme": "copied", "model": "lab/copied"})
     setting.own({"theme": "own"})
@@ -56,8 +55,7 @@ def test_our_folders_are_read_under_opencodes_name_too(setting):
     assert ("edit", "*", "deny") in actions(loaded)
 
 
-def test_permission_rules_of_all_sources_follow_each_other(setting):
-    """K1, M1."""
+def test_permission_rules_of_all_sources_are_joined_in_order(setting):
     setting.own({"permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "allow"}})
     sub = setting.project / "sub"
     sub.mkdir()
@@ -84,14 +82,14 @@ def test_permission_rules_of_all_sources_follow_each_other(setting):
     assert not loaded.notices
 
 
-def test_files_above_the_project_and_beside_it_do_not_count(setting):
+def test_files_above_or_beside_the_project_do_not_count(setting):
     setting.write(setting.root / "opencode.json", {"permission": "deny"})
     (setting.project / "a").mkdir()
     setting.theirs({"permission": "deny"}, "b/opencode.json")
     assert setting.load(directory=setting.project / "a").files == ()
 
 
-def test_a_project_file_that_the_user_names_is_the_users_own(setting):
+def test_a_project_file_that_the_user_names_counts_as_the_users(setting):
     path = setting.theirs({"theme": "x", "permission": {"edit": "allow"}})
     setting.env["OPENCODE_PY_CONFIG"] = str(path)
     loaded = setting.load()
@@ -114,7 +112,7 @@ def test_a_start_without_files_loads_no_validation(setting):
     assert done.stdout.strip() == "[]"
 
 
-# K2, CONFIG-PARSE
+# Parsing and validation
 
 
 @pytest.mark.parametrize(
@@ -126,7 +124,7 @@ def test_a_start_without_files_loads_no_validation(setting):
         b'{\r\n  // c\r\n  "theme": "x",\r\n}\r\n',
     ],
 )
-def test_forms_that_work(setting, content):
+def test_valid_forms_are_accepted(setting, content):
     setting.own(content)
     loaded = setting.load()
     assert loaded.config.theme == "x"
@@ -134,7 +132,7 @@ def test_forms_that_work(setting, content):
 
 
 @pytest.mark.parametrize("content", ["", "\n", "// nothing", "{}", '{"$schema": "x"}'])
-def test_an_empty_file_says_nothing(setting, content):
+def test_an_empty_file_changes_nothing(setting, content):
     setting.own(content)
     loaded = setting.load()
     assert loaded.config == Config()
@@ -170,7 +168,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))
-def test_one_wrong_value_is_told_and_the_rest_applies(setting, content, expected):
+def test_a_wrong_value_is_reported_and_the_rest_applies(setting, content, expected):
     setting.own(content[:-1] + ', "small_model": "me"}')
     loaded = setting.load()
     assert len(loaded.notices) == 1
@@ -192,7 +190,7 @@ def test_one_wrong_value_is_told_and_the_rest_applies(setting, content, expected
         (b'{"a":' + b"[" * 5000, "brackets"),
     ],
 )
-def test_a_broken_file_is_told_and_everything_asks(setting, content, expected):
+def test_a_broken_file_is_reported_and_everything_asks(setting, content, expected):
     setting.own(content)
     setting.env["OPENCODE_PY_CONFIG_CONTENT"] = (
         '{"theme": "still", "permission": {"bash": "allow", "edit": "deny"},'
@@ -216,7 +214,7 @@ def test_an_unreadable_permission_setting_asks_for_everything(setting, permissio
     assert loaded.config.theme == "x"
 
 
-def test_a_named_file_that_is_missing_is_told(setting):
+def test_a_missing_named_file_is_reported(setting):
     setting.env["OPENCODE_PY_CONFIG"] = "~/nowhere.json"
     loaded = setting.load()
     assert "~/nowhere.json cannot be read: no such file" in loaded.notices[0]
@@ -232,10 +230,10 @@ def test_a_pipe_in_place_of_a_file_does_not_block(setting):
     assert all("expected a regular file" in notice for notice in notices)
 
 
-# K3: opencode's keys
+# opencode's keys
 
 
-def test_keys_without_effect_are_named_with_the_reason(setting):
+def test_keys_without_effect_are_reported_with_the_reason(setting):
     text = '{\n"layout": "auto",\n"share": "manual", "compaction": {"tail_turns": 3}}'
     setting.own(text.replace('{"tail', '{"auto": false, "tail'))
     loaded = setting.load()
@@ -249,7 +247,7 @@ def test_keys_without_effect_are_named_with_the_reason(setting):
     ]
 
 
-def test_opencodes_spellings(setting):
+def test_opencodes_spellings_are_translated(setting):
     setting.own(
         {
             "share": "disabled",
@@ -284,7 +282,7 @@ def test_opencodes_spellings(setting):
     assert config.provider["mine"].models["b"].vision is False
 
 
-# K4: substitution
+# Substitution
 
 
 def test_variables_and_files_are_filled_in(setting):
@@ -321,11 +319,10 @@ def test_variables_and_files_are_filled_in(setting):
     assert "secret" not in repr(loaded)
 
 
-# M9: a project before trust
+# A project before trust
 
 
-def test_a_project_only_tightens(setting):
-    """M1, M9."""
+def test_an_untrusted_project_only_tightens(setting):
     setting.own({"permission": {"bash": {"*": "allow", "rm *": "deny"}}})
     setting.env["SECRET"] = "s3cret"
     setting.theirs(
@@ -371,7 +368,7 @@ def test_a_project_with_many_keys_gives_a_short_notice(setting):
 
 
 def test_every_key_is_documented():
-    """K2: the reference page and the schema come from the model."""
+    """The reference page and the schema are made from the model."""
     from agent.config.validation import json_schema
 
     document = json_schema()
@@ -383,8 +380,7 @@ def test_every_key_is_documented():
     assert "baseURL" in parts["ProviderOptions"]["properties"]
 
 
-def test_a_full_provider(setting):
-    """K5."""
+def test_all_settings_of_a_provider_are_read(setting):
     setting.own(
         {
             "model": "lab/big",

@@ -1,4 +1,4 @@
-"""Markdown with YAML frontmatter, mended where the intention is plain (K7; trial F02)."""
+"""Markdown with YAML frontmatter, repaired where the intention is obvious."""
 
 import time
 
@@ -42,7 +42,7 @@ READ = {
 
 
 @pytest.mark.parametrize(("text", "fields", "body"), READ.values(), ids=READ)
-def test_k7_what_is_read(text: str, fields: dict, body: str) -> None:
+def test_frontmatter_is_read(text: str, fields: dict, body: str) -> None:
     document = parse_document(text)
     assert dict(document.fields) == fields
     assert document.body == body
@@ -52,12 +52,12 @@ def test_k7_what_is_read(text: str, fields: dict, body: str) -> None:
     "head",
     ["- a\n- b", "just words", "a: b\n  c: d\n e: f", "? [a\n: b", "a: |\nb\n c", "x" * 70_000],
 )
-def test_k7_what_cannot_be_read_says_so(head: str) -> None:
+def test_unreadable_frontmatter_is_an_error(head: str) -> None:
     with pytest.raises(FrontmatterError):
         parse_document(f"---\n{head}\n---\nbody")
 
 
-def test_k7_aliases_do_not_explode() -> None:
+def test_aliases_do_not_expand() -> None:
     rows = [
         "a0: &a0 [x, x]",
         *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)),
@@ -65,9 +65,9 @@ def test_k7_aliases_do_not_explode() -> None:
     before = time.process_time()
     document = parse_document("---\n" + "\n".join(rows) + "\n---\n")
     assert document.text("a11").startswith("&a11 [*a10")
-    assert time.process_time() - before < 20  # a guard against gigabytes, no figure
+    assert time.process_time() - before < 20  # a guard against gigabytes, not a benchmark
 
 
-def test_k7_text_of_a_field() -> None:
+def test_the_text_of_a_field() -> None:
     document = parse_document("---\na: 5\nb: [x]\nc: true\nd: ' x '\n---\n")
     assert [document.text(name) for name in "abcde"] == ["5", "", "true", "x", ""]

@@ -1,4 +1,4 @@
-"""A folder that was set up for opencode and Claude Code works as it is (K1, K3, K7, K8, H1)."""
+"""Folders that were set up for opencode and Claude Code work unchanged."""
 
 import json
 import sys
@@ -106,7 +106,7 @@ async def test_a_folder_that_was_set_up_for_opencode_works_unchanged(tmp_path: P
         try:
             config = runtime.config.config
             assert (config.theme, config.ui.diffs) == ("gruvbox", "unified")
-            # What has no effect is named with the reason, and nothing else is.
+            # Only what has no effect is reported, with the reason.
             named = sorted(notice.split(": ", 1)[1].split()[0] for notice in runtime.notices)
             assert named == ["autoupdate", "plugin", "share"]
             agents = {info.name: info for info in runtime.agents.listed()}
@@ -152,7 +152,7 @@ async def test_a_folder_that_was_set_up_for_opencode_works_unchanged(tmp_path: P
             assert isinstance(weather, Completed)
             assert weather.output == "Oslo: sunny"
 
-            # Another agent may write, and what it writes is formatted.
+            # Another agent can write, and the file is formatted.
             call = Call("write", {"file_path": "a.shout", "content": "hello\n"})
             server.script(answer(call), answer(Text("Done.")))
             careful = PromptInput(text="Write.", agent="careful")
@@ -164,7 +164,7 @@ async def test_a_folder_that_was_set_up_for_opencode_works_unchanged(tmp_path: P
     assert server.refused == []
 
 
-async def test_without_trust_nothing_of_it_counts_but_what_tightens(tmp_path: Path) -> None:
+async def test_without_trust_only_rules_that_tighten_count(tmp_path: Path) -> None:
     async with ModelServer() as server:
         harness = await opened(tmp_path, server)
         await harness.runtime.close()
@@ -188,7 +188,7 @@ async def test_without_trust_nothing_of_it_counts_but_what_tightens(tmp_path: Pa
             await runtime.close()
 
 
-async def test_k3_which_providers_and_models_are_listed(tmp_path: Path) -> None:
+async def test_disabled_providers_and_models_are_not_listed(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     folder.mkdir()

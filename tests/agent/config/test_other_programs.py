@@ -1,5 +1,5 @@
-"""Settings of opencode and Claude Code that are no config file of ours: ``tui.json``, environment
-variables, permissions in ``.claude/settings.json`` (K1, K3, K6)."""
+"""Settings of opencode and Claude Code beside config files: ``tui.json``, environment variables,
+permissions in ``.claude/settings.json``, ``.mcp.json``."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ def trusting(setting: Setting) -> LoadedConfig:
     return load_config(setting.project, setting.project, setting.env, trusted=True)
 
 
-def test_k3_a_tui_file_is_read_and_what_has_no_effect_is_named(setting: Setting) -> None:
+def test_a_tui_file_is_read_and_keys_without_effect_are_reported(setting: Setting) -> None:
     setting.write(setting.home / ".config/opencode/tui.jsonc", json.dumps(TUI, indent=1))
     loaded = setting.load()
     config = loaded.config
@@ -87,16 +87,18 @@ def test_k3_a_tui_file_is_read_and_what_has_no_effect_is_named(setting: Setting)
         ({"enabled": True, "notifications": False, "sound": False}, "off"),
     ],
 )
-def test_k3_how_attention_is_called_for(attention: dict[str, bool], way: str) -> None:
+def test_attention_settings_select_the_notification_method(
+    attention: dict[str, bool], way: str
+) -> None:
     assert from_tui({"attention": dict(attention)})[0] == {"ui": {"notifications": way}}
 
 
-def test_k1_a_projects_tui_file_lies_over_the_users_but_keys_stay_theirs(
+def test_a_projects_tui_file_overrides_the_users_except_for_keys(
     setting: Setting,
 ) -> None:
     setting.write(setting.home / ".config/opencode/tui.json", {"theme": "nord"})
     setting.theirs({"theme": "gruvbox", "keybinds": {"session_new": "f5"}}, ".opencode/tui.json")
-    setting.theirs({"pages": ["a"]}, "tui.json")  # another program's
+    setting.theirs({"pages": ["a"]}, "tui.json")  # another program's file
     loaded = trusting(setting)
     assert loaded.config.theme == "gruvbox"
     assert not loaded.config.keybinds
@@ -106,7 +108,7 @@ def test_k1_a_projects_tui_file_lies_over_the_users_but_keys_stay_theirs(
     assert setting.load().config.theme == "nord"  # without trust
 
 
-def test_k1_variables_name_files_and_hold_settings_in_their_order(setting: Setting) -> None:
+def test_variables_name_files_and_contain_settings_in_order(setting: Setting) -> None:
     one = setting.write(setting.root / "one.json", {"theme": "nord", "default_agent": "a"})
     two = setting.write(setting.root / "two.json", {"theme": "gruvbox", "mouse": False})
     setting.write(setting.root / "more/opencode.json", {"small_model": "none"})
@@ -135,14 +137,14 @@ def test_k1_variables_name_files_and_hold_settings_in_their_order(setting: Setti
     assert not loaded.notices
 
 
-def test_k2_a_broken_variable_is_told_and_falls_to_ask(setting: Setting) -> None:
+def test_a_broken_variable_is_reported_and_everything_asks(setting: Setting) -> None:
     setting.env["OPENCODE_PERMISSION"] = '{"bash": allow}'
     loaded = setting.load()
     assert "OPENCODE_PERMISSION:1:" in loaded.notices[0]
     assert loaded.rules[0].action == "ask"
 
 
-def test_k1_a_projects_settings_can_be_switched_off(setting: Setting) -> None:
+def test_a_projects_settings_can_be_switched_off(setting: Setting) -> None:
     setting.theirs({"theme": "nord"})
     setting.theirs("Say hi.", ".opencode/command/hi.md")
     assert trusting(setting).config.command
@@ -152,7 +154,7 @@ def test_k1_a_projects_settings_can_be_switched_off(setting: Setting) -> None:
     assert not loaded.config.command
 
 
-def test_k3_claude_codes_files_can_be_switched_off(setting: Setting) -> None:
+def test_claude_codes_files_can_be_switched_off(setting: Setting) -> None:
     setting.write(setting.home / ".claude/commands/hi.md", "Say hi.")
     setting.write(setting.home / ".claude/settings.json", {"permissions": {"deny": ["WebSearch"]}})
     loaded = setting.load()
@@ -165,7 +167,7 @@ def test_k3_claude_codes_files_can_be_switched_off(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize("name", VARIABLES.split())
-def test_k3_each_variable_has_an_effect_or_is_so_anyway_or_is_named(name: str) -> None:
+def test_each_variable_has_an_effect_or_is_always_on_or_is_reported(name: str) -> None:
     known = {*environment.SWITCHES, *environment.EFFECTIVE}
     said = environment.notices({f"OPENCODE_{name}": "x", "OPENCODE_PY_DATA": "y", "PATH": "z"})
     quiet = name in known | {*environment.ALWAYS_ON, *environment.INTERNAL}
@@ -175,7 +177,7 @@ def test_k3_each_variable_has_an_effect_or_is_so_anyway_or_is_named(name: str) -
         assert "PY_DATA" not in said[0]
 
 
-def test_k3_variables_without_effect_are_told_in_one_sentence(setting: Setting) -> None:
+def test_variables_without_effect_are_reported_in_one_sentence(setting: Setting) -> None:
     setting.env |= {"OPENCODE_SERVER_PASSWORD": "secret", "OPENCODE_DB": "x.db"}
     (notice,) = setting.load().notices
     assert "OPENCODE_SERVER_PASSWORD: there is no server" in notice
@@ -229,7 +231,7 @@ RULED = [
 
 
 @pytest.mark.parametrize(("permission", "text", "action"), RULED)
-def test_k3_claude_codes_permissions_hold(
+def test_claude_codes_permissions_are_converted(
     setting: Setting, permission: str, text: str, action: str | None
 ) -> None:
     setting.write(setting.home / ".claude/settings.json", PERMISSIONS)
@@ -240,7 +242,7 @@ def test_k3_claude_codes_permissions_hold(
     assert {rule.source for rule in rules} == {"~/.claude/settings.json"}
 
 
-def test_k3_what_of_claude_codes_permissions_has_no_effect_is_named(setting: Setting) -> None:
+def test_claude_codes_permissions_without_effect_are_reported(setting: Setting) -> None:
     setting.write(setting.home / ".claude/settings.json", PERMISSIONS)
     setting.write(
         setting.home / ".claude/settings.local.json", {"permissions": {"allow": ["Bash"]}}
@@ -251,7 +253,7 @@ def test_k3_what_of_claude_codes_permissions_has_no_effect_is_named(setting: Set
     assert "Bash allows every command, which only settings of this program's own" in every
 
 
-def test_m9_a_projects_allows_count_with_trust_alone_and_are_shown_before(
+def test_a_projects_allow_rules_count_only_with_trust_and_are_shown_first(
     setting: Setting,
 ) -> None:
     setting.theirs(
@@ -275,7 +277,7 @@ def test_m9_a_projects_allows_count_with_trust_alone_and_are_shown_before(
     ]
 
 
-def test_k3_a_file_of_claude_code_without_permissions_says_nothing() -> None:
+def test_a_claude_code_file_without_permissions_changes_nothing() -> None:
     assert from_claude_settings({"model": "opus", "hooks": {}}, "") == ({}, [])
 
 
@@ -301,7 +303,7 @@ def write_servers(setting: Setting, values: object = SERVERS) -> None:
     (setting.project / ".mcp.json").write_text(json.dumps(values))
 
 
-def test_m9_a_projects_mcp_json_counts_once_it_is_trusted(setting: Setting) -> None:
+def test_a_projects_mcp_json_counts_once_it_is_trusted(setting: Setting) -> None:
     write_servers(setting)
     loaded = load_config(setting.project, setting.project, setting.env)
     assert not loaded.config.mcp
@@ -318,7 +320,7 @@ def test_m9_a_projects_mcp_json_counts_once_it_is_trusted(setting: Setting) -> N
     assert loaded.sources["mcp.far.url"] == ".mcp.json"
 
 
-def test_k4_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
+def test_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
     setting: Setting,
 ) -> None:
     write_servers(setting)
@@ -326,7 +328,7 @@ def test_k4_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
     loaded = trusting(setting)
     docs, far = loaded.config.mcp["docs"], loaded.config.mcp["far"]
     assert docs.environment == {"MODE": ""}
-    assert not docs.enabled  # its arguments are left out, for one may not be read
+    assert not docs.enabled  # disabled, since one of its arguments must not be read
     assert far.enabled
     assert far.url == "https://far.test/mcp"
     told = "\n".join(loaded.notices)
@@ -346,7 +348,7 @@ def test_k4_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
     assert (far.type, far.headers) == ("remote", {"X": "1"})
 
 
-def test_k3_servers_that_claude_codes_settings_switch_off_are_off(setting: Setting) -> None:
+def test_servers_disabled_in_claude_codes_settings_are_disabled(setting: Setting) -> None:
     write_servers(setting)
     folder = setting.project / ".claude"
     folder.mkdir()
@@ -358,6 +360,6 @@ def test_k3_servers_that_claude_codes_settings_switch_off_are_off(setting: Setti
 
 
 @pytest.mark.parametrize("values", [[], {"mcpServers": []}, {"mcpServers": {"a": "b"}}, {}])
-def test_an_mcp_json_that_says_nothing_is_harmless(setting: Setting, values: object) -> None:
+def test_an_mcp_json_without_servers_changes_nothing(setting: Setting, values: object) -> None:
     write_servers(setting, values)
     assert not trusting(setting).config.mcp

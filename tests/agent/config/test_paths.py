@@ -1,4 +1,4 @@
-"""Where files are kept, and folders that can't be used."""
+"""The folders of the program, and folders that cannot be used."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ from agent.config.paths import Paths, display_path, ensure_folder
 from agent.records.errors import ConfigError
 
 
-def test_xdg_folders_count(tmp_path):
+def test_xdg_folders_are_used(tmp_path):
     env = {
         "XDG_CONFIG_HOME": str(tmp_path / "c"),
         "XDG_DATA_HOME": str(tmp_path / "d"),
@@ -23,7 +23,7 @@ def test_xdg_folders_count(tmp_path):
     assert paths.log == tmp_path / "s" / "opencode-py" / "log"
 
 
-def test_our_own_variables_win_and_logs_move_along(tmp_path):
+def test_own_variables_win_and_logs_move_along(tmp_path):
     env = {
         "HOME": str(tmp_path),
         "OPENCODE_PY_DATA": "~/mine",
@@ -37,11 +37,11 @@ def test_our_own_variables_win_and_logs_move_along(tmp_path):
     assert paths.log.is_relative_to(paths.data)
 
 
-def test_relative_xdg_folders_are_dropped():
+def test_relative_xdg_folders_are_ignored():
     assert Paths.find({"XDG_CONFIG_HOME": "relative"}).config.is_absolute()
 
 
-def test_finding_makes_nothing_and_ensure_makes_private_folders(tmp_path):
+def test_only_ensure_folder_creates_folders_which_are_private(tmp_path):
     paths = Paths.find({"OPENCODE_PY_DATA": str(tmp_path / "a" / "b")})
     assert not (tmp_path / "a").exists()
     ensure_folder(paths.log)
@@ -50,7 +50,7 @@ def test_finding_makes_nothing_and_ensure_makes_private_folders(tmp_path):
     assert ensure_folder(paths.log) == paths.log
 
 
-def test_a_file_in_the_way_is_a_sentence(tmp_path):
+def test_a_file_in_place_of_a_folder_is_an_error_in_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ConfigError, match="OPENCODE_PY_DATA"):
@@ -58,7 +58,7 @@ def test_a_file_in_the_way_is_a_sentence(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_an_unwritable_folder_is_a_sentence(tmp_path):
+def test_an_unwritable_folder_is_an_error_in_a_sentence(tmp_path):
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(ConfigError, match="cannot be"):
@@ -69,7 +69,7 @@ def test_an_unwritable_folder_is_a_sentence(tmp_path):
         tmp_path.chmod(0o700)
 
 
-def test_paths_are_shown_from_home(tmp_path):
+def test_paths_are_shown_relative_to_home(tmp_path):
     env = {"HOME": str(tmp_path)}
     assert display_path(tmp_path / "a" / "b", env) == "~/a/b"
     assert display_path(tmp_path.parent, env) == str(tmp_path.parent)

@@ -1,4 +1,4 @@
-"""Rules in files (M1), what a project may add (M9), and what holds when a file is broken (K2)."""
+"""Permission rules in files, those that a project can add, and those for a broken file."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def triples(rules):
         ({}, []),
     ],
 )
-def test_order_and_both_forms(setting, expected):
+def test_order_and_both_forms_of_rules(setting, expected):
     parsed = parse_rules(setting, "a file")
     assert triples(parsed.rules) == expected
     assert not parsed.faults
@@ -40,18 +40,18 @@ def test_order_and_both_forms(setting, expected):
 
 
 @pytest.mark.parametrize("wrong", ["alow", 1, None, True, ["allow"], "ALLOW"])
-def test_what_is_no_action_asks(wrong):
+def test_an_invalid_action_asks(wrong):
     parsed = parse_rules({"bash": {"*": wrong}, "edit": wrong}, "a file")
     assert triples(parsed.rules) == [("bash", "*", "ask"), ("edit", "*", "ask")]
     assert [fault.path for fault in parsed.faults] == [("bash", "*"), ("edit",)]
 
 
 @pytest.mark.parametrize("wrong", ["alow", 1, None, True, ["allow"]])
-def test_a_setting_that_says_nothing_is_a_fallback(wrong):
+def test_an_invalid_setting_is_unreadable(wrong):
     assert parse_rules(wrong, "a file").unreadable
 
 
-def test_older_switches():
+def test_older_tool_switches_become_rules():
     assert triples(parse_switches({"bash": False, "write": True, "x_*": False}, "f")) == [
         ("bash", "*", "deny"),
         ("edit", "*", "allow"),
@@ -77,14 +77,14 @@ def test_older_switches():
         ("a" * 5000, "b", True),
     ],
 )
-def test_overlap_of_patterns(one, other, expected):
+def test_patterns_that_may_overlap(one, other, expected):
     for first, second in ((one, other), (other, one)):
         assert may_overlap(rule("bash", first, "ask"), rule("*", second, "deny")) is expected
     assert not may_overlap(rule("bash", one, "ask"), rule("edit", other, "deny"))
 
 
 def last_match(rules, permission, pattern):
-    """The action of the last rule for exactly this text or everything."""
+    """Return the action of the last rule for exactly this text or everything."""
     return next(
         r.action
         for r in reversed(rules)
@@ -92,14 +92,14 @@ def last_match(rules, permission, pattern):
     )
 
 
-def test_a_project_ask_never_lifts_a_denial_of_the_user():
+def test_a_projects_ask_never_lifts_a_denial_of_the_user():
     own = (rule("bash", "*", "allow"), rule("bash", "rm x", "deny"), rule("bash", "ls", "allow"))
     joined = join_rules(own, (rule("bash", "*", "ask"),))
     assert last_match(joined, "bash", "rm x") == "deny"
     assert last_match(joined, "bash", "make") == "ask"
 
 
-def test_a_project_denial_always_holds_and_an_ask_tightens():
+def test_a_projects_denial_always_counts_and_its_ask_tightens():
     own = (rule("bash", "rm x", "deny"), rule("edit", "*", "allow"), rule("bash", "*", "allow"))
     joined = join_rules(own, (rule("edit", "*", "ask"), rule("bash", "rm x", "deny")))
     assert last_match(joined, "edit", "a") == "ask"
@@ -113,7 +113,7 @@ def test_many_hostile_rules_are_joined_safely():
     assert joined[-1] == own[-1]
 
 
-def test_falling_to_ask_keeps_denials():
+def test_ask_by_default_keeps_denials():
     held = ask_by_default((rule("edit", "*", "allow"), rule("bash", "rm *", "deny")), "b.json")
     assert triples(held) == [("*", "*", "ask"), ("edit", "*", "ask"), ("bash", "rm *", "deny")]
     assert held[0].source == "b.json"

@@ -1,4 +1,4 @@
-"""Files that only their owner reads, changed by several instances at once (spec 4, M13)."""
+"""Files that only their owner can read, changed by several instances at once."""
 
 import stat
 import threading
@@ -10,7 +10,7 @@ from agent.config.private_file import PrivateFile
 from agent.records.errors import StoreUnavailable
 
 
-def test_m13_the_file_and_its_folder_are_the_owners_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_file_and_its_folder(tmp_path: Path) -> None:
     file = PrivateFile(tmp_path / "data" / "kept.json", "The login")
     assert file.read() == {}
     with file.edit() as whole:
@@ -20,8 +20,8 @@ def test_m13_the_file_and_its_folder_are_the_owners_alone(tmp_path: Path) -> Non
     assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
 
 
-def test_what_two_write_at_once_is_all_kept(tmp_path: Path) -> None:
-    """Each has read before the other writes, unless it waits for it."""
+def test_concurrent_changes_are_all_kept(tmp_path: Path) -> None:
+    """Each would have read before the other writes, if it did not wait for the lock."""
     path = tmp_path / "kept.json"
 
     def work(who: str) -> None:
@@ -39,7 +39,7 @@ def test_what_two_write_at_once_is_all_kept(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["kept.json", "kept.lock"]
 
 
-def test_what_goes_wrong_meanwhile_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_an_exception_leaves_the_file_unchanged(tmp_path: Path) -> None:
     file = PrivateFile(tmp_path / "kept.json", "The login")
     with file.edit() as whole:
         whole["a"] = 1
@@ -54,7 +54,7 @@ def test_what_goes_wrong_meanwhile_leaves_the_file_as_it_was(tmp_path: Path) -> 
     assert file.read() == {"a": 1}
 
 
-def test_what_cannot_be_kept_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_a_failed_write_is_an_error_in_a_sentence(tmp_path: Path) -> None:
     file = PrivateFile(tmp_path / "kept.json", "The login")
     file.path.mkdir()
     with (
@@ -65,7 +65,7 @@ def test_what_cannot_be_kept_is_said_in_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\xff"])
-def test_what_cannot_be_read_is_an_empty_object(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_file_is_an_empty_object(tmp_path: Path, text: str) -> None:
     path = tmp_path / "kept.json"
     path.write_text(text, "latin-1")
     assert PrivateFile(path, "The login").read() == {}

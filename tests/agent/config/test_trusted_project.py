@@ -1,4 +1,4 @@
-"""What a trusted project may set, and what it never may (M1, M9, K4, K5; security 9.1)."""
+"""Settings that a trusted project can and cannot change."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def load(setting, **more):
     )
 
 
-def test_m9_a_trusted_project_counts_in_full(setting):
+def test_a_trusted_projects_settings_count(setting):
     setting.own({"model": "mine/a", "instructions": ["own.md"]})
     setting.theirs(
         {
@@ -47,7 +47,7 @@ def test_m9_a_trusted_project_counts_in_full(setting):
     assert not loaded.from_project("instructions.own.md")
 
 
-def test_m1_a_trusted_project_loosens_an_ask_and_no_deny_of_the_users_own(setting):
+def test_a_trusted_project_lifts_an_ask_and_no_deny_of_the_users(setting):
     setting.own({"permission": {"bash": {"*": "ask", "rm *": "deny"}}})
     setting.theirs({"permission": {"bash": {"npm run *": "allow", "rm *": "allow"}}})
     rules = [Rule(r.permission, r.pattern, r.action, r.source) for r in load(setting).rules]
@@ -62,7 +62,7 @@ def test_m1_a_trusted_project_loosens_an_ask_and_no_deny_of_the_users_own(settin
     assert rules[-1].source == "project opencode.json"
 
 
-# Security 9.1: each value, and words of the notice. None of them may come through.
+# Each setting with a part of its notice. None of them must have an effect.
 REFUSED = {
     "provider.openai.options.baseURL": (
         {"provider": {"openai": {"options": {"baseURL": "http://evil"}}}},
@@ -136,8 +136,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("content", "notice"), REFUSED.values(), ids=REFUSED)
-def test_even_a_trusted_project_may_not_set(setting, content, notice):
-    """Security 9.1."""
+def test_a_trusted_project_cannot_set(setting, content, notice):
     setting.own(
         {
             "provider": {"mine": {"options": {"baseURL": "http://mine", "apiKey": "sk-own"}}},
@@ -168,7 +167,7 @@ def test_even_a_trusted_project_may_not_set(setting, content, notice):
     assert not loaded.agent_rules
 
 
-def test_k4_what_the_user_listed_is_filled_in(setting):
+def test_variables_and_files_that_the_user_listed_are_filled_in(setting):
     setting.own({"project_reads": ["LAB_KEY", "~/team.txt"]})
     setting.env["LAB_KEY"] = "sk-lab"
     setting.write(setting.home / "team.txt", "blue\n")
@@ -191,7 +190,7 @@ def test_k4_what_the_user_listed_is_filled_in(setting):
     assert (options.api_key, options.headers) == ("sk-lab", {"team": "blue"})
 
 
-def test_k4_a_prompt_may_be_a_text_of_the_project_itself_and_no_other_file(setting):
+def test_a_prompt_can_be_a_text_file_of_the_project_only(setting):
     setting.write(setting.project / "prompts" / "review.md", "Look twice.")
     setting.write(setting.project / ".env", "sk-secret")
     setting.write(setting.root / "outside.md", "sk-secret")
@@ -211,7 +210,7 @@ def test_k4_a_prompt_may_be_a_text_of_the_project_itself_and_no_other_file(setti
     assert len(loaded.notices) == 3
 
 
-def test_m9_a_file_of_a_trusted_project_that_is_broken_makes_everything_ask(setting):
+def test_a_broken_file_of_a_trusted_project_makes_everything_ask(setting):
     setting.own({"permission": {"bash": "allow"}})
     setting.theirs("{")
     assert [rule.action for rule in load(setting).rules] == ["ask", "ask"]

@@ -1,4 +1,4 @@
-"""Export and import (D6): nothing is lost, secrets are, and what comes in is valid."""
+"""Export and import: nothing is lost except secrets, and imported sessions are valid."""
 
 import json
 import re
@@ -37,8 +37,8 @@ async def store(tmp_path: Path):
     await opened.close()
 
 
-async def kept(store: Store, text: str = "hello") -> str:
-    """A session with every kind of part, to-dos and a sub-agent's session."""
+async def stored_session(store: Store, text: str = "hello") -> str:
+    """Store a session with every kind of part, to-dos and a sub-agent's session."""
     session = make_session(title="A <b>title</b>", turns=1)
     user = make_user(session, turn_id="trn_0")
     step = make_assistant(session, parent_id=user.id, completed=20.0, finish="stop")
@@ -51,13 +51,13 @@ async def kept(store: Store, text: str = "hello") -> str:
 
 
 def shape(bundle: Bundle) -> str:
-    """*bundle* with the ids left out."""
+    """Return *bundle* without ids."""
     text = json.dumps(to_json(bundle), sort_keys=True)
     return re.sub(r"\b(ses|msg|prt|trn)_\w+", r"\1", text)
 
 
-async def test_d6_a_session_comes_back_as_it_was(store: Store, tmp_path: Path) -> None:
-    session_id = await kept(store)
+async def test_an_imported_session_equals_the_exported_one(store: Store, tmp_path: Path) -> None:
+    session_id = await stored_session(store)
     path = tmp_path / "it.json"
     assert await export(store, session_id, path) == path.stat().st_size
     before = await collect_bundle(store, session_id)
@@ -69,7 +69,7 @@ async def test_d6_a_session_comes_back_as_it_was(store: Store, tmp_path: Path) -
         for c in moved.children
     )
     moved = replace(moved, children=children)
-    # What still ran when it was exported has ended: nobody would ever end it here.
+    # What was running during the export has ended: nothing would ever end it here.
     settled = [p for m in moved.messages for p in m.parts if isinstance(p, ToolPart)]
     assert all(part.state.status in {"completed", "failed"} for part in settled)
     done = {p.id for m in before.messages for p in m.parts if p.type != "tool"}
@@ -82,8 +82,8 @@ async def test_d6_a_session_comes_back_as_it_was(store: Store, tmp_path: Path) -
     assert again.id != imported.id
 
 
-async def test_secrets_are_left_out_of_every_form(store: Store) -> None:
-    session_id = await kept(store, f"use {KEY} and hunter2hunter2")
+async def test_secrets_are_redacted_in_every_form(store: Store) -> None:
+    session_id = await stored_session(store, f"use {KEY} and hunter2hunter2")
     bundle = await collect_bundle(store, session_id)
     left = without_secrets(bundle, ("hunter2hunter2",))
     for form in ("json", "md", "html"):
@@ -95,7 +95,7 @@ async def test_secrets_are_left_out_of_every_form(store: Store) -> None:
 
 
 class Page(HTMLParser):
-    """Collects tags and addresses, and that every element is closed."""
+    """Collects tags and addresses, and checks that every element is closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,13 +116,13 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-async def test_d6_html_needs_nothing_else_and_runs_nothing(store: Store) -> None:
-    """S: text of a session is never markup of the page."""
+async def test_html_is_self_contained_and_runs_nothing(store: Store) -> None:
+    """Text of a session never becomes markup of the page."""
     evil = (
         "<script>alert(1)</script> [x](javascript:alert(1)) ![p](http://evil/p.png) <img src=x>\n"
         "```html\n</code></pre><script>1</script>\n```"
     )
-    session_id = await kept(store, evil)
+    session_id = await stored_session(store, evil)
     bundle = await collect_bundle(store, session_id)
     step = bundle.messages[-1].message
     assert isinstance(step, AssistantMessage)
@@ -137,7 +137,7 @@ async def test_d6_html_needs_nothing_else_and_runs_nothing(store: Store) -> None
     assert "A &lt;b&gt;title" in text
 
 
-def test_d6_a_page_shows_a_sub_agents_report_and_no_empty_box() -> None:
+def test_a_page_shows_a_sub_agents_report_and_no_empty_box() -> None:
     report = SubtaskBlock("ses_c", "explore", "look", text="None has the *fault*.")
     calls = (
         replace(records.completed("Explore", "the readers"), blocks=(report,)),
@@ -153,8 +153,8 @@ def test_d6_a_page_shows_a_sub_agents_report_and_no_empty_box() -> None:
     assert "<code></code>" not in text
 
 
-async def test_u11_who_allowed_a_call_is_in_every_form(store: Store, tmp_path: Path) -> None:
-    session_id = await kept(store)
+async def test_every_form_shows_who_allowed_a_call(store: Store, tmp_path: Path) -> None:
+    session_id = await stored_session(store)
     bundle = await collect_bundle(store, session_id)
     for form in ("md", "html"):
         text = export_text(bundle, form)
@@ -167,7 +167,7 @@ async def test_u11_who_allowed_a_call_is_in_every_form(store: Store, tmp_path: P
     assert [p.decisions for p in parts if isinstance(p, ToolPart) and p.decisions] == [DECISIONS]
 
 
-async def test_markdown_fences_hold_whatever_was_printed(store: Store) -> None:
+async def test_markdown_fences_enclose_any_output(store: Store) -> None:
     session = make_session()
     shell = records.completed("Bash", "cat `a`", exit_code=0)
     block = records.diff("a.md", "+```", "+text")
@@ -181,7 +181,7 @@ async def test_markdown_fences_hold_whatever_was_printed(store: Store) -> None:
 
 
 async def test_errors_say_what_to_do(store: Store, tmp_path: Path) -> None:
-    session_id = await kept(store)
+    session_id = await stored_session(store)
     (tmp_path / "a.html").write_text("mine")
     with pytest.raises(NothingToDo, match="is there already"):
         await export(store, session_id, tmp_path / "a.html")
@@ -204,7 +204,7 @@ async def test_errors_say_what_to_do(store: Store, tmp_path: Path) -> None:
         ("[" * 100_000, "no JSON file"),
     ],
 )
-async def test_what_is_no_export_is_refused(
+async def test_a_file_that_is_no_export_is_refused(
     store: Store, tmp_path: Path, text: str, why: str
 ) -> None:
     path = tmp_path / "x.json"
@@ -305,7 +305,7 @@ OPENCODE = {
 }
 
 
-async def test_d6_opencodes_export_is_read(store: Store, tmp_path: Path) -> None:
+async def test_opencodes_export_is_imported(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(OPENCODE))
     session = await import_file(store, path, directory="/w", project="/w")
@@ -331,10 +331,10 @@ async def test_d6_opencodes_export_is_read(store: Store, tmp_path: Path) -> None
     assert isinstance(failed, AssistantMessage)
     assert failed.error is not None
     assert failed.error.message == "overloaded"
-    assert request_turns(messages)  # valid to be sent: every call has its result
+    assert request_turns(messages)  # valid to be sent: every call has a result
 
 
-def test_nonsense_in_opencodes_form_is_left_out() -> None:
+def test_invalid_values_in_opencodes_format_are_ignored() -> None:
     odd = {"info": {"title": 3}, "messages": [{"info": 1}, {}, {"info": {"role": "user"}}]}
     bundle = parse_export(odd, "odd.json")
     assert bundle.messages == ()
@@ -342,8 +342,8 @@ def test_nonsense_in_opencodes_form_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("form", ["md", "html"])
-def test_d6_a_document_has_what_people_see_of_the_harness(form: str) -> None:
-    """S2: a report of the background, a summary, a command of the user's own."""
+def test_a_document_shows_reports_summaries_and_user_shell_commands(form: str) -> None:
+    """A background task's report, a summary, a shell command of the user's."""
     summary = CompactionPart(
         id="prt_s", session_id="ses_1", message_id="msg_b", summary="It was <done>.", auto=True
     )

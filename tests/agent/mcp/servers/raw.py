@@ -1,4 +1,4 @@
-"""A server without the SDK, which does one thing wrong: ``raw.py FAULT``."""
+"""A server without the SDK that does one thing wrong: ``raw.py FAULT``."""
 
 import json
 import sys
