@@ -1,4 +1,4 @@
-"""Blocks that a tool may show: what a front end draws, whatever tool made it (spec 0).
+"""Blocks that a tool may show: what a front end draws, whatever tool made it.
 
 A front end renders kinds of *block*, never kinds of tool, so a new tool needs no UI code.
 A test holds this union and the transcript's renderers equal. Blocks are frozen, hold plain

@@ -10,7 +10,7 @@ from agent.records.usage import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPart:
-    """What the model is told beside the user's words (spec 2, C9). It is never drawn.
+    """What the model is told beside the user's words. It is never drawn.
 
     *block* is the session part of the system prompt from here on, None where it stays as it
     was; *reminder* is sent with the message, "" for nothing; *facts* is what the model knows
@@ -28,7 +28,7 @@ class ContextPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPart:
-    """Where what came before was summed up (spec 2, C3). The conversation goes on behind it with
+    """Where what came before was summed up. The conversation goes on behind it with
     *pins* (what is kept word for word), *summary* and the messages from *tail_start_id* on.
 
     *tools* are those, of the ones that are offered on demand, that had been found or called.

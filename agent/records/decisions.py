@@ -1,4 +1,4 @@
-"""How a tool call came to be allowed or refused: what is kept with it (spec 7, D1; spec 8, U11)."""
+"""How a tool call came to be allowed or refused: what is kept with it."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

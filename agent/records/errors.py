@@ -82,7 +82,7 @@ class MissingKey(OpencodePyError):
 
 
 class ProviderErrorKind(StrEnum):
-    """What a failed model call means for the loop (spec 5, R6)."""
+    """What a failed model call means for the loop."""
 
     OVERFLOW = "overflow"
     RATE_LIMIT = "rate_limit"
@@ -99,7 +99,7 @@ class ProviderError(OpencodePyError):
     """A model call failed. *retry_after* is in seconds, None where the server named none.
 
     *retry_once* marks a refusal that one more try may cure though its kind is not retried: the
-    provider could not read its own model's tool call (spec 5, R7).
+    provider could not read its own model's tool call.
     """
 
     def __init__(

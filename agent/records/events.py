@@ -1,6 +1,6 @@
-"""The closed union of events on the bus (spec 1, L14). Each is frozen and carries a type tag.
+"""The closed union of events on the bus. Each is frozen and carries a type tag.
 
-``SessionIdle`` is the only end-of-turn signal (L15): published once per turn, after the
+``SessionIdle`` is the only end-of-turn signal: published once per turn, after the
 store holds everything and the status is Idle. Handle the union with ``match`` and
 ``assert_never`` so that the type checker lists every place a new event must be added.
 """
@@ -88,7 +88,7 @@ DeltaField = Literal["text", "raw"]
 class PartDelta:
     """Text to append to an open part: ``text`` of text and reasoning, ``raw`` of a pending
     tool call. *offset* is the length (in characters) before it; what lies below the length
-    already held is dropped, and a gap asks the store (L16)."""
+    already held is dropped, and a gap asks the store."""
 
     session_id: str
     message_id: str

@@ -1,4 +1,4 @@
-"""Ids that sort by time and are unique over processes (spec 7, D2).
+"""Ids that sort by time and are unique over processes.
 
 An id is ``<prefix>_<14 hex digits of time><12 hex digits of chance>``. The time part is
 milliseconds × 4096 plus a counter, so ids made in one process within one millisecond keep

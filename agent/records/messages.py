@@ -80,9 +80,9 @@ class UserMessage:
     """What the user sent. *turn_id* is None while the message waits in the queue.
 
     *steered* is set for good when the message was taken up from the second step of a turn
-    on (spec 1, L3): its text is then sent wrapped in a reminder, always in the same form.
+    on: its text is then sent wrapped in a reminder, always in the same form.
     *synthetic* messages were written by the harness (continue, nudge) and are hidden. *pinned*
-    ones survive every summary word for word (spec 2, C4).
+    ones survive every summary word for word.
     """
 
     id: str

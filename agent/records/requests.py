@@ -1,4 +1,4 @@
-"""Records of what the user is asked: permissions and questions (spec 0, A4).
+"""Records of what the user is asked: permissions and questions.
 
 A question is a record with an id; the future that waits for the answer stays inside the
 service that asked. The first reply wins and a late one is refused.
@@ -13,7 +13,7 @@ from agent.records.decisions import DecisionSource
 Action = Literal["allow", "ask", "deny"]
 
 PermissionMode = Literal["ask", "accept edits", "auto"]
-"""How questions are answered while it holds (spec 4, M15): by the user; edits in the project by
+"""How questions are answered while it holds: by the user; edits in the project by
 themselves; all by themselves. What is denied stays denied."""
 
 
@@ -28,7 +28,7 @@ class PermissionNeed:
     *floor* is the mildest action that holds without a matching explicit rule: a read-only
     command proven safe has ``allow``, everything else ``ask``.
     *strict* limits what a rule may allow: ``unknown`` means that the pattern does not tell
-    what would happen (B3), so only rules that allow everything and deny nothing cover it;
+    what would happen, so only rules that allow everything and deny nothing cover it;
     ``guarded`` means that no rule covers it (files that govern the agent or the repository).
     *aliases* are other spellings of the pattern; only deny rules look at them. In *runs* a deny
     rule may match from any word on; where one matches so in *mentions*, the need asks.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of model calls (spec 5, R8): *input* is the whole prompt, cached tokens included,
+    """Tokens of model calls: *input* is the whole prompt, cached tokens included,
     *output* all that was generated, reasoning included; the next three are parts of these.
     *charged* is what a provider says that one call cost, in US dollars; a sum has none."""
 

@@ -51,8 +51,8 @@ from agent.session.hooks import SessionHooks
 from agent.session.plan_mode import plan_tools
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.request_hooks import RequestHooks
-from agent.session.prompt.slash_commands import CommandDeps, SlashCommands
-from agent.session.prompt.system_prompt import BriefingDeps, SystemPrompt
+from agent.session.prompt.slash_commands import SlashCommands
+from agent.session.prompt.system_prompt import SystemPrompt
 from agent.session.queue import Queues
 from agent.session.repository import SessionRepository
 from agent.session.review.context_usage import ContextMeter
@@ -226,7 +226,13 @@ def _turn_deps(
         questions=questions,
         queues=Queues(store, bus),
         system_prompt=SystemPrompt(
-            BriefingDeps(agents, guidance, bus, store, config.prompts, truncator.spills, registry)
+            agents=agents,
+            guidance=guidance,
+            bus=bus,
+            store=store,
+            registry=registry,
+            spills=truncator.spills,
+            prompts=config.prompts,
         ),
         completions=Completions(catalog, clients, folder.update, config.small_model),
         update=folder.update,
@@ -293,7 +299,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
             deps.registry,
             deps.questions.ask,
         ),
-        commands=SlashCommands(loaded, CommandDeps(agents, guidance, deps.pipeline, opened.editor)),
+        commands=SlashCommands(loaded, agents, guidance, deps.pipeline, opened.editor),
         code=code,
     )
 

@@ -28,7 +28,7 @@ from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
 from agent.session.repository import SessionRepository
 from agent.session.runner import Runner, RunnerDeps
-from agent.session.subagents.background import BackgroundTaskDeps, BackgroundTasks
+from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.loop import run_turn
 from agent.session.turn.turn import SessionServices
@@ -67,13 +67,13 @@ class SessionService:
 
     def _new_subagents(self) -> Subagents:
         deps = self._deps
-        background_tasks = BackgroundTaskDeps(
-            store=deps.store,
-            bus=self._bus,
-            queues=deps.queues,
-            truncator=deps.pipeline.truncator,
-            wake=lambda session_id: self._runner.start_on_report(session_id),  # noqa: PLW0108 - made later
-            rest=lambda session_id: self._runner.release_if_idle(session_id),  # noqa: PLW0108 - made later
+        background_tasks = BackgroundTasks(
+            deps.store,
+            self._bus,
+            deps.queues,
+            deps.pipeline.truncator,
+            start_turn=lambda session_id: self._runner.start_on_report(session_id),  # noqa: PLW0108 - made later
+            release=lambda session_id: self._runner.release_if_idle(session_id),  # noqa: PLW0108 - made later
             clock=self._clock,
         )
         return Subagents(
@@ -82,7 +82,7 @@ class SessionService:
             self._bus,
             self._directory,
             deps.agents,
-            BackgroundTasks(background_tasks),
+            background_tasks,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Work in the background, as it is stored (spec 3, S3): how its end is told to the session that it
+"""Work in the background, as it is stored: how its end is told to the session that it
 was for, and what is left of it by a program that died."""
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Two connections to one SQLite file, each in its own thread (spec 7, D2).
+"""Two connections to one SQLite file, each in its own thread.
 
 One writes, in short transactions that wait for other processes; the other only reads, so
 that a read never waits for a running turn. Each call runs one function in the thread,
@@ -93,7 +93,7 @@ class Database:
         return await self._run(self._reader, partial(_snapshot, work))
 
     async def foreign_version(self) -> int:
-        """A number that changes when another process has committed something (D1a)."""
+        """A number that changes when another process has committed something."""
         return await self._run(self._writer, _data_version)
 
     async def _run(self, connection: _Connection, work: Callable[[sqlite3.Connection], T]) -> T:

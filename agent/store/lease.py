@@ -1,4 +1,4 @@
-"""Leases: which process runs a turn in a session (spec 7, D1a).
+"""Leases: which process runs a turn in a session.
 
 An owner is a process, told apart from a later one with the same number by its start time.
 Where that can be read (Linux), an owner lives as long as its process does, even stopped;
@@ -22,7 +22,7 @@ from agent.records.errors import StoreError
 from agent.store.database import Database
 
 HEARTBEAT = 5.0
-"""Seconds between two heartbeats of a held lease (spec 7, D1a)."""
+"""Seconds between two heartbeats of a held lease."""
 
 STALE = 4 * HEARTBEAT
 """Seconds after which an owner that can only be judged by its heartbeat counts as dead."""

@@ -1,5 +1,5 @@
 """Sessions as a list shows them: read without their whole records, so that ten thousand are
-there at once (spec 7, D4)."""
+there at once."""
 
 import sqlite3
 from collections.abc import Iterable

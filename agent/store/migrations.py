@@ -1,4 +1,4 @@
-"""Numbered, forward-only schema migrations (spec 7, D1).
+"""Numbered, forward-only schema migrations.
 
 A migration is a file ``NNNN_name.sql`` beside this module, in the folder ``migrations``.
 ``PRAGMA user_version`` holds the number of the last one that ran. Each runs in one

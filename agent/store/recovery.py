@@ -1,4 +1,4 @@
-"""Closing what a crashed process left open (spec 7, D1a and D3)."""
+"""Closing what a crashed process left open."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Full-text search over finished texts (spec 7, D1 and D4).
+"""Full-text search over finished texts.
 
 Ways that are tried until there are enough hits, each newest first: whole words (without
 accents), substrings of three or more characters by the trigram index, the last word as a

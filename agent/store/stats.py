@@ -1,4 +1,4 @@
-"""What was used, summed up in the database: by day, model and project (spec 7, D6)."""
+"""What was used, summed up in the database: by day, model and project."""
 
 import sqlite3
 from collections.abc import Callable, Iterable

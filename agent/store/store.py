@@ -1,4 +1,4 @@
-"""The store: everything that outlives the process (spec 7).
+"""The store: everything that outlives the process.
 
 SQLite in WAL mode; sessions, messages and parts are saved in one transaction per call and
 published on the bus after the commit. Parts that are still growing live in memory, are
@@ -433,7 +433,7 @@ class Store:
         return found is not None and found.is_alive(time.time())
 
     async def foreign_version(self) -> int:
-        """A number that changes when another process has written (D1a): a session that is
+        """A number that changes when another process has written: a session that is
         followed is read again when it does."""
         return await self._database.foreign_version()
 

@@ -1,6 +1,6 @@
 """Open parts on their way to the disk: applied and published at once, durable soon after.
 
-Every change is written within 250 ms (spec 7, D3a) by one task that exists only while there
+Every change is written within 250 ms by one task that exists only while there
 is something to write. What ``Store.save`` is writing is *held back* meanwhile, so that an
 older state can't overtake it.
 """

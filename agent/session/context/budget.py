@@ -1,4 +1,4 @@
-"""What fits into a model's window: limits, and what each message takes of it (spec 2, C1)."""
+"""What fits into a model's window: limits, and what each message takes of it."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ MESSAGE_OVERHEAD = 4
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Limits in tokens. *window* is what a prompt may have (the input limit, else the context
-    limit), *reserved* what is kept of it for the answer (C1)."""
+    limit), *reserved* what is kept of it for the answer."""
 
     window: int
     reserved: int
@@ -63,22 +63,22 @@ class Budget:
 
     @property
     def kept_output_tokens(self) -> int:
-        """Tool output that pruning leaves, newest first (C2)."""
+        """Tool output that pruning leaves, newest first."""
         return min(40_000, self.usable * 40 // 100)
 
     @property
     def min_pruned_tokens(self) -> int:
-        """Less than this is not worth another beginning of the prompt (C2)."""
+        """Less than this is not worth another beginning of the prompt."""
         return min(20_000, self.usable * 15 // 100)
 
     @property
     def tail_tokens(self) -> int:
-        """Newest messages that compaction keeps as they are (C3)."""
+        """Newest messages that compaction keeps as they are."""
         return min(max(self.usable // 4, 2_000), 8_000)
 
     @property
     def pin_tokens(self) -> int:
-        """What is pinned takes this much at most (C4)."""
+        """What is pinned takes this much at most."""
         return self.usable // 5
 
 

@@ -1,4 +1,4 @@
-"""Where a session was summed up, and how it reads from there on (spec 2, C3–C7).
+"""Where a session was summed up, and how it reads from there on.
 
 Nothing is deleted: a marker message holds the summary and says where the tail begins, and
 ``compacted`` reads a history through the newest marker. It depends on stored records alone, so
@@ -23,7 +23,7 @@ from agent.records.messages import (
 )
 
 MIN_TAIL = 2
-"""Messages that the tail holds at least (C3)."""
+"""Messages that the tail holds at least."""
 
 SUMMARY_REMINDER = (
     "<system-reminder>\nThe conversation so far was summed up to save space. What came before "
@@ -78,8 +78,8 @@ def _summary_text(marker: CompactionPart) -> TextPart:
 
 
 def _without_context(item: MessageWithParts, *, replay: bool) -> MessageWithParts:
-    """*item* without what it told of the session's place: the marker tells it anew (C9). In a
-    message that is *replayed* because nobody has answered it, files are described (C5)."""
+    """*item* without what it told of the session's place: the marker tells it anew. In a
+    message that is *replayed* because nobody has answered it, files are described."""
     parts = tuple(
         file_placeholder(part) if replay and isinstance(part, FilePart) and part.data else part
         for part in item.parts
@@ -140,7 +140,7 @@ def tail_start(
     max_tokens: int,
     weigh: Callable[[MessageWithParts], float],
 ) -> int:
-    """The index at which the tail of at most *most* tokens begins (C3): whole turns, newest
+    """The index at which the tail of at most *most* tokens begins: whole turns, newest
     first; of a newest turn that is too long its newest steps. At least ``LEAST_TAIL`` messages
     and all that nobody has answered are in it, and where it can be one message is not.
 
@@ -174,7 +174,7 @@ def marker_message(newest: UserMessage, now: float) -> UserMessage:
 
 
 def continue_message(marker: UserMessage, now: float) -> MessageWithParts:
-    """What the harness says after a summary in mid-work, hidden from the user (C5)."""
+    """What the harness says after a summary in mid-work, hidden from the user."""
     message = replace(marker, id=new_id("msg"), created=now)
     text = TextPart(
         id=new_id("prt"),

@@ -1,4 +1,4 @@
-"""Tools that are offered once they are asked for (spec 10, X5).
+"""Tools that are offered once they are asked for.
 
 The schemas of connected servers can take more of a model's window than the work does. Where all
 of them together are more than a tenth of it, the model gets a tool that finds them instead, and
@@ -16,7 +16,7 @@ from agent.session.context.budget import schema_tokens
 from agent.tools.registry import Registry
 
 MAX_SHARE = 0.1
-"""Part of the window that such tools may take together (spec 10, X5)."""
+"""Part of the window that such tools may take together."""
 
 DEFAULT_WINDOW = 128_000
 """Tokens of the window where it is not known."""

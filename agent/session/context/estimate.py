@@ -1,4 +1,4 @@
-"""How many tokens a text has, told without any tokenizer's data (spec 2, C8).
+"""How many tokens a text has, told without any tokenizer's data.
 
 The shape of a text nearly decides it: tokenizers split at the same places, where letters,
 digits and marks meet, and differ in how they cut long words. The weights below were fitted by

@@ -1,4 +1,4 @@
-"""What survives a summary word for word (spec 2, C4): the session's first request, messages
+"""What survives a summary word for word: the session's first request, messages
 that the user pinned, the todo list, skills that were loaded. The project's instructions are
 told anew with the session part of the system prompt."""
 

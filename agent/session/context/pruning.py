@@ -1,4 +1,4 @@
-"""Leaving old tool output out of requests (spec 2, C2)."""
+"""Leaving old tool output out of requests."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet

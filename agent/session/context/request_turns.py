@@ -1,9 +1,8 @@
-"""Stored messages as the turns that a model is sent: a pure transform.
+"""Convert stored messages to the turns that a model is sent.
 
-What comes out is valid for every provider (spec 1, L10): each call is followed by its
-result, no turn is empty, text never stands behind a call in one assistant turn (spec 5,
-R4). The transform depends on stored records alone, so a message reads the same in every
-later request and a cached prefix stays valid (spec 1, L3).
+The result is valid for every provider: each call is followed by its result, no turn is empty, and
+no text follows a call in one assistant turn. The conversion depends on stored records alone, so a
+message reads the same in every later request and a cached prefix stays valid.
 """
 
 from collections.abc import Iterable
@@ -36,7 +35,7 @@ from agent.records.messages import (
 )
 
 ABORTED = "Tool execution aborted: cancelled by the user"
-"""What the model reads for a call that never got its result (spec 1, L10)."""
+"""What the model reads for a call that never got its result."""
 
 STEERED = (
     "<system-reminder>\nThe user sent this message while you were working:\n{text}\n"
@@ -163,7 +162,7 @@ def _call(part: ToolPart) -> tuple[ToolCallContent, ToolResultContent]:
 
 
 def _media(state: ToolState) -> tuple[MediaContent, ...]:
-    """What a result shows beside its text; gone with the text when it is pruned (C2)."""
+    """What a result shows beside its text; gone with the text when it is pruned."""
     if not isinstance(state, Completed) or state.compacted is not None:
         return ()
     return tuple(
@@ -198,7 +197,7 @@ def result_text(part: ToolPart) -> tuple[str, bool]:
 
 
 def shortened_output(part: ToolPart) -> str:
-    """What is sent of an output that was pruned: its ends, and where the whole is (C2)."""
+    """What is sent of an output that was pruned: its ends, and where the whole is."""
     if not isinstance(part.state, Completed | Failed):
         return ""
     lines = part.state.output.splitlines()

@@ -1,4 +1,4 @@
-"""Asking a model to sum up the older part of a session (spec 2, C3 and C6)."""
+"""Asking a model to sum up the older part of a session."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ MAX_OUTPUT = 8_192
 """Tokens of a summary at most; a reasoning model thinks within them too."""
 
 MESSAGE_SHARES = (1.0, 0.5, 0.25)
-"""How much of the messages each try takes, newest first; there are so many tries (C6)."""
+"""How much of the messages each try takes, newest first; there are so many tries."""
 
 OUTPUT_CHARS = (2_000, 800, 300)
 """Characters of a tool's output or of one argument that each try shows."""

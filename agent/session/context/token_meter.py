@@ -1,4 +1,4 @@
-"""How full the model's window is: what was reported, else what is estimated (spec 2, C1, C8)."""
+"""How full the model's window is: what was reported, else what is estimated."""
 
 from agent.records.messages import AssistantMessage, Usage
 from agent.session.context.budget import DEFAULT_BUDGET, Budget, WeightCache, schema_tokens
@@ -9,7 +9,7 @@ from agent.session.context.step_settings import StepSettings
 
 class TokenMeter:
     """Measures one session's *conversation*. *reserved* tokens of a window are kept for the
-    answer, None for the rule of C1."""
+    response, None for the default."""
 
     def __init__(
         self,

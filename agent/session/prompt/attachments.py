@@ -1,5 +1,5 @@
 """Files that a prompt names: read by the ``read`` tool itself, so that a folder, an image or a
-notebook comes out as it does for the model, and the file counts as read (spec 8, U8)."""
+notebook comes out as it does for the model, and the file counts as read."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ ATTACHED = '<attached path="{path}">\n{text}\n</attached>'
 
 class MentionReader:
     """Reads what prompts name. The user named the files, so only those that may hold secrets are
-    asked about: their content leaves the machine with the prompt (spec 4, M4)."""
+    asked about: their content leaves the machine with the prompt."""
 
     def __init__(
         self, registry: Registry, files: FileTracker, permissions: PermissionService

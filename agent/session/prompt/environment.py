@@ -1,4 +1,4 @@
-"""Where a session works, at one moment: what the model is told of it (spec 6, I2; spec 2, C9).
+"""Where a session works, at one moment: what the model is told of it.
 
 A situation becomes the session part of the system prompt once; after that only what differs
 from the *facts* that the model knows is told, as a reminder.

@@ -1,4 +1,4 @@
-"""What guides the agent in an opened folder: instruction files and skills (spec 6)."""
+"""What guides the agent in an opened folder: instruction files and skills."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The text of one instruction file with what it imports (spec 6, I4 and I5).
+"""The text of one instruction file with what it imports.
 
 A line may name another file as ``@path``; that file's text follows below. What is imported is
 bounded in depth and number, comes once, and never leads out of where it may.

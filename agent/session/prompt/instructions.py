@@ -1,5 +1,5 @@
-"""The instruction files in force (spec 6, I4 and I5): the user's own, those of the config, and
-the project's, which count once it is trusted (spec 4, M9)."""
+"""The instruction files in force: the user's own, those of the config, and
+the project's, which count once it is trusted."""
 
 import asyncio
 import glob

@@ -1,4 +1,4 @@
-"""What a prompt names with @: files, folders and sub-agents (spec 8, U8; spec 10, K7)."""
+"""What a prompt names with @: files, folders and sub-agents."""
 
 import re
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""A line that the user adds to the project's instructions with ``#`` (spec 8, U8).
+"""A line that the user adds to the project's instructions with ``#``.
 
 It is asked about like any edit: the dialog shows the change, and what was shown is written.
 """

@@ -1,4 +1,4 @@
-"""What hooks change about a model request before it is sent, or why it is not (spec 3, P2)."""
+"""What hooks change about a model request before it is sent, or why it is not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

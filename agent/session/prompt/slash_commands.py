@@ -1,4 +1,4 @@
-"""Makes a prompt of a slash command (spec 10, K8).
+"""Makes a prompt of a slash command.
 
 What a template runs and reads goes through the one pipeline, as the model's own calls do: the
 same rules, questions and hooks. What the user typed behind the command is theirs: the files it
@@ -7,7 +7,7 @@ names are attached like those of any prompt.
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -39,16 +39,6 @@ from agent.tools.pipeline import CallFailed, Pipeline
 SKILL = "The user asks for the skill {name}. Follow it.\n\n{text}"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandDeps:
-    """What commands work with. *editor* is the user's, None where there is none."""
-
-    agents: Agents
-    guidance: Guidance
-    pipeline: Pipeline
-    editor: Editor | None = None
-
-
 class _SilentObserver:
     """Hears how a call goes that is no part of a message; the question shows what it is about."""
 
@@ -70,13 +60,23 @@ class _SilentObserver:
 class SlashCommands:
     """The commands of an opened folder. Skills are commands too, unless a command has the name."""
 
-    def __init__(self, loaded: LoadedConfig, deps: CommandDeps) -> None:
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        agents: Agents,
+        guidance: Guidance,
+        pipeline: Pipeline,
+        editor: Editor | None = None,
+    ) -> None:
         self._own = available_commands(loaded)
-        self._deps = deps
+        self._agents = agents
+        self._guidance = guidance
+        self._pipeline = pipeline
+        self._editor = editor
 
     async def all(self) -> tuple[CommandInfo, ...]:
         """All commands, by name."""
-        found = await self._deps.guidance.find_skills()
+        found = await self._guidance.find_skills()
         taken = {known.name for known in self._own}
         skills = [_skill_command(s) for s in found.skills.values() if s.name not in taken]
         return tuple(sorted((*self._own, *skills), key=lambda known: known.name))
@@ -94,7 +94,7 @@ class SlashCommands:
         if command is None:
             raise unknown_command(name, (each.name for each in known))
         agent = command.agent or base.agent or session.agent
-        self._deps.agents.get(agent)
+        self._agents.get(agent)
         call = partial(self._call, command, session, agent)
         pieces = expand_template(await self._template(command, call), argument)
         text = "".join([await self._piece_text(command, piece, call) for piece in pieces])
@@ -106,7 +106,7 @@ class SlashCommands:
             text=text,
             display_text=f"/{name} {argument}".strip(),
             mentions=typed,
-            agents=agents_in(argument, [each.name for each in self._deps.agents.subagents()]),
+            agents=agents_in(argument, [each.name for each in self._agents.subagents()]),
             model=command.model or base.model,
             effort=command.effort or (None if command.model else base.effort),
             one_off=True,
@@ -114,7 +114,7 @@ class SlashCommands:
         if self._runs_as_subtask(command):
             description = " ".join(command.description.split()[:6]) or f"The command /{name}"
             return replace(made, subtask=Subtask(agent, description, text))
-        own = self._deps.agents.get(agent) if command.agent else None
+        own = self._agents.get(agent) if command.agent else None
         model = command.model or (own.model if own else None)
         return replace(made, agent=agent, model=model or base.model)
 
@@ -122,7 +122,7 @@ class SlashCommands:
         """Whether a sub-agent does it."""
         if command.subtask is not None or command.agent is None:
             return bool(command.subtask)
-        return self._deps.agents.get(command.agent).mode == "subagent"
+        return self._agents.get(command.agent).mode == "subagent"
 
     async def _template(self, command: CommandInfo, call: "_Call") -> str:
         if command.kind != "skill":
@@ -165,7 +165,7 @@ class SlashCommands:
         arguments: JsonObject,
     ) -> str:
         """What a tool gives. Raises ``CommandError`` when it does not."""
-        resolved = self._deps.pipeline.resolve(tool, json.dumps(arguments))
+        resolved = self._pipeline.resolve(tool, json.dumps(arguments))
         if isinstance(resolved, CallFailed):
             raise CommandError(f"/{command.name} was not sent: {resolved.error}")
         context = ToolContext(
@@ -176,11 +176,11 @@ class SlashCommands:
             agent=agent,
             directory=session.directory,
             project=session.project,
-            files=FileTracker(self._deps.editor),
+            files=FileTracker(self._editor),
             progress=_ignore,
             ask=_never_asks,
         )
-        done = await self._deps.pipeline.run(resolved, context, _SilentObserver())
+        done = await self._pipeline.run(resolved, context, _SilentObserver())
         if isinstance(done, CallFailed):
             what = arguments.get("command") or arguments.get("file_path") or arguments.get("name")
             raise CommandError(f"/{command.name} was not sent: {what}: {done.error}")

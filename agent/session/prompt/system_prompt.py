@@ -1,5 +1,5 @@
 """What the model is told beside the conversation: the two blocks of the system prompt, and
-reminders of what changed (spec 2, C9; spec 6).
+reminders of what changed.
 
 What was told stands in the history itself (``ContextPart``), so it is the same after a
 restart, in a fork and for every request: nothing ahead of the history ever changes.
@@ -8,7 +8,7 @@ restart, in a fork and for every request: nothing ahead of the history ever chan
 import asyncio
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.agents import AgentInfo, Agents, lineage
 from agent.bus import Bus
@@ -39,31 +39,36 @@ from agent.store.store import Store
 from agent.tools.registry import Registry
 
 
-@dataclass(frozen=True, slots=True)
-class BriefingDeps:
-    """*prompts* are the user's own by family, *spills* keep what is too long to be told whole;
-    *registry* has what servers say of their tools; *now* gives the local time."""
-
-    agents: Agents
-    guidance: Guidance
-    bus: Bus
-    store: Store
-    prompts: Mapping[str, str]
-    spills: SpillStore
-    registry: Registry
-    now: Callable[[], dt.datetime] = lambda: dt.datetime.now().astimezone()
-
-
 class SystemPrompt:
     """Tells the model where it works. Built once; what was told is in each history."""
 
-    def __init__(self, deps: BriefingDeps) -> None:
-        self._deps = deps
-        self._noted: set[str] = set()
+    def __init__(
+        self,
+        *,
+        agents: Agents,
+        guidance: Guidance,
+        bus: Bus,
+        store: Store,
+        registry: Registry,
+        spills: SpillStore,
+        prompts: Mapping[str, str],
+        now: Callable[[], dt.datetime] = lambda: dt.datetime.now().astimezone(),
+    ) -> None:
+        """*prompts* are the user's own heads by model family; *spills* keeps pinned texts that
+        are too long to be sent whole; *now* returns the local time."""
+        self._agents = agents
+        self._guidance = guidance
+        self._bus = bus
+        self._store = store
+        self._registry = registry
+        self._spills = spills
+        self._prompts = prompts
+        self._now = now
+        self._notified: set[str] = set()
 
     def head(self, agent: AgentInfo, model: ModelInfo) -> str:
-        """The static block for a model and an agent (I1)."""
-        return system_head(model.wire_id or model.id, agent.prompt, self._deps.prompts)
+        """The static block for a model and an agent."""
+        return system_head(model.wire_id or model.id, agent.prompt, self._prompts)
 
     async def add_context(
         self,
@@ -87,7 +92,7 @@ class SystemPrompt:
             part = _context_part(newest, now, block=now.session_block())
         if part is None:
             return history
-        await self._deps.store.save(part)
+        await self._store.save(part)
         return [
             _with_part(item, part) if item.message.id == newest.id else item for item in history
         ]
@@ -99,7 +104,7 @@ class SystemPrompt:
         message = marker.message
         assert isinstance(message, UserMessage)  # a marker always is one
         now = await self._environment(session, message.agent, callers, fresh=True)
-        pinned = await self._deps.store.pinned_ids(session.id)  # the marker itself holds them
+        pinned = await self._store.pinned_ids(session.id)  # the marker itself holds them
         now = replace(now, pinned=dict.fromkeys(sorted(pinned), ""))
         return _with_part(marker, _context_part(message, now, block=now.session_block()))
 
@@ -112,13 +117,13 @@ class SystemPrompt:
     ) -> tuple[Instruction, ...]:
         """Instructions of deeper folders for a call that *touched* files (real paths), each
         once: not what the session part holds, what *conversation* shows, or what is *claimed* by
-        an earlier call of the step (I4)."""
+        an earlier call of the step."""
         topics = known_facts(conversation.all)
         known = {topic.removeprefix(FILE_TOPIC) for topic in topics if topic.startswith(FILE_TOPIC)}
         shown = attached_instructions(conversation.visible) | claimed
         found: list[Instruction] = []
         for path in touched:
-            collected = await self._deps.guidance.instructions.nested(
+            collected = await self._guidance.instructions.nested(
                 path, session.directory, session.project, frozenset(known)
             )
             self._notify(collected.notes)
@@ -134,9 +139,7 @@ class SystemPrompt:
     ) -> Environment:
         """How things are now; *fresh* asks the addresses of instructions again."""
         collected, repository, skills = await asyncio.gather(
-            self._deps.guidance.instructions.collect(
-                session.directory, session.project, fetch=fresh
-            ),
+            self._guidance.instructions.collect(session.directory, session.project, fetch=fresh),
             read_git_state(session.directory),
             self._skills(agent, callers),
         )
@@ -144,7 +147,7 @@ class SystemPrompt:
         return Environment(
             directory=session.directory,
             project=session.project,
-            date=iso_date(self._deps.now()),
+            date=iso_date(self._now()),
             git=repository,
             mode=MODE_TEMPLATES.get(agent, ""),
             skills=skills,
@@ -158,32 +161,31 @@ class SystemPrompt:
         """What the user pinned, in a *history* that was summed up."""
         if not any(map(marker_of, history)):
             return {}
-        deps = self._deps
-        pinned = await deps.store.pinned_ids(session.id)
+        pinned = await self._store.pinned_ids(session.id)
         topics = known_facts(history)
         told = {
             topic.removeprefix(PINNED_TOPIC) for topic in topics if topic.startswith(PINNED_TOPIC)
         }
         told |= {item.message.id for item in visible_messages(history)}
-        read = [await deps.store.message(each) for each in sorted(pinned - told)]
+        read = [await self._store.message(each) for each in sorted(pinned - told)]
         found = [item for item in read if item is not None]
-        said = await asyncio.to_thread(late_pins, found, deps.spills.save_or_explain)
+        said = await asyncio.to_thread(late_pins, found, self._spills.save_or_explain)
         return {each: said.get(each, "") for each in sorted(pinned)}
 
     def _server_instructions(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
         """What those servers say that the agent may call a tool of."""
-        registry = self._deps.registry
-        offered = self._deps.agents.offered_tools(agent, registry.names, callers)
+        registry = self._registry
+        offered = self._agents.offered_tools(agent, registry.names, callers)
         heard = {tool.spec.server for tool in registry if tool.spec.name in offered}
         return {
             server: text for server, text in registry.server_instructions.items() if server in heard
         }
 
     async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:
-        """The skills that the agent may load (I3)."""
-        found = await self._deps.guidance.find_skills()
+        """The skills that the agent may load."""
+        found = await self._guidance.find_skills()
         self._notify(found.notes)
-        agents = self._deps.agents
+        agents = self._agents
         if "skill" not in agents.offered_tools(agent, ("skill",), callers):
             return ""
         sets = [agents.rules(name, child=child) for name, child in lineage(agent, callers)]
@@ -197,9 +199,9 @@ class SystemPrompt:
     def _notify(self, notes: Iterable[str]) -> None:
         """Each note once for as long as the program runs."""
         for note in notes:
-            if note not in self._noted:
-                self._noted.add(note)
-                self._deps.bus.publish(Notice(note))
+            if note not in self._notified:
+                self._notified.add(note)
+                self._bus.publish(Notice(note))
 
 
 def _context_part(

@@ -1,4 +1,4 @@
-"""The static head of the system prompt: who the agent is and how it works (spec 6, I1).
+"""The static head of the system prompt: who the agent is and how it works.
 
 One template for each family of models; the rules that all share are one fragment, so that a
 change of policy is one edit.

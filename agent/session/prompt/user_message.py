@@ -1,4 +1,4 @@
-"""A prompt on its way into the store: the message it becomes (spec 1, L3)."""
+"""A prompt on its way into the store: the message it becomes."""
 
 import re
 from collections.abc import Iterator

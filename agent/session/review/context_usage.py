@@ -1,4 +1,4 @@
-"""What fills the model's window, by source (spec 2, C11)."""
+"""What fills the model's window, by source."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a session has used and what that cost, by what it was for and by model (spec 5, R8)."""
+"""What a session has used and what that cost, by what it was for and by model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the model was sent in a step, read back from the stored messages (spec 8, U11)."""
+"""What the model was sent in a step, read back from the stored messages."""
 
 import json
 from collections.abc import Iterator, Sequence

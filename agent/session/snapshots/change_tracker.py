@@ -1,4 +1,4 @@
-"""Which files a turn changes: a snapshot before its first change, one after each step (D5)."""
+"""Which files a turn changes: a snapshot before its first change, one after each step."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -74,7 +74,7 @@ class ChangeTracker:
             await asyncio.wait([self._base])
 
     async def after_step(self, message: AssistantMessage) -> PatchPart | None:
-        """Keep what the step *message* changed as a part of it, and tell of it (L14); None where
+        """Keep what the step *message* changed as a part of it, and tell of it; None where
         nothing changed. Cancelled, it goes on: called again, it waits for the end of that."""
         if self._storing is None:
             self._storing = asyncio.create_task(self._store_patch(message), name="patch")

@@ -1,5 +1,5 @@
 """What turns changed: the difference of each file from before the first of them to after the
-last (spec 8, U11), with what sub-agents changed for them. Out of the snapshots, and where there
+last, with what sub-agents changed for them. Out of the snapshots, and where there
 are none, edit by edit."""
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Snapshots of a project's files, for undo (spec 7, D5).
+"""Snapshots of a project's files, for undo.
 
 They live in a git directory of their own with the project as work tree: the user's repository,
 its index, hooks and settings are never touched, and none of them takes part. What git would
@@ -25,7 +25,7 @@ from agent.files.disk import TEMPORARY_GLOB
 T = TypeVar("T")
 
 MAX_FILE_SIZE = 2 * 1024 * 1024
-"""Bytes of a file above which it is not covered (spec 7, D5)."""
+"""Bytes of a file above which it is not covered."""
 
 MAX_FILES = 60_000
 """Files above which a folder is not covered at all: it is no project then."""

@@ -1,4 +1,4 @@
-"""Sub-agents in the background (spec 3, S1–S3): followed to their end, which is told once.
+"""Sub-agents in the background: followed to their end, which is told once.
 
 A call began each and did not wait for it. What comes of it is stored as a message that waits in
 the session that it is for, together with its end: the turn that runs there takes it up at its
@@ -59,25 +59,29 @@ class BackgroundRun:
             self.on_activity(activity)
 
 
-@dataclass(frozen=True, slots=True)
-class BackgroundTaskDeps:
-    """*wake* begins a turn in a session in which something waits, if it may; *rest* gives a
-    session free in which nothing goes on any more."""
-
-    store: Store
-    bus: Bus
-    queues: Queues
-    truncator: Truncator
-    wake: Callable[[str], Awaitable[None]]
-    rest: Callable[[str], Awaitable[None]]
-    clock: Callable[[], float] = time.time
-
-
 class BackgroundTasks:
     """Those of all sessions."""
 
-    def __init__(self, deps: BackgroundTaskDeps) -> None:
-        self._deps = deps
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        queues: Queues,
+        truncator: Truncator,
+        *,
+        start_turn: Callable[[str], Awaitable[None]],
+        release: Callable[[str], Awaitable[None]],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """*start_turn* begins a turn in a session that has queued messages, if it may; *release*
+        gives up the claim on a session in which nothing runs any more."""
+        self._store = store
+        self._bus = bus
+        self._queues = queues
+        self._truncator = truncator
+        self._start_turn = start_turn
+        self._release = release
+        self._clock = clock
         self._runs: dict[str, BackgroundRun] = {}
         self._followers: set[asyncio.Task[None]] = set()
         self._beginning: dict[str, str] = {}
@@ -115,9 +119,9 @@ class BackgroundTasks:
         task = BackgroundTask(
             message_id=request.message_id, call_id=request.call_id, started=job.started
         )
-        await self._deps.store.update(job.child.id, lambda s: replace(s, background_task=task))
+        await self._store.update(job.child.id, lambda s: replace(s, background_task=task))
         self._runs[job.child.id] = job
-        job.on_activity = lambda activity: self._deps.bus.publish(
+        job.on_activity = lambda activity: self._bus.publish(
             BackgroundTaskProgress(job.caller.id, job.child.id, activity)
         )
         follower = asyncio.create_task(self._follow(job), name=f"background task of {job.child.id}")
@@ -127,10 +131,10 @@ class BackgroundTasks:
     async def wait_for_end(self, job: BackgroundRun, wait: float) -> None:
         """Wait up to *wait* seconds for the end of *job*, or until the user says something."""
         session_id = job.caller.id
-        with self._deps.bus.subscribe(lambda event: _queued(event, session_id)) as news:
+        with self._bus.subscribe(lambda event: _queued(event, session_id)) as news:
 
             async def spoken_to() -> None:
-                while not has_user_message(self._deps.queues, session_id):
+                while not has_user_message(self._queues, session_id):
                     await news.wait()
                     news.drain()
 
@@ -146,22 +150,22 @@ class BackgroundTasks:
 
     async def wait_for_message(self, session_id: str) -> None:
         """Return when something waits in a session, or the end of an task could not be told."""
-        with self._deps.bus.subscribe(lambda event: _queued(event, session_id)) as news:
-            if self.running(session_id) and not self._deps.queues.ids(session_id):
+        with self._bus.subscribe(lambda event: _queued(event, session_id)) as news:
+            if self.running(session_id) and not self._queues.ids(session_id):
                 await news.wait()
 
     async def take_report(self, session_id: str, child_id: str) -> ReportPart | None:
         """The report of a sub-agent that waits in a session, which waits no more."""
-        for item in self._deps.queues.queued(session_id):
+        for item in self._queues.queued(session_id):
             report = report_in(item)
             if report is not None and report.child_id == child_id:
-                await self._deps.queues.remove(session_id, item.message.id)
+                await self._queues.remove(session_id, item.message.id)
                 return report
         return None
 
     def continues(self, end: SessionIdle) -> bool:
         """Whether the turn that ended is followed by one on what waits."""
-        return continues_after(self._deps.queues, end.session_id, end.outcome)
+        return continues_after(self._queues, end.session_id, end.outcome)
 
     async def settle(self, session_id: str) -> None:
         """Wait until all is told of what was stopped in a session and below."""
@@ -195,25 +199,25 @@ class BackgroundTasks:
                     "the end of the background task of %s could not be told", job.child.id
                 )
                 info = ErrorInfo(type(error).__name__, error.message)
-                self._deps.bus.publish(SessionError(parent_id, info))
+                self._bus.publish(SessionError(parent_id, info))
             # Who waits for a report is not to wait for ever.
-            self._deps.bus.publish(QueueChanged(parent_id, self._deps.queues.ids(parent_id)))
+            self._bus.publish(QueueChanged(parent_id, self._queues.ids(parent_id)))
         finally:
             del self._runs[job.child.id]
             job.ended.set()
         if outcome not in SILENT_STATES and not self._closing:
-            await self._deps.wake(parent_id)
-        await self._deps.rest(parent_id)
+            await self._start_turn(parent_id)
+        await self._release(parent_id)
 
     async def _store_report(
         self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
     ) -> BackgroundTaskState:
         report, facts = self._make_report(job, work)
         if report.text:
-            cut = await asyncio.to_thread(self._deps.truncator.apply, report.text, "head")
+            cut = await asyncio.to_thread(self._truncator.apply, report.text, "head")
             report = replace(report, text=cut.text)
-        now = self._deps.clock()
-        parent = await self._deps.store.session(job.caller.id)
+        now = self._clock()
+        parent = await self._store.session(job.caller.id)
         message, report, told = queued_report(parent, report, now)
 
         def ended(session: Session) -> Session:
@@ -223,8 +227,8 @@ class BackgroundTasks:
             done = replace(task, state=report.outcome, ended=now, facts=facts)
             return replace(session, background_task=done)
 
-        with self._deps.queues.adding(MessageWithParts(message, (report, told))):
-            await self._deps.store.update(job.child.id, ended, message, report, told)
+        with self._queues.adding(MessageWithParts(message, (report, told))):
+            await self._store.update(job.child.id, ended, message, report, told)
         return report.outcome
 
     def _make_report(

@@ -1,5 +1,5 @@
 """Completions for others: a prompt of an MCP server, answered by a model of the session's and
-paid by the session (spec 10, X4). Whoever asks for one has asked the user before."""
+paid by the session. Whoever asks for one has asked the user before."""
 
 import time
 from collections.abc import Callable, Sequence

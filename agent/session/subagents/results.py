@@ -1,4 +1,4 @@
-"""What came of a sub-agent's turn, for the model that it works for (spec 3, S1)."""
+"""What came of a sub-agent's turn, for the model that it works for."""
 
 from collections.abc import Sequence
 

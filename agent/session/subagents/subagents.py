@@ -1,8 +1,8 @@
-"""Sub-agents: a task of one session done in a child session of its own (spec 3, S1–S3).
+"""Sub-agents: a task of one session done in a child session of its own.
 
 A child is an ordinary session with an ordinary turn. Here it is started, followed and ended
 with the call that wanted it, or left to the background (``BackgroundTasks``); the tools see only a
-protocol (spec 0, A6).
+protocol.
 """
 
 import asyncio
@@ -296,7 +296,7 @@ class Subagents:
         return None
 
     async def _end(self, child_id: str) -> None:
-        """A child that still works ends with the call that started it (S3)."""
+        """A child that still works ends with the call that started it."""
         if await self._sessions.cancel(child_id):
             await _wait_to_end(asyncio.create_task(self._sessions.wait(child_id)))
 

@@ -1,4 +1,4 @@
-"""Ids sort by time and never repeat (spec 7, D2)."""
+"""Ids sort by time and never repeat."""
 
 import subprocess
 import sys
@@ -7,13 +7,13 @@ import time
 from agent.records.ids import new_id
 
 
-def test_d2_ids_of_one_process_sort_in_the_order_made() -> None:
+def test_ids_of_one_process_sort_in_the_order_made() -> None:
     made = [new_id("msg") for _ in range(5_000)]
     assert made == sorted(made)
     assert len(set(made)) == len(made)
 
 
-def test_d2_ids_of_two_processes_differ() -> None:
+def test_ids_of_two_processes_differ() -> None:
     program = "from agent.records.ids import new_id\nprint(*[new_id('msg') for _ in range(500)])"
     runs = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Records to JSON and back (spec 7, D1)."""
+"""Records to JSON and back."""
 
 import logging
 import subprocess

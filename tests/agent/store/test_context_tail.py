@@ -1,4 +1,4 @@
-"""What a session goes on from after a summary, and what outlasts one (spec 2, C3, C6; 9, Q1)."""
+"""What a session goes on from after a summary, and what outlasts one ."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -73,7 +73,7 @@ async def test_from_the_tail_of_the_newest_summary_on(store: Store):
 
 
 async def test_what_waits_is_there_wherever_it_stands(store: Store):
-    """L6: it was sent while the summary was written."""
+    """It was sent while the summary was written."""
     session = make_session()
     await store.save(session)
     made = await talk(store, session, 2)
@@ -85,7 +85,7 @@ async def test_what_waits_is_there_wherever_it_stands(store: Store):
 
 
 async def test_what_a_summary_keeps_word_for_word_is_found(store: Store):
-    """C3: the first request, what is pinned, skills that were loaded; no reminder of ours."""
+    """The first request, what is pinned, skills that were loaded; no reminder of ours."""
     session = make_session()
     await store.save(session)
     reminder = (await talk(store, session, 1, synthetic=True))[0]
@@ -102,7 +102,7 @@ async def test_what_a_summary_keeps_word_for_word_is_found(store: Store):
     assert ids(await store.preserved_messages(session.id, made[4].id)) == [made[0].id]
 
 
-async def test_d4_what_a_turn_begins_with_is_found_by_indexes(store: Store, path: Path):
+async def test_what_a_turn_begins_with_is_found_by_indexes(store: Store, path: Path):
     """The cost of going on does not grow with what was summed up."""
     for sql, index in (
         (

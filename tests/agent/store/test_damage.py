@@ -1,4 +1,4 @@
-"""A damaged file is set aside, never deleted, and told (spec 7, D1; STORE-CORRUPT)."""
+"""A damaged file is set aside, never deleted, and told."""
 
 import sqlite3
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Several processes on one file, and what happens when it can't be written (spec 7, D2)."""
+"""Several processes on one file, and what happens when it can't be written."""
 
 import asyncio
 import stat
@@ -53,8 +53,8 @@ asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
 """
 
 
-async def test_d2_processes_write_at_once_on_an_empty_folder(path: Path):
-    """STORE-LOCK: nobody sees a locked database, and nothing is lost."""
+async def test_processes_write_at_once_on_an_empty_folder(path: Path):
+    """Nobody sees a locked database, and nothing is lost."""
     processes, turns = 6, 5
     children = [await start_child(WRITER, path, turns) for _ in range(processes)]
     assert await asyncio.gather(*(child.wait() for child in children)) == [0] * processes
@@ -69,7 +69,7 @@ async def test_d2_processes_write_at_once_on_an_empty_folder(path: Path):
     await store.close()
 
 
-async def test_d2_reads_do_not_wait_for_another_process_that_writes(store: Store, path: Path):
+async def test_reads_do_not_wait_for_another_process_that_writes(store: Store, path: Path):
     session, _, _ = await stored_turn(store)
     code = """
 import sqlite3, sys
@@ -99,7 +99,7 @@ sys.stdin.readline()
     assert await child.wait() == 0
 
 
-async def test_d1a_another_process_s_writes_are_noticed(store: Store, path: Path):
+async def test_another_process_s_writes_are_noticed(store: Store, path: Path):
     session, _, _ = await stored_turn(store)
     first = await store.foreign_version()
     await store.save(make_assistant(session))
@@ -119,7 +119,7 @@ async def test_two_stores_see_each_other(store: Store, path: Path):
     await other.close()
 
 
-async def test_m13_files_are_private(store: Store, path: Path):
+async def test_files_are_private(store: Store, path: Path):
     await store.save(make_session())
     assert mode(path.parent) == 0o700
     files = {file.name: mode(file) for file in path.parent.iterdir()}
@@ -135,7 +135,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-async def test_m13_a_file_that_others_can_read_is_closed_to_them(path: Path):
+async def test_a_file_that_others_can_read_is_closed_to_them(path: Path):
     await (await reopened(path)).close()
     open_to_others(path)
     await (await reopened(path)).close()
@@ -143,7 +143,7 @@ async def test_m13_a_file_that_others_can_read_is_closed_to_them(path: Path):
 
 
 async def test_a_folder_that_cannot_be_made_gives_one_sentence(tmp_path: Path):
-    """STORE-CORRUPT, read-only folder: a path under a regular file fails for root too."""
+    """A path under a regular file fails for root too."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreUnavailable) as caught:
         await Store.open(tmp_path / "file" / "sessions.db", Bus())
@@ -200,7 +200,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 
 async def test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room():
-    """STORE-CORRUPT, full disk: here a limit on the size of the process's files."""
+    """Here a limit on the size of the process's files."""
     with tempfile.TemporaryDirectory() as folder:
         child = await start_child(FULL_DISK, Path(folder) / "sessions.db")
         output, _ = await child.communicate()

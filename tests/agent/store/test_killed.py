@@ -1,4 +1,4 @@
-"""``kill -9`` at any moment (spec 7, D3): what was completed is there, the rest is marked, the
+"""``kill -9`` at any moment: what was completed is there, the rest is marked, the
 next request is valid. KILL_POINTS moments are tried: 20 unless told otherwise."""
 
 import asyncio
@@ -104,7 +104,7 @@ async def killed(path: Path, ticks: int) -> list[tuple[str, str]]:
 
 @pytest.mark.timeout(LONGEST)
 @pytest.mark.parametrize("group", range(GROUPS))
-async def test_d3_nothing_completed_is_lost_by_a_kill(tmp_path: Path, group: int) -> None:
+async def test_nothing_completed_is_lost_by_a_kill(tmp_path: Path, group: int) -> None:
     for point in range(group, POINTS, GROUPS):
         # Early moments are tried more often: the file is made in them.
         ticks = int(TICKS ** random.Random(point).random())

@@ -1,4 +1,4 @@
-"""Whoever is cancelled while it claims a session leaves it free (D1a)."""
+"""Whoever is cancelled while it claims a session leaves it free."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ async def cancelled_claim(store: Store, session_id: str) -> None:
         await claiming
 
 
-async def test_d1a_a_cancelled_claim_leaves_the_session_free(store: Store, path: Path) -> None:
+async def test_a_cancelled_claim_leaves_the_session_free(store: Store, path: Path) -> None:
     session = make_session()
     await store.save(session)
     await cancelled_claim(store, session.id)
@@ -28,7 +28,7 @@ async def test_d1a_a_cancelled_claim_leaves_the_session_free(store: Store, path:
     await other.close()
 
 
-async def test_d1a_a_cancelled_claim_of_what_is_held_keeps_it(store: Store, path: Path) -> None:
+async def test_a_cancelled_claim_of_what_is_held_keeps_it(store: Store, path: Path) -> None:
     """As by what works in the background for a session in which no turn runs."""
     session = make_session()
     await store.save(session)

@@ -1,4 +1,4 @@
-"""The list of sessions and the search over all of them (spec 7, D4 and D6)."""
+"""The list of sessions and the search over all of them."""
 
 from agent.store.listing import MAX_HITS_PER_SESSION, SessionScope
 from agent.store.store import Store
@@ -12,7 +12,7 @@ async def kept(store: Store, *texts: str, **fields):
     return session
 
 
-async def test_d6_pinned_first_then_newest_and_only_what_was_used(store: Store):
+async def test_pinned_first_then_newest_and_only_what_was_used(store: Store):
     old = await kept(store, updated=1.0, pinned=True)
     new = await kept(store, updated=3.0, cost=0.5)
     middle = await kept(store, updated=2.0)
@@ -30,7 +30,7 @@ async def test_d6_pinned_first_then_newest_and_only_what_was_used(store: Store):
     assert len(await store.session_list(SessionScope())) == 4
 
 
-async def test_d6_search_keeps_to_its_folder_and_shows_every_session(store: Store):
+async def test_search_keeps_to_its_folder_and_shows_every_session(store: Store):
     chatty = await kept(store, *[f"needle {i}" for i in range(9)])
     child = await kept(store, "a needle", parent_id=chatty.id)
     hidden = await kept(store, "needle", archived=True)

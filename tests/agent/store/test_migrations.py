@@ -1,4 +1,4 @@
-"""Schema versions: forward only, all or nothing (spec 7, D1; STORE-FIND)."""
+"""Schema versions: forward only, all or nothing."""
 
 import sqlite3
 from contextlib import closing
@@ -65,7 +65,7 @@ def test_versions_are_numbered_from_one_without_gaps():
 
 
 @pytest.mark.parametrize("number", range(1, NEWEST + 1))
-async def test_d1_every_earlier_version_opens_with_its_sessions(path: Path, number: int):
+async def test_every_earlier_version_opens_with_its_sessions(path: Path, number: int):
     build(path, number)
     store = await reopened(path)
     assert store.notices == ()
@@ -79,7 +79,7 @@ async def test_d1_every_earlier_version_opens_with_its_sessions(path: Path, numb
 
 
 @pytest.mark.parametrize("number", range(1, NEWEST + 1))
-async def test_d1_a_record_that_is_no_json_keeps_no_database_from_opening(path: Path, number: int):
+async def test_a_record_that_is_no_json_keeps_no_database_from_opening(path: Path, number: int):
     """Written by hand, or damaged: the rest is still there."""
     build(path, number)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -109,7 +109,7 @@ INSERT INTO part VALUES (9, 'prt_9', 'ses_1', 'msg_2', 'tool', 'bash', 'failed',
 
 
 @pytest.mark.parametrize("number", range(1, NEWEST + 1))
-async def test_d6_what_was_used_before_is_counted_and_calls_without_consents_are_read(
+async def test_what_was_used_before_is_counted_and_calls_without_consents_are_read(
     path: Path, number: int
 ):
     build(path, number)
@@ -129,7 +129,7 @@ async def test_d6_what_was_used_before_is_counted_and_calls_without_consents_are
     await store.close()
 
 
-async def test_d1_a_newer_database_is_refused_and_left_alone(path: Path):
+async def test_a_newer_database_is_refused_and_left_alone(path: Path):
     store = await reopened(path)
     session, _, _ = await stored_turn(store)
     await store.close()

@@ -1,4 +1,4 @@
-"""Deltas: in memory and published at once, durable soon after (spec 7, D3 and D3a)."""
+"""Deltas: in memory and published at once, durable soon after."""
 
 import asyncio
 import json
@@ -42,9 +42,7 @@ async def durable_text(path: Path, part_id: str) -> str:
     return json.loads(found[0][0])["text"] if found else ""
 
 
-async def test_d3a_deltas_are_published_with_their_offsets_and_read_from_memory(
-    store: Store, bus: Bus
-):
+async def test_deltas_are_published_with_their_offsets_and_read_from_memory(store: Store, bus: Bus):
     session, message, _ = await stored_turn(store)
     text = make_text(message, "ab")
     reasoning = ReasoningPart(**own(message), started=1.0)
@@ -76,7 +74,7 @@ async def test_d3a_deltas_are_published_with_their_offsets_and_read_from_memory(
     assert found.parts == grown
 
 
-async def test_d3a_text_becomes_durable_without_being_asked(store: Store, path: Path):
+async def test_text_becomes_durable_without_being_asked(store: Store, path: Path):
     _, message, _ = await stored_turn(store)
     text = make_text(message)
     store.stage(text)

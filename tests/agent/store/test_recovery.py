@@ -1,4 +1,4 @@
-"""Leases, and closing what a crash left open (spec 7, D1a and D3)."""
+"""Leases, and closing what a crash left open."""
 
 import random
 import sqlite3
@@ -53,7 +53,7 @@ asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
 """
 
 
-async def test_d1a_a_lease_is_held_once_and_given_back(store: Store, path: Path):
+async def test_a_lease_is_held_once_and_given_back(store: Store, path: Path):
     session, _, _ = await stored_turn(store)
     other = await reopened(path)
     assert await store.acquire_lease(session.id)
@@ -71,9 +71,7 @@ async def test_d1a_a_lease_is_held_once_and_given_back(store: Store, path: Path)
     assert rows(path, "SELECT * FROM lease") == []
 
 
-async def test_d1a_a_living_process_keeps_its_turn_and_a_dead_one_loses_it(
-    store: Store, path: Path
-):
+async def test_a_living_process_keeps_its_turn_and_a_dead_one_loses_it(store: Store, path: Path):
     session, _, (text,) = await stored_turn(store, lambda m: make_text(m, "so far"))
     await store.close()
     child = await start_child(HOLDER, path, session.id)
@@ -97,7 +95,7 @@ async def test_d1a_a_living_process_keeps_its_turn_and_a_dead_one_loses_it(
     await store.close()
 
 
-def test_d1a_owners_that_cannot_be_looked_up_live_by_their_heartbeat():
+def test_owners_that_cannot_be_looked_up_live_by_their_heartbeat():
     here = Lease("ses", "t", 1, process_start(1), machine(), 100.0)
     assert process_start(1)
     assert here.is_alive(1e9)
@@ -122,7 +120,7 @@ async def crashed(path: Path, *records) -> None:
         )
 
 
-async def test_d3_recovery_closes_everything_that_was_open(path: Path):
+async def test_recovery_closes_everything_that_was_open(path: Path):
     session = make_session()
     user = make_user(session)
     message = make_assistant(session)
@@ -244,7 +242,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_d3_nothing_completed_is_lost_by_kill_9(path: Path, seed: int):
+async def test_nothing_completed_is_lost_by_kill_9(path: Path, seed: int):
     """A child is killed at a random moment of its work; what it had told to be saved is
     there, and after recovery nothing is open."""
     child = await start_child(WORKER, path)

@@ -1,4 +1,4 @@
-"""Full-text search over finished texts (spec 7, D1)."""
+"""Full-text search over finished texts."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -60,7 +60,7 @@ async def ids(store: Store) -> dict[str, str]:
         ("\ud800", []),
     ],
 )
-async def test_d1_words_without_accents_substrings_and_cjk(
+async def test_words_without_accents_substrings_and_cjk(
     store: Store, ids: dict[str, str], query: str, found: list[str]
 ):
     assert [ids[hit.part_id] for hit in await store.search(query)] == found

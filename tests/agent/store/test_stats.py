@@ -1,4 +1,4 @@
-"""What models used is kept summed up, whatever happens to messages (spec 7, D4 and D6)."""
+"""What models used is kept summed up, whatever happens to messages."""
 
 import sqlite3
 from contextlib import closing
@@ -25,7 +25,7 @@ async def counted(store: Store) -> set[tuple[str, int, int, Usage, float | None]
     return {(u.project, u.steps, u.turns, u.usage, u.cost) for u in await store.usage_rows()}
 
 
-async def test_d6_sums_follow_every_change_of_a_message(store: Store) -> None:
+async def test_sums_follow_every_change_of_a_message(store: Store) -> None:
     session = make_session(project="/a")
     first = make_assistant(session, created=DAY * 100)
     await store.save(first, session)  # in any order
@@ -42,7 +42,7 @@ async def test_d6_sums_follow_every_change_of_a_message(store: Store) -> None:
     assert await counted(store) == {("/b", 1, 0, Usage(input=5, cache_read=7), None)}
 
 
-async def test_d6_a_deleted_session_is_taken_off_once(store: Store) -> None:
+async def test_a_deleted_session_is_taken_off_once(store: Store) -> None:
     kept, gone = make_session(project="/a"), make_session(project="/a")
     child = make_session(project="/a", parent_id=gone.id)
     for session in (kept, gone, child):
@@ -55,7 +55,7 @@ async def test_d6_a_deleted_session_is_taken_off_once(store: Store) -> None:
     assert await counted(store) == set()
 
 
-async def test_d6_days_models_and_projects_are_told_apart(store: Store) -> None:
+async def test_days_models_and_projects_are_told_apart(store: Store) -> None:
     for project, day, model in (("/a", 100, "x/1"), ("/a", 101, "x/1"), ("/b", 100, "x/2")):
         session = make_session(project=project)
         step = make_assistant(session, created=DAY * day, model=model)
@@ -67,7 +67,7 @@ async def test_d6_days_models_and_projects_are_told_apart(store: Store) -> None:
     assert [u.model for u in await store.usage_rows(project="/b")] == ["x/2"]
 
 
-async def test_d4_statistics_read_no_message(store: Store, path: Path) -> None:
+async def test_statistics_read_no_message(store: Store, path: Path) -> None:
     """Their cost is that of the days on which something was used."""
     await store.save(make_session())
     with closing(sqlite3.connect(path)) as connection:
@@ -77,7 +77,7 @@ async def test_d4_statistics_read_no_message(store: Store, path: Path) -> None:
     assert not any("message" in step or "session" in step for step in steps)
 
 
-async def test_d4_a_common_word_is_looked_up_no_further_than_it_is_shown(store: Store) -> None:
+async def test_a_common_word_is_looked_up_no_further_than_it_is_shown(store: Store) -> None:
     """No beginnings are looked for where whole words are enough, and excerpts are made of what is
     shown only."""
     session = make_session(title="one")

@@ -1,4 +1,4 @@
-"""Saving, reading, removing (spec 7, D1 to D4 and D6)."""
+"""Saving, reading, removing."""
 
 import asyncio
 from dataclasses import replace
@@ -71,7 +71,7 @@ async def test_events_come_in_the_order_given(store: Store, bus: Bus):
         ]
 
 
-async def test_d3a_save_commits_before_it_publishes(store: Store, bus: Bus, path: Path):
+async def test_save_commits_before_it_publishes(store: Store, bus: Bus, path: Path):
     session = make_session()
     message = make_assistant(session)
     part = make_tool(message, STATES[2])
@@ -142,7 +142,7 @@ async def test_what_was_staged_during_a_commit_wins(store: Store, bus: Bus):
     assert (await store.messages(session.id))[0].parts == (newer,)
 
 
-async def test_d4_pages(store: Store):
+async def test_pages(store: Store):
     session = make_session()
     users = [make_user(session) for _ in range(10)]
     parts = [make_text(user, f"n{i}", ended=1.0) for i, user in enumerate(users)]
@@ -158,7 +158,7 @@ async def test_d4_pages(store: Store):
     assert await store.messages("ses_none") == []
 
 
-async def test_d4_sessions_are_listed_newest_first(store: Store):
+async def test_sessions_are_listed_newest_first(store: Store):
     made = [make_session(updated=float(i), directory=f"/d{i % 2}") for i in range(6)]
     child = make_session(parent_id=made[0].id, updated=50.0, directory="/d0")
     archived = make_session(archived=True, updated=60.0, directory="/d0")
@@ -178,7 +178,7 @@ async def test_d4_sessions_are_listed_newest_first(store: Store):
     assert ids(await store.children(made[0].id)) == [child.id]
 
 
-async def test_d4_queries_use_indexes(store: Store, path: Path):
+async def test_queries_use_indexes(store: Store, path: Path):
     """The cost of the usual reads does not grow with the history."""
     newest = "ORDER BY updated DESC, id DESC LIMIT 9"
     page = "session_id = 'a' AND (?1 IS NULL OR id < ?1) ORDER BY id DESC LIMIT 9"
@@ -198,7 +198,7 @@ async def test_d4_queries_use_indexes(store: Store, path: Path):
         assert "USE TEMP B-TREE FOR ORDER BY" not in plan, (sql, plan)
 
 
-async def test_d6_delete_takes_the_children_and_all_they_hold(store: Store, bus: Bus, path: Path):
+async def test_delete_takes_the_children_and_all_they_hold(store: Store, bus: Bus, path: Path):
     root = make_session()
     child = make_session(parent_id=root.id)
     grandchild = make_session(parent_id=child.id)
@@ -295,7 +295,7 @@ async def test_a_closed_store_says_so(path: Path):
         await store.save(make_session())
 
 
-async def test_d1_changes_of_one_session_by_two_programs_are_all_kept(store: Store, path: Path):
+async def test_changes_of_one_session_by_two_programs_are_all_kept(store: Store, path: Path):
     session = make_session()
     await store.save(replace(session, turns=0))
     other = await Store.open(path, Bus())

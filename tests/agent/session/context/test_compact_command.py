@@ -1,4 +1,4 @@
-"""``/compact``: a session is summed up because the user asks for it (spec 2, C5)."""
+"""``/compact``: a session is summed up because the user asks for it."""
 
 import json
 
@@ -24,7 +24,7 @@ async def markers(harness: Harness, session) -> list[CompactionPart]:
     return [p for p in await harness.parts(session) if isinstance(p, CompactionPart)]
 
 
-async def test_c5_what_the_user_asked_for_does_not_go_on(harness: Harness) -> None:
+async def test_what_the_user_asked_for_does_not_go_on(harness: Harness) -> None:
     session = await two_turns(harness)
     harness.server.script(SUMMARY)
     before = len(harness.events)
@@ -45,7 +45,7 @@ async def test_c5_what_the_user_asked_for_does_not_go_on(harness: Harness) -> No
     assert "answer 0" not in last
 
 
-async def test_c5_it_is_refused_while_a_turn_runs_and_when_there_is_nothing(
+async def test_it_is_refused_while_a_turn_runs_and_when_there_is_nothing(
     harness: Harness,
 ) -> None:
     session = await harness.session()
@@ -68,7 +68,7 @@ async def test_c5_it_is_refused_while_a_turn_runs_and_when_there_is_nothing(
         await start(session.id)
 
 
-async def test_l10_a_cancel_leaves_the_session_as_it_was(harness: Harness) -> None:
+async def test_a_cancel_leaves_the_session_as_it_was(harness: Harness) -> None:
     session = await two_turns(harness)
     stored = await harness.messages(session)
     hold = Hold()
@@ -86,7 +86,7 @@ async def test_l10_a_cancel_leaves_the_session_as_it_was(harness: Harness) -> No
     hold.gate.set()
 
 
-async def test_l3_what_is_sent_meanwhile_is_answered_afterwards(harness: Harness) -> None:
+async def test_what_is_sent_meanwhile_is_answered_afterwards(harness: Harness) -> None:
     session = await two_turns(harness)
     hold = Hold()
     harness.server.script(answer(Text("## Goal\nso far"), hold), answer(Text("the answer")))
@@ -102,7 +102,7 @@ async def test_l3_what_is_sent_meanwhile_is_answered_afterwards(harness: Harness
     assert "one more thing" in last
 
 
-async def test_c6_a_summary_that_fails_is_told_and_changes_nothing(harness: Harness) -> None:
+async def test_a_summary_that_fails_is_told_and_changes_nothing(harness: Harness) -> None:
     session = await two_turns(harness)
     stored = await harness.messages(session)
     harness.server.script(Failure(401, '{"error": {"message": "bad key"}}'))
@@ -119,7 +119,7 @@ async def test_c6_a_summary_that_fails_is_told_and_changes_nothing(harness: Harn
     assert shown.error == idle.error
 
 
-async def test_d5_what_is_taken_back_is_not_summed_up(harness: Harness) -> None:
+async def test_what_is_taken_back_is_not_summed_up(harness: Harness) -> None:
     session = await two_turns(harness)
     undo = harness.runtime.sessions.undo
     plan = await undo.plan(session.id)

@@ -1,4 +1,4 @@
-"""What a turn holds in memory of its session (spec 2, C3; 9, Q1: memory stays flat)."""
+"""What a turn holds in memory of its session ."""
 
 from agent.records.messages import CompactionPart, MessageWithParts, TextPart, UserMessage
 from agent.session.context.compaction import visible_messages
@@ -23,7 +23,7 @@ def marker(number: int, tail: int | None) -> MessageWithParts:
     return message(number, part)
 
 
-def test_q1_what_a_summary_stands_for_is_not_held() -> None:
+def test_what_a_summary_stands_for_is_not_held() -> None:
     history = [message(number) for number in range(10)]
     conversation = Conversation(history)
     for number in range(10, 400):
@@ -37,7 +37,7 @@ def test_q1_what_a_summary_stands_for_is_not_held() -> None:
     assert conversation.marker is not None
 
 
-def test_c3_a_summary_of_all_leaves_itself_alone() -> None:
+def test_a_summary_of_all_leaves_itself_alone() -> None:
     conversation = Conversation([*map(message, range(4)), marker(4, None)])
     assert len(conversation.visible) == 1
     assert [item.message.id for item in conversation.all] == ["msg_004"]

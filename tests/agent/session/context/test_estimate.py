@@ -1,4 +1,4 @@
-"""How far the token estimate is off (spec 2, C8)."""
+"""How far the token estimate is off."""
 
 import importlib.util
 import itertools
@@ -61,7 +61,7 @@ def encodings():
 
 
 @pytest.mark.parametrize("name", [n for n in COUNTS if n not in ABROAD])
-def test_c8_prose_and_code_are_estimated_within_15_percent(name: str, record_property) -> None:
+def test_prose_and_code_are_estimated_within_15_percent(name: str, record_property) -> None:
     estimated = estimate_tokens((TEXTS / name).read_text("utf-8"))
     errors = [f"{estimated / counted - 1:+.1%}" for counted in COUNTS[name]]
     record_property("errors", errors)
@@ -69,20 +69,18 @@ def test_c8_prose_and_code_are_estimated_within_15_percent(name: str, record_pro
 
 
 @pytest.mark.parametrize("name", sorted(ABROAD))
-def test_c8_other_scripts_lie_between_what_tokenizers_make_of_them(name: str) -> None:
+def test_other_scripts_lie_between_what_tokenizers_make_of_them(name: str) -> None:
     fewest, most = COUNTS[name]
     assert fewest * 0.95 <= estimate_tokens((TEXTS / name).read_text("utf-8")) <= most * 1.05
 
 
-def test_c8_the_recorded_counts_are_tiktokens(encodings) -> None:
+def test_the_recorded_counts_are_tiktokens(encodings) -> None:
     for name, counted in COUNTS.items():
         text = (TEXTS / name).read_text("utf-8")
         assert tuple(len(encoding.encode(text)) for encoding in encodings) == counted, name
 
 
-def test_c8_the_programs_own_files_are_estimated_within_15_percent(
-    encodings, record_property
-) -> None:
+def test_the_programs_own_files_are_estimated_within_15_percent(encodings, record_property) -> None:
     """Each file by itself, and all together within 5 %: errors of single texts cancel out."""
     files = [*ROOT.glob("agent/**/*.py"), *ROOT.glob("agent/prompts/*.txt"), *ROOT.glob("*.md")]
     off: list[tuple[float, str]] = []
@@ -99,20 +97,20 @@ def test_c8_the_programs_own_files_are_estimated_within_15_percent(
     assert abs(total / counted - 1) <= 0.05
 
 
-def test_c8_a_very_long_text_is_judged_by_slices() -> None:
+def test_a_very_long_text_is_judged_by_slices() -> None:
     line = (TEXTS / "shelf.py.txt").read_text("utf-8")
     copies = 3 * SLICE_COUNT * SLICE_SIZE // len(line)
     assert estimate_tokens(line * copies) == pytest.approx(estimate_tokens(line) * copies, rel=0.03)
 
 
-def test_c8_nothing_is_nothing_and_more_is_never_less() -> None:
+def test_nothing_is_nothing_and_more_is_never_less() -> None:
     assert estimate_tokens("") == 0
     text = (TEXTS / "tests.log.txt").read_text("utf-8")
     sizes = [estimate_tokens(text[:end]) for end in range(0, len(text), 50)]
     assert all(a <= b + 2 for a, b in itertools.pairwise(sizes))
 
 
-def test_c8_estimates_follow_the_last_report_of_their_session_and_model() -> None:
+def test_estimates_follow_the_last_report_of_their_session_and_model() -> None:
     calibration = Calibration()
     assert calibration.factor("s", "m") == 1.0
     calibration.observe("s", "m", 1_000, 1_300)
@@ -123,7 +121,7 @@ def test_c8_estimates_follow_the_last_report_of_their_session_and_model() -> Non
     assert calibration.factor("t", "m") == 1.0
 
 
-def test_c8_a_report_that_cannot_be_true_moves_an_estimate_only_so_far() -> None:
+def test_a_report_that_cannot_be_true_moves_an_estimate_only_so_far() -> None:
     calibration = Calibration()
     calibration.observe("s", "m", 50_000, 100)
     assert calibration.factor("s", "m") == MIN_FACTOR
@@ -133,7 +131,7 @@ def test_c8_a_report_that_cannot_be_true_moves_an_estimate_only_so_far() -> None
     assert calibration.factor("s", "m") == MAX_FACTOR, "no report is no news"
 
 
-def test_q1_a_text_is_estimated_once_however_often_it_is_weighed() -> None:
+def test_a_text_is_estimated_once_however_often_it_is_weighed() -> None:
     text = "def once(upon, a_time): return 7\n" * 2_000
     counted = estimate_tokens(text)
     before = len(estimate.cached_estimates)

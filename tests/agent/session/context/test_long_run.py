@@ -1,4 +1,4 @@
-"""A long session in a small window (spec 2): real tool output, several summaries.
+"""A long session in a small window: real tool output, several summaries.
 
 The scripted model counts each request by a rule of its own, a fifth above the harness's
 estimate, refuses what does not fit its 32k window, and reports what it counted. LONG_RUN_STEPS
@@ -88,7 +88,7 @@ def project(folder: Path, rng: random.Random) -> list[str]:
     return names
 
 
-async def test_c1_to_c7_a_long_session_in_a_small_window(tmp_path: Path) -> None:
+async def test_to_c7_a_long_session_in_a_small_window(tmp_path: Path) -> None:
     rng = random.Random(20_260)
     more = {
         "abilities": {"limit": {"context": WINDOW, "output": OUTPUT}},
@@ -132,7 +132,7 @@ async def _holds(harness: Harness, session, model: Model) -> None:
     first = next(p for p in messages[0].parts if isinstance(p, TextPart))
     assert first.text == FIRST
     answers = [m.message for m in messages if isinstance(m.message, AssistantMessage)]
-    assert len(answers) == model.steps, "no step is deleted (C7)"
+    assert len(answers) == model.steps, "no step is deleted"
     markers = [p for m in messages for p in m.parts if isinstance(p, CompactionPart)]
     assert len(markers) == model.summaries
     outputs = [t.state for t in await harness.tools(session)]

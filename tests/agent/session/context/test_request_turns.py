@@ -1,4 +1,4 @@
-"""Stored messages as turns: valid for every provider, the same each time (spec 1, L3, L10)."""
+"""Stored messages as turns: valid for every provider, the same each time."""
 
 from agent.provider.client import (
     AssistantTurn,
@@ -74,19 +74,19 @@ def test_a_call_is_followed_by_its_result() -> None:
     )
 
 
-def test_r4_text_behind_a_call_opens_a_turn_of_its_own() -> None:
+def test_text_behind_a_call_opens_a_turn_of_its_own() -> None:
     turns = request_turns([assistant(call(DONE, "c1"), call(DONE, "c2"), text("And now."))])
     assert [type(t) for t in turns] == [AssistantTurn, ToolTurn, AssistantTurn]
     assert [c.call_id for c in turns[1].content] == ["c1", "c2"]
 
 
-def test_l10_a_call_that_never_ended_gets_a_result() -> None:
+def test_a_call_that_never_ended_gets_a_result() -> None:
     turns = request_turns([assistant(call(Pending(raw='{"comm')))])
     assert turns[0].content == (ToolCallContent("c1", "bash", {}),)
     assert turns[1].content == (ToolResultContent("c1", "bash", ABORTED, is_error=True),)
 
 
-def test_l10_an_aborted_call_keeps_its_output() -> None:
+def test_an_aborted_call_keeps_its_output() -> None:
     state = Failed(error=ABORTED, kind="aborted", started=0, ended=1, input={}, output="half")
     output = request_turns([assistant(call(state))])[1].content[0].output
     assert ABORTED in output
@@ -105,7 +105,7 @@ def test_reasoning_keeps_its_field_and_opaque_data() -> None:
     assert content[0] == ReasoningContent("hm", "reasoning", {"signature": "s"})
 
 
-def test_l3_a_steered_message_is_wrapped_for_good() -> None:
+def test_a_steered_message_is_wrapped_for_good() -> None:
     turns = request_turns([user("stop that", steered=True)])
     (content,) = turns[0].content
     assert "stop that" in content.text
@@ -113,7 +113,7 @@ def test_l3_a_steered_message_is_wrapped_for_good() -> None:
     assert turns == request_turns([user("stop that", steered=True)])
 
 
-def test_l3_synthetic_text_is_never_wrapped() -> None:
+def test_synthetic_text_is_never_wrapped() -> None:
     assert (
         request_turns([user("go on", steered=True, synthetic=True)])[0].content[0].text == "go on"
     )

@@ -1,4 +1,4 @@
-"""What a turn holds of a session that was summed up (spec 2, C3, C4; spec 9, Q1): from the tail
+"""What a turn holds of a session that was summed up: from the tail
 of the newest summary on, however long the session is."""
 
 import json
@@ -38,7 +38,7 @@ def markers(messages: list[MessageWithParts]) -> list[CompactionPart]:
     return [p for item in messages for p in item.parts if isinstance(p, CompactionPart)]
 
 
-async def test_c3_what_a_turn_begins_with_is_the_tail_of_the_newest_summary(
+async def test_what_a_turn_begins_with_is_the_tail_of_the_newest_summary(
     harness: Harness,
 ) -> None:
     session, store = await harness.session(), harness.runtime.store
@@ -57,7 +57,7 @@ async def test_c3_what_a_turn_begins_with_is_the_tail_of_the_newest_summary(
     assert max(read) <= read[0] + 1, "three times as long, and no more to begin with"
 
 
-async def test_c4_what_outlasts_a_summary_is_read_and_nothing_else(harness: Harness) -> None:
+async def test_what_outlasts_a_summary_is_read_and_nothing_else(harness: Harness) -> None:
     session, store = await harness.session(), harness.runtime.store
     write_skill(harness.folder)
     await talk(harness, session, range(2))

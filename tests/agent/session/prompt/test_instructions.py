@@ -1,4 +1,4 @@
-"""Which instruction files count, what they import, and their bounds (I4, I5; trial F04)."""
+"""Which instruction files count, what they import, and their bounds."""
 
 import os
 from collections.abc import Mapping
@@ -82,12 +82,12 @@ CHAINS = {
 
 
 @pytest.mark.parametrize(("files", "expected"), CHAINS.values(), ids=CHAINS)
-async def test_i4_the_nearest_folder_that_has_one_wins(place: Place, files, expected) -> None:
+async def test_the_nearest_folder_that_has_one_wins(place: Place, files, expected) -> None:
     place.write(files)
     assert sources(await place.collect()) == expected
 
 
-async def test_i4_stacked_files_come_root_first(place: Place) -> None:
+async def test_stacked_files_come_root_first(place: Place) -> None:
     place.mode = "stack"
     place.write(
         {"AGENTS.md": "a", "CLAUDE.md": "x", "sub/CLAUDE.md": "b", "sub/deep/AGENTS.md": "c"}
@@ -95,7 +95,7 @@ async def test_i4_stacked_files_come_root_first(place: Place) -> None:
     assert sources(await place.collect()) == ["AGENTS.md", "sub/CLAUDE.md", "sub/deep/AGENTS.md"]
 
 
-async def test_i4_the_users_own_come_first_and_ours_before_another_programs(place: Place) -> None:
+async def test_the_users_own_come_first_and_ours_before_another_programs(place: Place) -> None:
     place.write({"~/.claude/CLAUDE.md": "claude", "AGENTS.md": "project"})
     assert sources(await place.collect()) == ["~/.claude/CLAUDE.md", "AGENTS.md"]
     place.write({"~/.config/opencode/AGENTS.md": "opencode"})
@@ -105,9 +105,7 @@ async def test_i4_the_users_own_come_first_and_ours_before_another_programs(plac
 
 
 @pytest.mark.parametrize("standing", ["open", "refused", "nothing"])
-async def test_m9_without_trust_only_the_users_own_count(
-    place: Place, standing: TrustStatus
-) -> None:
+async def test_without_trust_only_the_users_own_count(place: Place, standing: TrustStatus) -> None:
     place.standing = standing
     place.entries = ("docs/*.md", "~/team/*.md")
     place.write(
@@ -126,7 +124,7 @@ async def test_m9_without_trust_only_the_users_own_count(
     assert await place.nested("docs/a.md") == []
 
 
-async def test_i4_the_config_names_files_patterns_and_addresses(place: Place) -> None:
+async def test_the_config_names_files_patterns_and_addresses(place: Place) -> None:
     place.entries = ("docs/**/*.md", "~/team.md", str(place.home / "x.md"), "nothing.md", "**/[")
     place.write(
         {
@@ -151,7 +149,7 @@ async def test_i4_the_config_names_files_patterns_and_addresses(place: Place) ->
         ("http://127.0.0.1:1/a.md", "are left out: "),
     ],
 )
-async def test_i4_an_address_that_cannot_be_asked_is_told(
+async def test_an_address_that_cannot_be_asked_is_told(
     place: Place, address: str, why: str
 ) -> None:
     place.entries = (address,)
@@ -163,7 +161,7 @@ async def test_i4_an_address_that_cannot_be_asked_is_told(
 # Imports
 
 
-async def test_f04_imports_follow_once_and_cycles_are_cut(place: Place) -> None:
+async def test_imports_follow_once_and_cycles_are_cut(place: Place) -> None:
     place.write(
         {
             "AGENTS.md": "ROOT @x.md and @docs/y.md, again @x.md",
@@ -193,11 +191,11 @@ async def test_f04_imports_follow_once_and_cycles_are_cut(place: Place) -> None:
         ("@ @, @. nothing", []),
     ],
 )
-def test_i4_what_counts_as_an_import(line: str, expected: list[str]) -> None:
+def test_what_counts_as_an_import(line: str, expected: list[str]) -> None:
     assert imported_paths(line) == expected
 
 
-async def test_i4_imports_are_bounded_in_depth_and_number(place: Place) -> None:
+async def test_imports_are_bounded_in_depth_and_number(place: Place) -> None:
     place.write({f"{n}.md": f"WORD{n} @{n + 1}.md" for n in range(10)})
     place.write({"AGENTS.md": "@0.md"})
     found = await place.collect("")
@@ -211,7 +209,7 @@ async def test_i4_imports_are_bounded_in_depth_and_number(place: Place) -> None:
     assert len(found.notes) == 10
 
 
-async def test_i4_a_projects_imports_never_leave_it(place: Place) -> None:
+async def test_a_projects_imports_never_leave_it(place: Place) -> None:
     place.write(
         {
             "~/secret.md": "SECRET",
@@ -227,7 +225,7 @@ async def test_i4_a_projects_imports_never_leave_it(place: Place) -> None:
     assert ".env may hold secrets and is left out." in found.notes
 
 
-async def test_i4_an_instruction_file_that_is_a_link_out_is_left_out(place: Place) -> None:
+async def test_an_instruction_file_that_is_a_link_out_is_left_out(place: Place) -> None:
     place.write({"~/secret.md": "SECRET", "real.md": "FINE"})
     (place.project / "AGENTS.md").symlink_to(place.home / "secret.md")
     assert (await place.collect("")).files == ()
@@ -236,7 +234,7 @@ async def test_i4_an_instruction_file_that_is_a_link_out_is_left_out(place: Plac
     assert text(await place.collect("")) == "FINE"
 
 
-async def test_i4_the_users_own_may_import_from_home(place: Place) -> None:
+async def test_the_users_own_may_import_from_home(place: Place) -> None:
     place.write({"~/.claude/CLAUDE.md": "@~/notes/a.md @b.md", "~/notes/a.md": "A1",
                  "~/.claude/b.md": "B1"})  # fmt: skip
     assert "A1" in text(await place.collect())
@@ -246,7 +244,7 @@ async def test_i4_the_users_own_may_import_from_home(place: Place) -> None:
 # Bounds and bytes
 
 
-async def test_f04_a_huge_file_is_cut_with_a_note(place: Place) -> None:
+async def test_a_huge_file_is_cut_with_a_note(place: Place) -> None:
     place.write({"AGENTS.md": "FIRST\n" + "word word\n" * 30_000 + "LAST"})
     found = await place.collect("")
     assert len(text(found)) < MAX_CHARACTERS + 200
@@ -256,7 +254,7 @@ async def test_f04_a_huge_file_is_cut_with_a_note(place: Place) -> None:
     assert "AGENTS.md has 300,010 characters; only the first 40,000 reach the model." in found.notes
 
 
-async def test_i5_all_together_are_bounded(place: Place) -> None:
+async def test_all_together_are_bounded(place: Place) -> None:
     place.entries = ("many/*.md",)
     place.write({f"many/{n}.md": "x" * 30_000 for n in range(9)})
     found = await place.collect("")
@@ -275,16 +273,14 @@ async def test_i5_all_together_are_bounded(place: Place) -> None:
         (b"\xff\xfe MARK \x80\x81" * 3, ""),
     ],
 )
-async def test_f04_other_encodings_do_not_crash(
-    place: Place, content: bytes, expected: str
-) -> None:
+async def test_other_encodings_do_not_crash(place: Place, content: bytes, expected: str) -> None:
     place.write({"AGENTS.md": content})
     found = text(await place.collect(""))
     found.encode()
     assert expected in found
 
 
-async def test_i5_what_is_no_text_is_left_out_with_a_note(place: Place) -> None:
+async def test_what_is_no_text_is_left_out_with_a_note(place: Place) -> None:
     place.write({"AGENTS.md": b"\x7fELF\0\0\0", "sub/AGENTS.md": "  \n"})
     found = await place.collect("")
     assert found.files == ()
@@ -298,7 +294,7 @@ async def test_i5_what_is_no_text_is_left_out_with_a_note(place: Place) -> None:
 # Nested
 
 
-async def test_i4_files_of_deeper_folders_come_with_what_is_touched(place: Place) -> None:
+async def test_files_of_deeper_folders_come_with_what_is_touched(place: Place) -> None:
     place.write(
         {
             "AGENTS.md": "root",

@@ -1,4 +1,4 @@
-"""Lines added to the project's instructions (U8, M10)."""
+"""Lines added to the project's instructions."""
 
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES)
-async def test_u8_the_line_becomes_the_last_item(
+async def test_the_line_becomes_the_last_item(
     project: Path, before: str | None, after: str
 ) -> None:
     if before is not None:
@@ -49,7 +49,7 @@ async def test_u8_the_line_becomes_the_last_item(
     assert (project / "AGENTS.md").read_bytes().decode() == after
 
 
-async def test_u8_it_goes_into_the_file_that_is_in_force(project: Path) -> None:
+async def test_it_goes_into_the_file_that_is_in_force(project: Path) -> None:
     (project / "sub").mkdir()
     (project / "AGENTS.md").write_text("a")
     (project / "sub" / "CLAUDE.md").write_text("b")
@@ -60,7 +60,7 @@ async def test_u8_it_goes_into_the_file_that_is_in_force(project: Path) -> None:
     assert (project / "sub" / "CLAUDE.md").read_text() == "b\n\n- x\n"
 
 
-async def test_m10_a_file_that_changed_since_it_was_shown_is_left_alone(project: Path) -> None:
+async def test_a_file_that_changed_since_it_was_shown_is_left_alone(project: Path) -> None:
     (project / "AGENTS.md").write_text("a")
     remember = notes(project)
     draft = await remember.draft("x")
@@ -70,7 +70,7 @@ async def test_m10_a_file_that_changed_since_it_was_shown_is_left_alone(project:
     assert (project / "AGENTS.md").read_text() == "b"
 
 
-async def test_u8_what_cannot_be_added_is_told(project: Path) -> None:
+async def test_what_cannot_be_added_is_told(project: Path) -> None:
     with pytest.raises(ToolError, match="nothing to add"):
         await notes(project).draft("  ")
     outside = project.parent / "x.md"

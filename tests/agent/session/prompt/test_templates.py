@@ -1,4 +1,4 @@
-"""The heads by family of models (I1, I6)."""
+"""The heads by family of models."""
 
 import re
 from importlib.resources import files
@@ -51,12 +51,12 @@ FAMILIES = get_args(Family)
 
 
 @pytest.mark.parametrize(("model", "family"), MODELS.items())
-def test_i1_a_model_finds_its_family(model: str, family: str) -> None:
+def test_a_model_finds_its_family(model: str, family: str) -> None:
     assert model_family(model) == family
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_i1_every_template_is_whole_and_short(family: str) -> None:
+def test_every_template_is_whole_and_short(family: str) -> None:
     text = template(family)
     assert text.startswith("You are opencode-py")
     assert template("shared") in text
@@ -64,7 +64,7 @@ def test_i1_every_template_is_whole_and_short(family: str) -> None:
     assert len(text) < 8_000
 
 
-def test_i1_every_file_of_prompts_is_used() -> None:
+def test_every_file_of_prompts_is_used() -> None:
     names = {path.name for path in files("agent.prompts").iterdir() if path.name.endswith(".txt")}
     used = {
         f"{name}.txt"
@@ -73,14 +73,14 @@ def test_i1_every_file_of_prompts_is_used() -> None:
     assert names == used
 
 
-def test_i1_tools_that_prompts_name_exist() -> None:
+def test_tools_that_prompts_name_exist() -> None:
     known = {"read", "grep", "glob", "bash", "task", "todowrite", "skill", "edit"}
     for family in FAMILIES:
         named = set(re.findall(r"`([a-z]+)`", template(family)))
         assert named <= known | {"code", "old_string"}, named
 
 
-def test_i1_an_agents_own_prompt_and_the_users_replace_the_template() -> None:
+def test_an_agents_own_prompt_and_the_users_replace_the_template() -> None:
     assert system_head("gpt-5", "You sing.", {}) == f"You sing.\n\n{template('shared')}"
     assert system_head("gpt-5", None, {"claude": "x"}) == template("gpt")
     assert system_head("gpt-5", None, {"gpt": "Mine."}) == "Mine."
@@ -89,7 +89,7 @@ def test_i1_an_agents_own_prompt_and_the_users_replace_the_template() -> None:
     )
 
 
-async def test_i1_the_head_goes_ahead_of_everything(tmp_path) -> None:
+async def test_the_head_goes_ahead_of_everything(tmp_path) -> None:
     async with open_harness(tmp_path, prompts={"default": "MY-OWN-HEAD"}) as harness:
         harness.server.script(answer(Text("done")))
         await harness.turn(await harness.session(), "go")

@@ -1,4 +1,4 @@
-"""A title is one clean, short line (spec 7, D6)."""
+"""A title is one clean, short line."""
 
 import pytest
 

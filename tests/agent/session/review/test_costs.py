@@ -1,4 +1,4 @@
-"""What a session has used, by purpose and by model (spec 5, R8)."""
+"""What a session has used, by purpose and by model."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def respond(body: dict) -> Answer:
     return answer(Call("task", TASK), Tokens(1_000, 10))
 
 
-async def test_r8_sub_agents_titles_and_summaries_count_and_everything_adds_up(
+async def test_sub_agents_titles_and_summaries_count_and_everything_adds_up(
     tmp_path: Path,
 ) -> None:
     more = {"provider": titled, "small_model": "tiny/small", "abilities": PRICE}
@@ -80,7 +80,7 @@ def total(rows: tuple) -> Usage:
     return usage
 
 
-async def test_r8_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
+async def test_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path) as harness:
@@ -92,7 +92,7 @@ async def test_r8_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
     assert costs.total.unpriced
 
 
-async def test_r8_what_left_no_message_has_its_model_all_the_same(tmp_path: Path) -> None:
+async def test_what_left_no_message_has_its_model_all_the_same(tmp_path: Path) -> None:
     """A question in passing, and an answer that was taken back for good."""
     more = {"abilities": PRICE}
     async with open_harness(tmp_path, **more) as harness:
@@ -126,7 +126,7 @@ async def test_r8_what_left_no_message_has_its_model_all_the_same(tmp_path: Path
     assert costs.total.cost == pytest.approx(record.cost)
 
 
-def test_r8_sums_of_which_no_model_was_noted_are_still_told() -> None:
+def test_sums_of_which_no_model_was_noted_are_still_told() -> None:
     """Sessions from before models were noted."""
     ledger = CostLedger()
     old = Session(

@@ -1,4 +1,4 @@
-"""The timeline of a session, its changes and what was sent (U11)."""
+"""The timeline of a session, its changes and what was sent."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -86,7 +86,7 @@ def test_search_looks_at_words_calls_and_results() -> None:
 
 
 def test_what_was_sent_begins_with_the_newest_summary() -> None:
-    """C3: what was summed up is not sent again."""
+    """What was summed up is not sent again."""
     marker = records.user("msg_b5", "", synthetic=True)
     part = CompactionPart(
         id="prt_s",

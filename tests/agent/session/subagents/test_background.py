@@ -1,4 +1,4 @@
-"""Sub-agents in the background: told once, held, stopped, left by a crash (spec 3, S1–S3)."""
+"""Sub-agents in the background: told once, held, stopped, left by a crash."""
 
 from itertools import count
 from pathlib import Path
@@ -74,9 +74,7 @@ def said(harness: Harness, index: int = -1) -> str:
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_s2_its_report_begins_a_turn_of_an_idle_session_once(
-    tmp_path: Path, api: str
-) -> None:
+async def test_its_report_begins_a_turn_of_an_idle_session_once(tmp_path: Path, api: str) -> None:
     hold = Hold()
     async with open_harness(tmp_path, api=api, holds=False) as harness:
         session = await left(
@@ -120,7 +118,7 @@ async def test_s2_its_report_begins_a_turn_of_an_idle_session_once(
         await left_clean(harness, session, before, "background task: idle")
 
 
-async def test_s2_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path: Path) -> None:
+async def test_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -139,7 +137,7 @@ async def test_s2_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_l15_where_nobody_sits_the_turn_ends_when_the_reports_are_there(
+async def test_where_nobody_sits_the_turn_ends_when_the_reports_are_there(
     tmp_path: Path, api: str
 ) -> None:
     holds = [Hold(), Hold()]
@@ -172,7 +170,7 @@ async def test_l15_where_nobody_sits_the_turn_ends_when_the_reports_are_there(
         await left_clean(harness, session, 0, "background task: held")
 
 
-async def test_s3_a_sub_agent_waits_for_what_it_left_to_the_background(tmp_path: Path) -> None:
+async def test_a_sub_agent_waits_for_what_it_left_to_the_background(tmp_path: Path) -> None:
     """What it says last holds what came of it, and nothing is told to nobody."""
     agent = {"helper": {"mode": "subagent", "description": "x", "permission": {"task": "allow"}}}
     async with open_harness(tmp_path, holds=False, agent=agent) as harness:
@@ -201,7 +199,7 @@ async def test_s3_a_sub_agent_waits_for_what_it_left_to_the_background(tmp_path:
         await left_clean(harness, session, 0, "background task: below a sub-agent")
 
 
-async def test_l11_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) -> None:
+async def test_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) -> None:
     run = Call("bash", {"command": "trap '' TERM; echo begun; sleep 60"})
     hold = Hold()
     async with open_harness(tmp_path, holds=False, permission={"bash": "allow"}) as harness:
@@ -228,7 +226,7 @@ async def test_l11_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) 
         await left_clean(harness, session, before, "background task: cancelled")
 
 
-async def test_u6_the_first_cancel_leaves_the_background_alone_and_its_report_waits(
+async def test_the_first_cancel_leaves_the_background_alone_and_its_report_waits(
     tmp_path: Path,
 ) -> None:
     """The user stopped the turn: nothing begins by itself, and the next prompt brings it."""
@@ -257,7 +255,7 @@ async def test_u6_the_first_cancel_leaves_the_background_alone_and_its_report_wa
         assert said(harness).index("the late report") < said(harness).index("onward then")
 
 
-async def test_s3_a_child_that_the_user_stops_alone_begins_nothing(tmp_path: Path) -> None:
+async def test_a_child_that_the_user_stops_alone_begins_nothing(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -277,7 +275,7 @@ async def test_s3_a_child_that_the_user_stops_alone_begins_nothing(tmp_path: Pat
         assert len(idles(harness, session)) == 1
 
 
-async def test_s3_one_that_fails_is_told_as_failed(tmp_path: Path) -> None:
+async def test_one_that_fails_is_told_as_failed(tmp_path: Path) -> None:
     async with open_harness(tmp_path, retry={"attempts": 1}, holds=False) as harness:
         session = await left(
             harness,
@@ -291,7 +289,7 @@ async def test_s3_one_that_fails_is_told_as_failed(tmp_path: Path) -> None:
         assert harness.runtime.sessions.status(session.id) == Idle()
 
 
-async def test_s1_task_output_waits_and_hands_the_report_over_once(tmp_path: Path) -> None:
+async def test_task_output_waits_and_hands_the_report_over_once(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
 
@@ -328,7 +326,7 @@ async def test_s1_task_output_waits_and_hands_the_report_over_once(tmp_path: Pat
         await left_clean(harness, session, 0, "background task: waited for")
 
 
-async def test_s1_task_output_looks_and_stops(tmp_path: Path) -> None:
+async def test_task_output_looks_and_stops(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -364,7 +362,7 @@ async def test_s1_task_output_looks_and_stops(tmp_path: Path) -> None:
         await left_clean(harness, session, before, "background task: stopped by the model")
 
 
-async def test_s1_one_at_work_reads_what_it_is_told_more_and_can_go_on_later(
+async def test_one_at_work_reads_what_it_is_told_more_and_can_go_on_later(
     tmp_path: Path,
 ) -> None:
     hold = Hold()
@@ -412,7 +410,7 @@ async def test_s1_one_at_work_reads_what_it_is_told_more_and_can_go_on_later(
         assert len(await children(harness, session)) == 1
 
 
-async def test_u6_the_user_sends_a_sub_agent_to_the_background(tmp_path: Path) -> None:
+async def test_the_user_sends_a_sub_agent_to_the_background(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         harness.server.always(
@@ -437,7 +435,7 @@ async def test_u6_the_user_sends_a_sub_agent_to_the_background(tmp_path: Path) -
         assert harness.runtime.sessions.subagents.detach(session.id) == 0
 
 
-async def test_l2a_limits_hold_over_the_turns_that_reports_begin(tmp_path: Path) -> None:
+async def test_limits_hold_over_the_turns_that_reports_begin(tmp_path: Path) -> None:
     """One that starts the next for ever, each report another turn, comes to an end."""
     async with open_harness(tmp_path, holds=False, limits={"tokens": 3_000}) as harness:
 
@@ -465,7 +463,7 @@ async def test_l2a_limits_hold_over_the_turns_that_reports_begin(tmp_path: Path)
         assert len(harness.server.requests) < 20
 
 
-async def test_l8_no_more_than_ten_work_in_the_background(tmp_path: Path) -> None:
+async def test_no_more_than_ten_work_in_the_background(tmp_path: Path) -> None:
     held = {f"part{number:02}": Hold() for number in range(11)}
     async with open_harness(tmp_path, holds=False) as harness:
         work = {word: [answer(hold, Text(word))] for word, hold in held.items()}
@@ -479,7 +477,7 @@ async def test_l8_no_more_than_ten_work_in_the_background(tmp_path: Path) -> Non
         await harness.runtime.sessions.cancel(session.id)
 
 
-async def test_d5_undo_waits_for_the_background_and_takes_its_changes_back(
+async def test_undo_waits_for_the_background_and_takes_its_changes_back(
     tmp_path: Path,
 ) -> None:
     hold = Hold()
@@ -509,7 +507,7 @@ async def test_d5_undo_waits_for_the_background_and_takes_its_changes_back(
         assert (harness.folder / "late.txt").exists()
 
 
-async def test_u11_changes_of_a_turn_have_what_was_left_to_the_background(tmp_path: Path) -> None:
+async def test_changes_of_a_turn_have_what_was_left_to_the_background(tmp_path: Path) -> None:
     """Also of one that a later turn had go on: to each turn its own."""
 
     def write(name: str) -> Call:
@@ -543,7 +541,7 @@ async def test_u11_changes_of_a_turn_have_what_was_left_to_the_background(tmp_pa
         assert [b.path for b in await changes.diffs(messages)] == ["first.txt", "second.txt"]
 
 
-async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Path) -> None:
+async def test_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -566,7 +564,7 @@ async def test_d6_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Pat
         assert [r.text for r in await reports(harness, later)] == ["the late report"]
 
 
-async def test_c3_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None:
+async def test_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -587,7 +585,7 @@ async def test_c3_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None
         assert said(harness).count("the late report") == 1
 
 
-async def test_s3_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> None:
+async def test_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -612,7 +610,7 @@ async def test_s3_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> Non
             await again.close()
 
 
-async def test_s3_deleting_the_session_ends_it(tmp_path: Path) -> None:
+async def test_deleting_the_session_ends_it(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -629,7 +627,7 @@ async def test_s3_deleting_the_session_ends_it(tmp_path: Path) -> None:
         assert await harness.runtime.sessions.repository.list() == []
 
 
-async def test_d1a_another_program_does_not_take_it_for_dead(tmp_path: Path) -> None:
+async def test_another_program_does_not_take_it_for_dead(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(

@@ -1,4 +1,4 @@
-"""Sub-agents: child sessions that work for a call of their parent (spec 3, S1–S3; L2a, L11)."""
+"""Sub-agents: child sessions that work for a call of their parent."""
 
 import asyncio
 from functools import partial
@@ -17,9 +17,7 @@ from tests.support.subagents import Script, children, output, task
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_s1_the_report_comes_back_with_counts_and_the_session(
-    tmp_path: Path, api: str
-) -> None:
+async def test_the_report_comes_back_with_counts_and_the_session(tmp_path: Path, api: str) -> None:
     async with open_harness(tmp_path, api=api) as harness:
         harness.server.always(
             Script(
@@ -42,7 +40,7 @@ async def test_s1_the_report_comes_back_with_counts_and_the_session(
         await left_clean(harness, session, 0, "sub-agent: done")
 
 
-async def test_s1_a_child_has_no_task_nor_todo_tools_and_a_clean_context(
+async def test_a_child_has_no_task_nor_todo_tools_and_a_clean_context(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path) as harness:
@@ -57,8 +55,8 @@ async def test_s1_a_child_has_no_task_nor_todo_tools_and_a_clean_context(
         assert "a secret wish" not in str(second.body)
 
 
-async def test_s2_several_work_at_once_and_each_gets_its_own_report(tmp_path: Path) -> None:
-    """A01: one of them fails, and the parent goes on with all three results."""
+async def test_several_work_at_once_and_each_gets_its_own_report(tmp_path: Path) -> None:
+    """One of them fails, and the parent goes on with all three results."""
     holds = [Hold(), Hold()]
     async with open_harness(tmp_path, retry={"attempts": 1}) as harness:
         harness.server.always(
@@ -85,7 +83,7 @@ async def test_s2_several_work_at_once_and_each_gets_its_own_report(tmp_path: Pa
         await left_clean(harness, session, 0, "sub-agent: three at once")
 
 
-async def test_s2_its_work_is_told_while_it_runs(tmp_path: Path) -> None:
+async def test_its_work_is_told_while_it_runs(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path) as harness:
         harness.server.always(
@@ -112,9 +110,7 @@ async def test_s2_its_work_is_told_while_it_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["echo begun; sleep 60", "trap '' TERM; echo begun; sleep 60"])
-async def test_s3_l11_cancelling_the_parent_cancels_the_children(
-    tmp_path: Path, command: str
-) -> None:
+async def test_l11_cancelling_the_parent_cancels_the_children(tmp_path: Path, command: str) -> None:
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
         run = Call("bash", {"command": command})
         harness.server.always(
@@ -145,7 +141,7 @@ async def test_s3_l11_cancelling_the_parent_cancels_the_children(
         await left_clean(harness, session, 0, "sub-agent: parent cancelled")
 
 
-async def test_s3_a_child_that_is_cancelled_alone_gives_an_error_result(tmp_path: Path) -> None:
+async def test_a_child_that_is_cancelled_alone_gives_an_error_result(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path) as harness:
         harness.server.always(
@@ -166,7 +162,7 @@ async def test_s3_a_child_that_is_cancelled_alone_gives_an_error_result(tmp_path
         await left_clean(harness, session, 0, "sub-agent: child cancelled")
 
 
-async def test_s1_an_always_holds_for_the_whole_tree(tmp_path: Path) -> None:
+async def test_an_always_holds_for_the_whole_tree(tmp_path: Path) -> None:
     run = Call("bash", {"command": "touch made"})
     async with open_harness(tmp_path) as harness:
         harness.server.always(
@@ -190,7 +186,7 @@ async def test_s1_an_always_holds_for_the_whole_tree(tmp_path: Path) -> None:
         assert [type(call.state) for call in calls] == [Completed, Completed]
 
 
-async def test_s1_the_callers_denials_hold_for_its_children(tmp_path: Path) -> None:
+async def test_the_callers_denials_hold_for_its_children(tmp_path: Path) -> None:
     """The plan agent may not edit, whatever the sub-agent that it starts may."""
     write = Call("write", {"file_path": "x.txt", "content": "x"})
     async with open_harness(tmp_path, permission={"edit": "allow"}) as harness:
@@ -204,7 +200,7 @@ async def test_s1_the_callers_denials_hold_for_its_children(tmp_path: Path) -> N
         assert not any(isinstance(e, PermissionAsked) for e in harness.events)
 
 
-async def test_s1_resumed_by_its_id_it_still_knows(tmp_path: Path) -> None:
+async def test_resumed_by_its_id_it_still_knows(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         report = [answer(Text("the first report"))]
         harness.server.always(Script(answer(task("one")), answer(Text("ok")), one=report))
@@ -235,7 +231,7 @@ async def test_s1_resumed_by_its_id_it_still_knows(tmp_path: Path) -> None:
         (Call("task", {"description": "x"}), "prompt: field required"),
     ],
 )
-async def test_t4_what_cannot_be_started_says_why(harness: Harness, call: Call, said: str) -> None:
+async def test_what_cannot_be_started_says_why(harness: Harness, call: Call, said: str) -> None:
     harness.server.script(answer(call), answer(Text("ok")))
     session = await harness.session()
     await harness.turn(session, "go")
@@ -243,7 +239,7 @@ async def test_t4_what_cannot_be_started_says_why(harness: Harness, call: Call, 
     await left_clean(harness, session, 0, "sub-agent: not started")
 
 
-async def test_l2a_what_children_use_counts_for_the_parents_limit(tmp_path: Path) -> None:
+async def test_what_children_use_counts_for_the_parents_limit(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"tokens": 5_000}) as harness:
         harness.server.always(
             Script(
@@ -259,7 +255,7 @@ async def test_l2a_what_children_use_counts_for_the_parents_limit(tmp_path: Path
 
 
 @pytest.mark.timeout(LONGEST)
-async def test_q3_a_child_cancelled_with_its_parent_at_any_moment(tmp_path: Path) -> None:
+async def test_a_child_cancelled_with_its_parent_at_any_moment(tmp_path: Path) -> None:
     """The cancel comes at the n-th event of the run: for a sample of n, ``make soak`` every."""
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
 
@@ -296,7 +292,7 @@ def _reached(harness: Harness, session: Session, count: int, event: object) -> b
     return ended or len(harness.events) >= count
 
 
-async def test_l8_ten_calls_run_at_once_and_the_others_wait_their_turn(tmp_path: Path) -> None:
+async def test_ten_calls_run_at_once_and_the_others_wait_their_turn(tmp_path: Path) -> None:
     """Twelve children that are all held: ten are asked, and one that ends lets one more in."""
     held = {f"part{number:02}": Hold() for number in range(12)}
     async with open_harness(tmp_path) as harness:
