@@ -25,7 +25,7 @@ from app.screens.shells import ShellsScreen
 from app.screens.status import Fact, status_text, todo_text
 from app.theme import themes
 from app.toolkit.tasks import Tasks
-from tests.app.screens.test_shells import info
+from tests.app.screens.background_commands import info
 from tests.support.hosting import Host
 from tests.support.records import diff
 from tests.support.snapshots import assert_pictures

@@ -33,9 +33,8 @@ from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout
 from app.widgets.transcript.lines import Page
-from tests.app.screens.permission.test_question import QUESTION
-from tests.app.screens.permission.test_screen import request
-from tests.app.screens.test_gallery import Host
+from tests.app.screens.permission.examples import QUESTION, request
+from tests.support.hosting import Host
 from tests.support.records import (
     completed,
     diff,

@@ -14,7 +14,7 @@ from app.theme.user_themes import load_themes
 from app.toolkit.osc_replies import TerminalBackground, TerminalReplies, colorfgbg_is_dark, is_dark
 from app.tui.notifier import notify_sequence
 from tests.app.conftest import Running, Starter
-from tests.app.screens.test_screens import show_session
+from tests.app.screens.sample_session import show_session
 
 
 def settings(folders: Mapping[str, str], **values: object) -> Path:

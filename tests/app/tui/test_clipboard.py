@@ -12,7 +12,7 @@ import pytest
 from app.screens.copy_mode import CopyModeScreen, CopyTranscript
 from app.tui.clipboard import MAX_OSC52_BYTES, clipboard_commands, osc52
 from tests.app.conftest import Running, Starter
-from tests.app.screens.test_screens import opened, show_session
+from tests.app.screens.sample_session import opened, show_session
 from tests.support import records
 from tests.support.snapshots import SIZES, assert_in_light, assert_snapshot
 

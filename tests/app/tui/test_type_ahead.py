@@ -15,8 +15,7 @@ from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen
 from app.screens.permission.trust import TrustScreen
 from tests.app.conftest import Running, Starter
-from tests.app.screens.permission.test_screen import request
-from tests.app.screens.permission.test_trust import EXAMPLE
+from tests.app.screens.permission.examples import EXAMPLE, request
 
 QUIET = 3600.0
 """So long that no test reaches it by waiting."""

@@ -13,7 +13,7 @@ from agent.records.messages import Session
 from app.theme.themes import DARK, LIGHT, contrast
 from app.widgets.input.prompt import Prompt
 from tests.app.conftest import Running, Starter
-from tests.app.screens.test_screens import command_dialog, edit_dialog, opened, show_session
+from tests.app.screens.sample_session import command_dialog, edit_dialog, opened, show_session
 from tests.support import records
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Text, answer

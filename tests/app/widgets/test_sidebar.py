@@ -15,8 +15,8 @@ from app.widgets.sidebar import WIDTH, ChangedFiles, Sidebar, SidebarContent, si
 from app.widgets.status import Status
 from app.widgets.status import status_text as status_line
 from tests.app.conftest import Running, Starter
-from tests.app.screens.test_screens import opened, show_session
-from tests.app.screens.test_shells import run_in_background
+from tests.app.screens.background_commands import run_in_background
+from tests.app.screens.sample_session import opened, show_session
 from tests.support import records
 from tests.support.snapshots import assert_in_light, assert_snapshot
 

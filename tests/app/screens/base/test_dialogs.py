@@ -25,7 +25,7 @@ from app.screens.help import HelpScreen
 from app.screens.palette import PaletteScreen
 from app.screens.permission.screen import PermissionScreen
 from tests.app.conftest import Starter
-from tests.app.screens.permission.test_screen import request
+from tests.app.screens.permission.examples import request
 from tests.support.hosting import Host
 
 

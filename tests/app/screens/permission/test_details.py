@@ -13,7 +13,7 @@ from app.screens.permission.details import (
     needs_text,
     scope_text,
 )
-from tests.app.screens.permission.test_screen import request
+from tests.app.screens.permission.examples import request
 
 LONG = "uv run pytest tests/app/screens/permission/test_screen.py -q -k 'long or wide' --maxfail=1"
 PATH = "/srv/" + "deep/" * 40 + "end"

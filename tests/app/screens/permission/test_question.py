@@ -13,24 +13,11 @@ from app.screens.permission.question import QuestionScreen
 from app.theme.themes import register
 from app.tui.request_dialogs import RequestDialogs
 from tests.app.conftest import Running, Starter, configure
+from tests.app.screens.permission.examples import QUESTION
 from tests.support.hosting import Host, settle
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
 from tests.support.snapshots import assert_in_light, assert_snapshot, screen_text
-
-QUESTION = Question(
-    "que_1",
-    "ses_1",
-    "ses_1",
-    "Storage [/x]",
-    "Where should the sessions be kept?\nBoth can be changed later.",
-    (
-        QuestionOption("SQLite", "one file, nothing to install"),
-        QuestionOption("PostgreSQL", "a server that you already run"),
-        QuestionOption("[bold]Neither[/]"),
-    ),
-    agent="build",
-)
 
 
 def host_of(question: Question, **more: object) -> Host:

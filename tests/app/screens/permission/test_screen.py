@@ -5,43 +5,15 @@ from dataclasses import replace
 import pytest
 from textual.app import App
 
-from agent.records.blocks import Block, DiffBlock, DiffLine, Hunk, ShellBlock
+from agent.records.blocks import DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from app.screens.permission.details import lookalikes
 from app.screens.permission.screen import PermissionScreen
 from app.theme.themes import register
 from app.tui.request_dialogs import RequestDialogs
+from tests.app.screens.permission.examples import request
 from tests.support.hosting import Host, settle
 from tests.support.snapshots import assert_pictures, screen_text
-
-
-def request(
-    request_id: str = "per_1",
-    blocks: tuple[Block, ...] = (ShellBlock("npm run build\nrm -rf dist"),),
-    always: tuple[tuple[str, str], ...] = (("bash", "npm run build *"),),
-) -> PermissionRequest:
-    needs = (
-        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule"),
-        EvaluatedNeed(
-            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
-        ),
-        EvaluatedNeed(PermissionNeed("external_directory", "/etc/x"), "ask", "outside the project"),
-    )
-    return PermissionRequest(
-        id=request_id,
-        session_id="ses_1",
-        root_id="ses_1",
-        message_id="msg_1",
-        call_id="cal_1",
-        agent="build",
-        tool="bash",
-        heading="Run this command?",
-        folder="/home/me/shop",
-        blocks=blocks,
-        needs=needs,
-        always=always,
-        created=0.0,
-    )
 
 
 @pytest.mark.parametrize(

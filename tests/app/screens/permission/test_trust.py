@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.trust.project_files import ProjectFindings, SteeringSource
+from agent.permission.trust.project_files import ProjectFindings
 from agent.permission.trust.project_programs import ProjectProgram
 from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
@@ -19,6 +19,7 @@ from app.console.stdin_lines import StdinLines
 from app.screens.permission.trust import TrustScreen
 from app.theme.themes import LIGHT
 from tests.app.conftest import Running, Starter
+from tests.app.screens.permission.examples import EXAMPLE
 from tests.support.snapshots import assert_snapshot
 
 LAUNCHER = Path(__file__).resolve().parents[4] / "opencode_py.py"
@@ -180,46 +181,6 @@ async def test_what_is_shown_cannot_hide_or_act(start: Starter) -> None:
         assert "a b" in text
         for character in ("\x1b", "\x07", "\u202e"):
             assert character not in text
-
-
-EXAMPLE = TrustQuestion(
-    folder="~/shop",
-    found=ProjectFindings(
-        runs=(
-            ProjectProgram(
-                kind="MCP server",
-                name="docs",
-                source="opencode.json",
-                argv=("npx", "-y", "@acme/docs-mcp@1.4.0", "--root", "."),
-                detail="DOCS_TOKEN={env:DOCS_TOKEN}",
-            ),
-            ProjectProgram(
-                kind="model provider",
-                name="lab",
-                source="opencode.json",
-                detail="http://10.0.0.7:8000/v1",
-            ),
-            ProjectProgram(
-                kind="hook",
-                name="PostToolUse",
-                source=".claude/settings.json",
-                argv=('./scripts/format.sh "$FILE"',),
-            ),
-            ProjectProgram(
-                kind="allowed without asking",
-                name="bash",
-                source="opencode.json",
-                detail="npm run *",
-            ),
-        ),
-        steers=(
-            SteeringSource("settings", "opencode.json: model"),
-            SteeringSource("skill", ".claude/skills/release/SKILL.md"),
-            SteeringSource("instructions", "AGENTS.md"),
-        ),
-    ),
-    changed=("opencode.json",),
-)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from app.session.view import SessionView
 from app.theme import themes
 from app.theme.preferences import appearance_of
 from tests.app.conftest import Starter
-from tests.app.screens.test_screens import show_session
+from tests.app.screens.sample_session import show_session
 from tests.support.records import completed, diff, open_assistant, snapshot, tool
 from tests.support.snapshots import assert_snapshot
 from tests.support.transcripts import TranscriptApp

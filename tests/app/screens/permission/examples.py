@@ -1,0 +1,97 @@
+"""Example requests for the dialogs: a permission request, a question, a trust question."""
+
+from agent.permission.trust.project_files import ProjectFindings, SteeringSource
+from agent.permission.trust.project_programs import ProjectProgram
+from agent.permission.trust.trust import TrustQuestion
+from agent.records.blocks import Block, ShellBlock
+from agent.records.requests import (
+    EvaluatedNeed,
+    PermissionNeed,
+    PermissionRequest,
+    Question,
+    QuestionOption,
+)
+
+
+def request(
+    request_id: str = "per_1",
+    blocks: tuple[Block, ...] = (ShellBlock("npm run build\nrm -rf dist"),),
+    always: tuple[tuple[str, str], ...] = (("bash", "npm run build *"),),
+) -> PermissionRequest:
+    needs = (
+        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule"),
+        EvaluatedNeed(
+            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
+        ),
+        EvaluatedNeed(PermissionNeed("external_directory", "/etc/x"), "ask", "outside the project"),
+    )
+    return PermissionRequest(
+        id=request_id,
+        session_id="ses_1",
+        root_id="ses_1",
+        message_id="msg_1",
+        call_id="cal_1",
+        agent="build",
+        tool="bash",
+        heading="Run this command?",
+        folder="/home/me/shop",
+        blocks=blocks,
+        needs=needs,
+        always=always,
+        created=0.0,
+    )
+
+
+QUESTION = Question(
+    "que_1",
+    "ses_1",
+    "ses_1",
+    "Storage [/x]",
+    "Where should the sessions be kept?\nBoth can be changed later.",
+    (
+        QuestionOption("SQLite", "one file, nothing to install"),
+        QuestionOption("PostgreSQL", "a server that you already run"),
+        QuestionOption("[bold]Neither[/]"),
+    ),
+    agent="build",
+)
+
+
+EXAMPLE = TrustQuestion(
+    folder="~/shop",
+    found=ProjectFindings(
+        runs=(
+            ProjectProgram(
+                kind="MCP server",
+                name="docs",
+                source="opencode.json",
+                argv=("npx", "-y", "@acme/docs-mcp@1.4.0", "--root", "."),
+                detail="DOCS_TOKEN={env:DOCS_TOKEN}",
+            ),
+            ProjectProgram(
+                kind="model provider",
+                name="lab",
+                source="opencode.json",
+                detail="http://10.0.0.7:8000/v1",
+            ),
+            ProjectProgram(
+                kind="hook",
+                name="PostToolUse",
+                source=".claude/settings.json",
+                argv=('./scripts/format.sh "$FILE"',),
+            ),
+            ProjectProgram(
+                kind="allowed without asking",
+                name="bash",
+                source="opencode.json",
+                detail="npm run *",
+            ),
+        ),
+        steers=(
+            SteeringSource("settings", "opencode.json: model"),
+            SteeringSource("skill", ".claude/skills/release/SKILL.md"),
+            SteeringSource("instructions", "AGENTS.md"),
+        ),
+    ),
+    changed=("opencode.json",),
+)

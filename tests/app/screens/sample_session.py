@@ -1,0 +1,148 @@
+"""The sample session of the snapshots: a real store on ``~/shop`` and dialogs about it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from agent.records.blocks import DiffBlock, ShellBlock
+from agent.records.messages import Usage
+from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRequest
+from app.screens.permission.screen import PermissionScreen
+from tests.app.conftest import Running, Starter
+from tests.support import records
+
+
+@asynccontextmanager
+async def opened(
+    start: Starter, tmp_path: Path, size: tuple[int, int], theme: str = ""
+) -> AsyncIterator[Running]:
+    """The app on ``~/shop``."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "README.md").write_text("# A shop\n")
+    env = {"HOME": str(tmp_path), "TZ": "UTC"}
+    async with start(directory=tmp_path / "shop", size=size, env=env) as running:
+        if theme:
+            running.app.theme = theme
+        await running.until_shown("demo/offline")
+        running.app.controller.main.prompt.cursor_blink = False
+        yield running
+
+
+DIFF = records.diff(
+    "src/imports/reader.py",
+    " def read_rows(path: Path) -> Iterator[Row]:",
+    "-    header = next(rows)",
+    "+    header = next(rows, None)",
+    "+    if header is None:",
+    "+        return",
+    first=38,
+)
+
+
+MESSAGES = (
+    records.user("msg_a", "Why does the import of an empty CSV crash? Fix it and add a test."),
+    records.assistant(
+        "msg_b",
+        records.reasoning("prt_b1", "msg_b", "The reader yields nothing, so header is unbound."),
+        records.text_part("prt_b2", "msg_b", "I will look at the reader first."),
+        records.tool(
+            "prt_b3",
+            "msg_b",
+            records.completed("Read", "src/imports/reader.py", facts=("142 lines",)),
+        ),
+        records.tool(
+            "prt_b4",
+            "msg_b",
+            records.completed("Grep", '"DictReader" in src', facts=("5 matches",), seconds=0.018),
+            name="grep",
+        ),
+    ),
+    records.assistant(
+        "msg_c",
+        records.tool(
+            "prt_c1",
+            "msg_c",
+            records.completed("Edit", "src/imports/reader.py", DIFF, note="+3 −1", seconds=0.031),
+            name="edit",
+        ),
+        records.tool(
+            "prt_c2",
+            "msg_c",
+            records.completed(
+                "Bash",
+                "pytest tests/test_reader.py -q",
+                ShellBlock("pytest tests/test_reader.py -q", "..............\n14 passed", 0),
+                seconds=4,
+            ),
+            name="bash",
+        ),
+    ),
+    records.assistant(
+        "msg_d",
+        records.text_part(
+            "prt_d1",
+            "msg_d",
+            "An empty file has no header row, so `next(rows)` raised `StopIteration`.\n\n"
+            "- `read_rows` now yields nothing for it\n- the new test covers a file of 0 bytes",
+        ),
+    ),
+)
+
+
+async def show_session(running: Running) -> None:
+    """Seed the session of the sketches and open it."""
+    store = running.runtime.store
+    session = replace(
+        records.session(),
+        directory=str(running.runtime.directory),
+        usage=Usage(input=18_200, output=310, cache_read=16_900),
+        cost=0.42,
+        turns=1,
+        model="demo/offline",
+    )
+    await store.save(session)
+    for item in MESSAGES:
+        await store.save(item.message, *item.parts)
+    await running.app.controller.live.open(session.id)
+    await running.until_shown("the new test covers")
+
+
+def dialog(heading: str, block: ShellBlock | DiffBlock, *needs: EvaluatedNeed) -> PermissionScreen:
+    request = PermissionRequest(
+        id="per_1",
+        session_id=records.SESSION,
+        root_id=records.SESSION,
+        message_id="msg_c",
+        call_id="cal_1",
+        agent="build",
+        tool="bash",
+        heading=heading,
+        folder="~/shop",
+        blocks=(block,),
+        needs=needs,
+        always=(("bash", "npm run build *"),) if isinstance(block, ShellBlock) else (),
+        created=0.0,
+    )
+    return PermissionScreen(request, pending=3, grace=0.0)
+
+
+def command_dialog() -> PermissionScreen:
+    return dialog(
+        "Run this command?",
+        ShellBlock("cd frontend && npm run build 2>&1 | tee ../build.log\nrm -rf dist"),
+        EvaluatedNeed(PermissionNeed("bash", "cd frontend"), "allow", "inside the project"),
+        EvaluatedNeed(PermissionNeed("bash", "npm run build"), "ask", "no rule"),
+        EvaluatedNeed(PermissionNeed("bash", "tee ../build.log"), "ask", "writes build.log"),
+        EvaluatedNeed(
+            PermissionNeed("bash", "rm -rf dist", destructive=True), "ask", "removes files"
+        ),
+    )
+
+
+def edit_dialog() -> PermissionScreen:
+    return dialog(
+        "Change this file?",
+        DIFF,
+        EvaluatedNeed(PermissionNeed("edit", "src/imports/reader.py"), "ask", "no rule allows it"),
+    )
