@@ -1,4 +1,4 @@
-"""What is kept of a decision, and how a refusal reads."""
+"""Records of permission decisions, and the errors for refusals."""
 
 import time
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionReq
 _BY: dict[str, DecisionSource] = {HOOK_ALLOWS: "hook", EDITS_ACCEPTED: "mode"}
 
 
-def decision_of_rules(judged: Sequence[EvaluatedNeed]) -> Decision | None:
-    """The consent to needs that are all allowed; None where each may be done anyway."""
-    settled = [one for one in judged if one.need.floor == "ask"]
+def decision_of_rules(evaluated: Sequence[EvaluatedNeed]) -> Decision | None:
+    """Return the decision on needs that are all allowed; None if none of them needs approval."""
+    settled = [one for one in evaluated if one.need.floor == "ask"]
     if not settled:
         return None
     reasons = dict.fromkeys(one.reason for one in settled)
@@ -25,7 +25,7 @@ def decision_of_rules(judged: Sequence[EvaluatedNeed]) -> Decision | None:
 
 
 def decision_of_reply(request: PermissionRequest, reply: PermissionReply) -> Decision:
-    """The consent, or the refusal, that *reply* to *request* is."""
+    """Return the decision that *reply* to *request* makes."""
     rests: list[str] = []
     if reply.answer == "always":
         rests += [f"{permission} `{pattern}`" for permission, pattern in request.always]
@@ -45,13 +45,13 @@ def decision_of_reply(request: PermissionRequest, reply: PermissionReply) -> Dec
 
 
 def refusal(by: DecisionSource, reason: str) -> Decision:
-    """A refusal without a question."""
+    """Return a refusal without a request."""
     return Decision(answer="reject", by=by, at=time.time(), reason=reason)
 
 
-def denial_error(judged: Sequence[EvaluatedNeed]) -> PermissionRejected | None:
-    """The refusal that names permission, text and rule, None when nothing is denied."""
-    for one in judged:
+def denial_error(evaluated: Sequence[EvaluatedNeed]) -> PermissionRejected | None:
+    """Return the error that names permission, text and rule; None if nothing is denied."""
+    for one in evaluated:
         if one.action == "deny":
             need = one.need
             return PermissionRejected(

@@ -1,9 +1,8 @@
-"""Files that are asked about whatever the rules say: one table for every tool (spec 4, M4a and
-M13; security facts, class C and 9.6).
+"""Files that need approval whatever the rules say: one table for every tool.
 
-*Secret* files ask before they are read. *Guarded* ones ask before they are changed, because
-they decide what the agent may do, what it is told, or what runs later without being asked
-for. Names are compared without regard to case: some file systems do the same.
+*Secret* files need it before they are read. *Guarded* ones need it before they are changed,
+because they decide what the agent is allowed to do, its instructions, or what runs later without
+being asked for. Names are compared without regard to case: some file systems do the same.
 """
 
 import fnmatch
@@ -11,7 +10,7 @@ import itertools
 import re
 from functools import lru_cache
 
-from agent.permission.syntax.lexicon import word_set
+from agent.permission.syntax.source import word_set
 
 _SECRET_NAMES = (
     ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".flaskenv", "*.pem", "*.key", "*.p8",
@@ -37,7 +36,7 @@ _HARMLESS_ENDINGS = (".example", ".sample", ".template", ".dist", ".tmpl", ".pub
 _GUARDED_FOLDERS = word_set(
     ".git .opencode .opencode-py .claude .agents .cursor .gemini .codex .husky .githooks"
 )
-"""Count inside a project below its root: a project may itself lie in a folder called so."""
+"""They count below the root of a project: the project itself can lie in a folder of this name."""
 
 _GUARDED_NAMES = word_set(
     "agents.md agents.override.md claude.md claude.local.md context.md gemini.md skill.md "
@@ -71,7 +70,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _below(parts: list[str], parents: frozenset[str], folders: frozenset[str]) -> bool:
-    """Whether one of *folders* stands directly below one of *parents*."""
+    """Return whether one of *folders* is directly below one of *parents*."""
     if parents.isdisjoint(parts):
         return False
     return any(a in parents and b in folders for a, b in itertools.pairwise(parts))
@@ -79,8 +78,8 @@ def _below(parts: list[str], parents: frozenset[str], folders: frozenset[str]) -
 
 @lru_cache(maxsize=8192)
 def is_secret(path: str) -> bool:
-    """Whether a file or folder of this name usually holds secrets; examples and public keys
-    don't."""
+    """Return whether a file or folder of this name usually holds secrets, unlike examples and
+    public keys."""
     parts = _parts(path)
     if not parts or parts[-1].endswith(_HARMLESS_ENDINGS):
         return False
@@ -97,11 +96,11 @@ def is_secret(path: str) -> bool:
 
 
 def is_guarded(path: str, absolute: str = "") -> bool:
-    """Whether writing *path* changes what governs the agent, the repository or a later start of
-    a program.
+    """Return whether writing *path* changes what governs the agent, the repository or a later
+    start of a program.
 
-    *path* is relative to the project for what lies in it; *absolute* is then its full path: a
-    project may lie in a folder called ``.claude``, but hardly in ``.ssh``.
+    *path* is relative to the project for a file in it; *absolute* is then its full path: a project
+    can lie in a folder called ``.claude``, but hardly in ``.ssh``.
     """
     parts = _parts(path)
     if not _GUARDED_FOLDERS.isdisjoint(parts):

@@ -1,13 +1,13 @@
-"""Rules and how they decide (spec 4, M1 to M4a).
+"""Permission rules and the decisions that they make.
 
 A rule is ``(permission, pattern, action)`` with a source. Rules are given in the order
 defaults → global config → project config → agent → session → "always"; the last one that
 matches decides, within what its source may say:
 
 - a default rule only sets the starting point, which a need's floor can tighten;
-- a rule of the project may tighten at once; it loosens an ``ask`` only when the project is
-  trusted, and never lifts a deny of the user's own;
-- what the user said "always" to never lifts a deny.
+- a rule of the project can always tighten; it loosens an ``ask`` only if the project is trusted,
+  and never lifts a deny of the user's own;
+- a pattern that the user answered "always" to never lifts a deny.
 """
 
 import re
@@ -22,38 +22,41 @@ DEFAULT = "default"
 """Source of the built-in rules."""
 
 ALWAYS = "this session"
-"""Source of what the user said "always" to."""
+"""Source of the patterns that the user answered "always" to."""
 
 SAVED = "your settings, from now on"
-"""Source of what the user had saved to their settings since the program started."""
+"""Source of the rules saved to the user's settings since the program started."""
 
 HOOK_ALLOWS = "a hook allows it"
 EDITS_ACCEPTED = "edits are accepted"
-"""Why something is allowed that no rule allows."""
+"""Reasons for allowing something that no rule allows."""
 
 PROJECT = "project"
-"""Source of rules from a project's own files: this word, or it and a blank and the file."""
+"""Source of rules from a project's own files: this word, or this word, a blank and the file."""
 
 STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
-"""The stricter, the higher."""
+"""Rank of the actions: the stricter, the higher."""
 
 
 ALLOWED_BY_NAME = frozenset({"doom_loop"})
-"""What a rule allows only by its name: who allows everything does not mean the same for ever."""
+"""Permissions that a rule allows only by name: allowing everything does not include them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """*permission* and *pattern* may both hold wildcards. *source* is shown to the user.
-
-    A *cautious* rule says nothing of what is proven to change nothing, and only ever tightens.
-    """
+    """One rule: what it does with calls that match."""
 
     permission: str
+    """Can hold wildcards, as the pattern can."""
+
     pattern: str
     action: Action
+
     source: str
+    """The origin of the rule, for the user."""
+
     cautious: bool = False
+    """True if it does not apply to calls that are proven to change nothing, and only tightens."""
 
     def matches(self, permission: str, text: str) -> bool:
         if (
@@ -74,7 +77,7 @@ DEFAULT_RULES: tuple[Rule, ...] = (
     *(Rule(tool.name, "*", tool.action, DEFAULT) for tool in TOOL_FACTS.values() if tool.action),
     *_defaults("ask", "external_directory", "doom_loop"),
 )
-"""Spec 4, M4a. For bash the need's floor decides: allow only if proven read-only."""
+"""The built-in rules. For bash the need's floor decides: allow only if proven read-only."""
 
 
 def strictest(*actions: Action) -> Action:
@@ -82,7 +85,7 @@ def strictest(*actions: Action) -> Action:
 
 
 def _expand(pattern: str) -> str:
-    """``~`` and ``$HOME`` at the start of *pattern* become the home folder (M2)."""
+    """Replace ``~`` or ``$HOME`` at the start of *pattern* with the home folder."""
     for mark in ("~", "$HOME"):
         rest = pattern.removeprefix(mark)
         if rest != pattern and (not rest or rest.startswith("/")):
@@ -91,7 +94,7 @@ def _expand(pattern: str) -> str:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether *pattern* covers the whole of *text* (M2).
+    """Return whether *pattern* covers the whole of *text*.
 
     ``*`` is any run of characters (newlines and ``/`` too), ``?`` is one; all else is
     literal. A pattern that ends in `` *`` covers the bare command too.
@@ -101,7 +104,7 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def _wild(text: str, pattern: str) -> bool:
-    """Two pointers; a mismatch goes back to the last star only, never deeper."""
+    """Match with two pointers; a mismatch goes back to the last star only, never deeper."""
     if "?" not in pattern:
         return _starred(text, pattern.split("*"))
     at = seen = 0
@@ -123,8 +126,8 @@ def _wild(text: str, pattern: str) -> bool:
 
 
 def _starred(text: str, parts: Sequence[str]) -> bool:
-    """Whether *text* is the *parts* with anything between them: each is taken where it comes
-    first, which leaves the most for the others."""
+    """Return whether *text* consists of the *parts* with anything between them. Each part is taken
+    at its first position, which leaves the most text for the others."""
     if len(parts) == 1:
         return text == parts[0]
     if not text.startswith(parts[0]):
@@ -143,7 +146,7 @@ def is_project_rule(rule: Rule) -> bool:
 
 
 def _may_replace(rule: Rule, current: Rule | None, *, trusted: bool) -> bool:
-    """Whether *rule* may take the place of *current*, the rule that decided so far."""
+    """Return whether *rule* can replace *current*, the rule that decided so far."""
     if current is None or STRENGTH[rule.action] >= STRENGTH[current.action]:
         return True
     if rule.cautious:
@@ -164,10 +167,10 @@ def deciding_rule(
     trusted: bool = False,
     deny_wins: bool = False,
 ) -> Rule | None:
-    """The rule that decides for *text*, by source and order; None when none matches.
+    """Return the rule that decides for *text*, by source and order; None if none matches.
 
-    *trusted* lets project rules loosen an ask. *deny_wins* is the mode of M3: any deny that
-    matches decides, wherever it stands.
+    With *trusted*, rules of the project can loosen an ask. With *deny_wins*, any deny that matches
+    decides, regardless of the order.
     """
     current: Rule | None = None
     user_deny: Rule | None = None
@@ -188,7 +191,7 @@ def deciding_rule(
 
 
 def applicable_rules(need: PermissionNeed, rules: Sequence[Rule]) -> Sequence[Rule]:
-    """Those of *rules* that say something of *need*."""
+    """Return the *rules* that apply to *need*."""
     proven = need.floor == "allow" and not need.strict
     return [rule for rule in rules if not rule.cautious] if proven else rules
 
@@ -200,7 +203,7 @@ def evaluate(
     trusted: bool = False,
     deny_wins: bool = False,
 ) -> EvaluatedNeed:
-    """The verdict on *need* with a reason for the user.
+    """Return the verdict on *need* with a reason for the user.
 
     An explicit rule decides. Without one the floor of the need does, tightened by the
     default rule (for bash the floor alone: the analysis knows what is read-only).
@@ -231,7 +234,7 @@ def evaluate(
     if rule.action == "allow" and need.strict and not _covers(need, rules, deny_wins):
         return EvaluatedNeed(need, "ask", need.reason or _unruled("ask"))
     if rule.action == "allow" and not rule.pattern.strip("*"):
-        # Who allows everything did not have this program in mind.
+        # A rule that allows everything was not written with this program in mind.
         for text in need.mentions:
             if (denied := _within(f" {text}", denies, ruling)) is not None:
                 return EvaluatedNeed(need, "ask", f"it may run what is {_by(denied)}")
@@ -241,8 +244,8 @@ def evaluate(
 
 
 def accept_edit(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> EvaluatedNeed:
-    """*one* where edits are accepted (M15): an edit that asks is allowed, unless a rule names its
-    file or it is guarded. *how* is as for ``decide``."""
+    """Return the verdict in the mode that accepts edits: an edit that asks is allowed, unless a
+    rule names its file or it is guarded. *how* is as for ``deciding_rule``."""
     need = evaluated.need
     if need.permission != "edit" or evaluated.action != "ask" or need.strict:
         return evaluated
@@ -253,9 +256,9 @@ def accept_edit(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) ->
 
 
 def allow_by_hook(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> EvaluatedNeed:
-    """*one* where a hook of the user's allows the call (spec 3, T3): what asks only because nothing
-    says otherwise is allowed; a rule that asks, and what no rule covers, still asks. *how* is as
-    for ``decide``."""
+    """Return the verdict for a call that a hook of the user's allows: what asks only by default is
+    allowed; a rule that asks, and what no rule can cover, still asks. *how* is as for
+    ``deciding_rule``."""
     need = evaluated.need
     if evaluated.action != "ask" or need.strict:
         return evaluated
@@ -266,11 +269,11 @@ def allow_by_hook(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) 
 
 
 def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]) -> Rule | None:
-    """The rule that denies *text* from one of its words on, or from a name in a path on."""
+    """Return the rule that denies *text* from one of its words on, or from a name in a path on."""
     for rule in denies:
         pattern = _expand(rule.pattern)
         if not pattern.strip("*"):
-            continue  # denies everything, and so what the text stands for itself
+            continue  # denies everything, and so the text itself
         if not any(matches(text, f"*{mark}{pattern}") for mark in (" ", "/")):
             continue
         for start in re.finditer("[ /]", text):
@@ -281,9 +284,9 @@ def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | No
 
 
 def _covers(need: PermissionNeed, rules: Sequence[Rule], deny_wins: bool) -> bool:
-    """Whether the rules allow everything of the permission and deny nothing (B3).
+    """Return whether the rules allow everything of the permission and deny nothing.
 
-    A project can't open everything, trusted or not, so its allows don't count.
+    A project can't allow everything, trusted or not, so its rules don't count.
     """
     if need.strict == "guarded":
         return False

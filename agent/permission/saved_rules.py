@@ -1,5 +1,5 @@
-"""Saving in the user's own settings: what they said "always" to (spec 4, M14), a server that
-they add. A file that exists keeps its comments and layout."""
+"""Saving rules and other values to the user's settings. An existing file keeps its comments and
+layout."""
 
 import os
 from pathlib import Path

@@ -1,8 +1,9 @@
-"""Asking for consent (spec 4, M5): one queue of questions, answered once each.
+"""The permission service: it evaluates the needs of tool calls and keeps the queue of requests to
+the user, each of which is answered once.
 
-The record of a question is public (``PermissionRequest``); the future that waits for its
-answer stays in here. A question outlives neither its tool nor its session: whatever ends
-the waiting task takes the question away and says so on the bus.
+The record of a request is public (``PermissionRequest``); the future that waits for the reply is
+private. A request outlives neither its tool call nor its session: whatever ends the waiting task
+withdraws the request and reports that on the bus.
 """
 
 import asyncio
@@ -36,14 +37,14 @@ from agent.records.requests import (
     PermissionRequest,
 )
 
-_STRICTER = ("allow", "ask", "deny")
+_STRICTNESS = ("allow", "ask", "deny")
 
 
 class RuleStore(Protocol):
-    """Where "always" is kept, by the root of the session tree (spec 3, S1)."""
+    """The stored patterns that the user answered "always" to, by the root of the session tree."""
 
     async def session_rules(self, root_id: str) -> tuple[tuple[str, str], ...]:
-        """The stored ``(permission, pattern)`` pairs, oldest first."""
+        """Return the stored ``(permission, pattern)`` pairs, oldest first."""
         ...
 
     async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None: ...
@@ -52,38 +53,49 @@ class RuleStore(Protocol):
 
 
 class RulesOfAgent(Protocol):
-    """The rules in force for an agent's name, in the order of M1, without "always"; *child*
-    when it works as a sub-agent."""
+    """Returns the rules in force for an agent's name without those from "always", in the order in
+    which they are evaluated; *child* if it works as a sub-agent."""
 
     def __call__(self, name: str, /, *, child: bool) -> Sequence[Rule]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionContext:
-    """Who asks. *callers* are the agents for which a sub-agent works, nearest first: their rules
-    hold too (spec 3, S1). *on_asked* gets the question's id when it waits, None when it is over.
-    *on_answered* gets each decision about the call. *vouched*: a hook allows the call. *consult* is
-    asked before the user is: allow or deny, and why; both only ever save a question that no rule
-    asks (spec 3, T3).
-    """
+    """The tool call that needs permissions."""
 
     session_id: str
+
     root_id: str
+    """The root of the session tree."""
+
     message_id: str
     call_id: str
     agent: str
     tool: str
     folder: str
+
     callers: tuple[str, ...] = ()
+    """The agents for which a sub-agent works, nearest first: their rules apply too."""
+
     on_request: Callable[[str | None], None] | None = None
+    """Receives the id of the pending request, and None when it is over."""
+
     on_decision: Callable[[Decision], None] | None = None
+    """Receives each decision about the call."""
+
     allowed_by_hook: bool = False
+
     ask_hooks: Callable[[], Awaitable[tuple[Action | None, str]]] | None = None
+    """Called before the user is asked; returns allow or deny with the reason. Neither overrides a
+    rule that asks."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """The future holds an exception as a *result*: nobody may be left to retrieve it."""
+    """A request that waits for its reply.
+
+    The future holds an exception as a *result*: perhaps nobody is left to retrieve it.
+    """
 
     request: PermissionRequest
     context: PermissionContext
@@ -91,10 +103,10 @@ class _Pending:
 
 
 class PermissionService:
-    """Judges needs and asks the user, as *mode* says (M15).
+    """Evaluates needs and asks the user, as *mode* says.
 
-    *trusted* tells whether the project's rules may loosen an ask, *deny_wins* is the mode
-    of M3. Mode and flags may be set while questions wait; they hold for what is asked next.
+    With *trusted*, rules of the project can loosen an ask; with *deny_wins*, any deny that matches
+    decides. Mode and flags can be set while requests are pending; they apply to later ones.
     """
 
     def __init__(
@@ -124,23 +136,23 @@ class PermissionService:
         heading: str,
         blocks: tuple[Block, ...] = (),
     ) -> PermissionReply | None:
-        """Get consent for *needs*; None when the rules allow all of them.
+        """Get approval for *needs*; return None if the rules allow all of them.
 
-        Raises ``PermissionRejected`` when a rule denies one, the user rejects, or the
-        question is withdrawn.
+        Raises ``PermissionRejected`` if a rule denies one, the user rejects, or the request is
+        withdrawn.
         """
         await self._load(request.root_id)
-        judged = self._evaluate(request, needs)
-        _raise_denied(request, judged)
-        if request.ask_hooks is not None and any(one.action == "ask" for one in judged):
-            judged = await self._evaluate_with_hooks(request, needs, request.ask_hooks)
-        if all(one.action == "allow" for one in judged):
-            if (consent := decision_of_rules(judged)) is not None:
-                _report_decision(request, consent)
+        evaluated = self._evaluate(request, needs)
+        _raise_denied(request, evaluated)
+        if request.ask_hooks is not None and any(one.action == "ask" for one in evaluated):
+            evaluated = await self._evaluate_with_hooks(request, needs, request.ask_hooks)
+        if all(one.action == "allow" for one in evaluated):
+            if (decision := decision_of_rules(evaluated)) is not None:
+                _report_decision(request, decision)
             return None
-        record = _new_request(request, judged, heading, blocks)
+        record = _new_request(request, evaluated, heading, blocks)
         if self.mode == "auto" and not any(
-            one.need.permission in ALLOWED_BY_NAME for one in judged
+            one.need.permission in ALLOWED_BY_NAME for one in evaluated
         ):
             reply = PermissionReply("once", by="mode")
             _report_decision(request, decision_of_reply(record, reply))
@@ -151,40 +163,40 @@ class PermissionService:
         self,
         request: PermissionContext,
         needs: tuple[PermissionNeed, ...],
-        consult: Callable[[], Awaitable[tuple[Action | None, str]]],
+        ask_hooks: Callable[[], Awaitable[tuple[Action | None, str]]],
     ) -> tuple[EvaluatedNeed, ...]:
-        """*needs* judged once more after what a hook said of them."""
-        word, reason = await consult()
-        if word == "deny":
+        """Evaluate *needs* once more after asking the hooks."""
+        action, reason = await ask_hooks()
+        if action == "deny":
             _report_decision(request, refusal("hook", reason))
             raise PermissionRejected(reason, by_rule=True)
-        judged = self._evaluate(
-            replace(request, allowed_by_hook=True) if word == "allow" else request, needs
+        evaluated = self._evaluate(
+            replace(request, allowed_by_hook=True) if action == "allow" else request, needs
         )
-        _raise_denied(request, judged)
-        return judged
+        _raise_denied(request, evaluated)
+        return evaluated
 
     async def raise_if_denied(
         self, request: PermissionContext, needs: tuple[PermissionNeed, ...]
     ) -> None:
-        """Raise ``PermissionRejected`` if a rule denies one of *needs*, which the user has given
-        consent to."""
+        """Raise ``PermissionRejected`` if a rule denies one of *needs*, which the user has
+        approved."""
         await self._load(request.root_id)
         _raise_denied(request, self._evaluate(request, needs))
 
     def reply(self, request_id: str, reply: PermissionReply) -> bool:
-        """Answer a question. False when it was answered or withdrawn before (M5)."""
-        waiting = self._pending.get(request_id)
-        if waiting is None:
+        """Reply to a request. False if it was answered or withdrawn before."""
+        pending = self._pending.get(request_id)
+        if pending is None:
             return False
-        request = waiting.request
+        request = pending.request
         if reply.answer == "reject":
             comment = reply.comment.strip()
-            self._settle(waiting, reply, _rejection_error(comment))
+            self._settle(pending, reply, _rejection_error(comment))
             if not comment:
                 self._reject_session(request.session_id)
             return True
-        self._settle(waiting, reply, reply)
+        self._settle(pending, reply, reply)
         if reply.answer == "always" and request.always:
             known = self._session_rules.setdefault(request.root_id, [])
             known.extend(rule for rule in request.always if rule not in known)
@@ -192,34 +204,35 @@ class PermissionService:
         return True
 
     def refuse(self, request_id: str, reason: str) -> bool:
-        """Refuse a question with a sentence for the model, as a policy does where nobody can be
-        asked (M11). False when it was answered or withdrawn before."""
-        waiting = self._pending.get(request_id)
-        if waiting is None:
+        """Refuse a request with a reason for the model, as a policy does if nobody can be asked.
+        False if it was answered or withdrawn before."""
+        pending = self._pending.get(request_id)
+        if pending is None:
             return False
         refusal = PermissionRejected(reason, by_rule=True)
-        self._settle(waiting, PermissionReply("reject", reason, by="policy"), refusal)
+        self._settle(pending, PermissionReply("reject", reason, by="policy"), refusal)
         return True
 
     def pending(self, root_id: str | None = None) -> tuple[PermissionRequest, ...]:
-        """The questions that wait, oldest first; of one session tree or of all."""
+        """Return the pending requests of one session tree or of all, oldest first."""
         return tuple(
-            waiting.request
-            for waiting in self._pending.values()
-            if root_id is None or waiting.request.root_id == root_id
+            pending.request
+            for pending in self._pending.values()
+            if root_id is None or pending.request.root_id == root_id
         )
 
     def cancel_session(self, session_id: str) -> None:
-        """Withdraw every question of one session; the calls that wait are rejected."""
+        """Withdraw every request of one session; the calls that wait are rejected."""
         gone = PermissionRejected(
             "Cancelled by the user before the question was answered.", withdrawn=True
         )
-        for waiting in list(self._pending.values()):
-            if waiting.request.session_id == session_id:
-                self._settle(waiting, None, gone)
+        for pending in list(self._pending.values()):
+            if pending.request.session_id == session_id:
+                self._settle(pending, None, gone)
 
     def always_rules(self, root_id: str | None) -> tuple[Rule, ...]:
-        """What the user said "always" to: saved since the start, then in this session tree."""
+        """Return the rules from "always": saved since the start, then those of this session
+        tree."""
         session = self._session_rules.get(root_id, []) if root_id is not None else []
         return tuple(
             Rule(permission, pattern, "allow", source)
@@ -228,14 +241,14 @@ class PermissionService:
         )
 
     async def current_rules(self, root_id: str | None) -> tuple[Rule, ...]:
-        """``always_rules``, with what was stored for the session before the program started."""
+        """Return ``always_rules`` with those stored for the session before the program started."""
         if root_id is not None:
             await self._load(root_id)
         return self.always_rules(root_id)
 
     async def revoke(self, root_id: str, permission: str, pattern: str) -> bool:
-        """Take back what the user said "always" to in this session tree (M14). False when it
-        does not stand there. A call that it let through goes on."""
+        """Remove a pattern that the user answered "always" to in this session tree. False if there
+        is none. Calls that it allowed continue."""
         await self._load(root_id)
         known = self._session_rules[root_id]
         if (permission, pattern) not in known:
@@ -245,11 +258,11 @@ class PermissionService:
         return True
 
     def add_saved_rule(self, permission: str, pattern: str) -> None:
-        """The user's settings allow *pattern* now: for every session from here on, and at once
-        for what waits."""
+        """Add a rule that was saved to the user's settings: it applies to every session from now
+        on, and to pending requests."""
         if (permission, pattern) not in self._saved_rules:
             self._saved_rules.append((permission, pattern))
-        for root_id in {waiting.request.root_id for waiting in self._pending.values()}:
+        for root_id in {pending.request.root_id for pending in self._pending.values()}:
             self._evaluate_pending(root_id)
 
     async def _load(self, root_id: str) -> None:
@@ -259,101 +272,105 @@ class PermissionService:
             known.extend(rule for rule in stored if rule not in known)
 
     def _evaluate(
-        self, asker: PermissionContext | PermissionRequest, needs: tuple[PermissionNeed, ...]
+        self, context: PermissionContext | PermissionRequest, needs: tuple[PermissionNeed, ...]
     ) -> tuple[EvaluatedNeed, ...]:
-        """Each need under the rules of the agent and of all its callers; the strictest holds."""
-        always = self.always_rules(asker.root_id)
-        vouch = isinstance(asker, PermissionContext) and asker.allowed_by_hook
-        names = (asker.agent, *asker.callers)
+        """Evaluate each need under the rules of the agent and of all its callers; the strictest
+        verdict counts."""
+        always = self.always_rules(context.root_id)
+        allowed_by_hook = isinstance(context, PermissionContext) and context.allowed_by_hook
+        names = (context.agent, *context.callers)
         sets = [
-            (*self._rules_for(name, child=place < len(asker.callers)), *always)
+            (*self._rules_for(name, child=place < len(context.callers)), *always)
             for place, name in enumerate(names)
         ]
         return tuple(
             max(
-                (self._evaluate_one(need, rules, vouch=vouch) for rules in sets),
-                key=lambda one: _STRICTER.index(one.action),
+                (
+                    self._evaluate_one(need, rules, allowed_by_hook=allowed_by_hook)
+                    for rules in sets
+                ),
+                key=lambda one: _STRICTNESS.index(one.action),
             )
             for need in needs
         )
 
     def _evaluate_one(
-        self, need: PermissionNeed, rules: Sequence[Rule], *, vouch: bool
+        self, need: PermissionNeed, rules: Sequence[Rule], *, allowed_by_hook: bool
     ) -> EvaluatedNeed:
         how = {"trusted": self.trusted, "deny_wins": self.deny_wins}
         one = evaluate(need, rules, **how)
-        one = allow_by_hook(one, rules, **how) if vouch else one
+        one = allow_by_hook(one, rules, **how) if allowed_by_hook else one
         return accept_edit(one, rules, **how) if self.mode == "accept edits" else one
 
     async def _wait_for_reply(
-        self, request: PermissionRequest, asker: PermissionContext
+        self, request: PermissionRequest, context: PermissionContext
     ) -> PermissionReply:
-        waiting = _Pending(request, asker, asyncio.get_running_loop().create_future())
-        on_asked = asker.on_request
-        self._pending[request.id] = waiting
+        pending = _Pending(request, context, asyncio.get_running_loop().create_future())
+        on_request = context.on_request
+        self._pending[request.id] = pending
         try:
             self._bus.publish(PermissionAsked(request))
-            if on_asked is not None:
-                on_asked(request.id)
-            answer = await waiting.future
+            if on_request is not None:
+                on_request(request.id)
+            answer = await pending.future
         finally:
             if self._pending.pop(request.id, None) is not None:
                 self._bus.publish(PermissionReplied(request.id, request.session_id, None))
-            if on_asked is not None:
-                on_asked(None)
+            if on_request is not None:
+                on_request(None)
         if isinstance(answer, PermissionRejected):
             raise answer
         if answer.answer == "always":
             for rule in request.always:
-                if rule in self._session_rules[request.root_id]:  # else it was taken back meanwhile
+                if rule in self._session_rules[request.root_id]:  # else it was revoked meanwhile
                     await self._store.add_session_rule(request.root_id, *rule)
         return answer
 
     def _settle(
         self,
-        waiting: _Pending,
+        pending: _Pending,
         reply: PermissionReply | None,
         answer: PermissionReply | PermissionRejected,
     ) -> None:
-        """End one question: out of the queue, told to the bus, its call woken."""
-        request = waiting.request
+        """End one request: remove it from the queue, wake its call and report it on the bus."""
+        request = pending.request
         del self._pending[request.id]
-        if not waiting.future.done():
-            waiting.future.set_result(answer)
+        if not pending.future.done():
+            pending.future.set_result(answer)
             if reply is not None:
-                _report_decision(waiting.context, decision_of_reply(request, reply))
+                _report_decision(pending.context, decision_of_reply(request, reply))
         self._bus.publish(PermissionReplied(request.id, request.session_id, reply))
 
     def _reject_session(self, session_id: str) -> None:
         reply = PermissionReply("reject")
-        for waiting in list(self._pending.values()):
-            if waiting.request.session_id == session_id:
-                self._settle(waiting, reply, _rejection_error(""))
+        for pending in list(self._pending.values()):
+            if pending.request.session_id == session_id:
+                self._settle(pending, reply, _rejection_error(""))
 
     def _evaluate_pending(self, root_id: str) -> None:
-        """After "always": let go what is covered now; a deny found now still denies."""
-        for waiting in list(self._pending.values()):
-            request = waiting.request
+        """Settle the requests that are covered after an "always"; a deny found now still denies."""
+        for pending in list(self._pending.values()):
+            request = pending.request
             if request.root_id != root_id:
                 continue
             needs = tuple(one.need for one in request.needs)
-            judged = self._evaluate(request, needs)
-            denied = denial_error(judged)
+            evaluated = self._evaluate(request, needs)
+            denied = denial_error(evaluated)
             if denied is not None:
                 reply = PermissionReply("reject", str(denied), by="rule")
-                self._settle(waiting, reply, denied)
-            elif all(one.action == "allow" for one in judged):
+                self._settle(pending, reply, denied)
+            elif all(one.action == "allow" for one in evaluated):
                 once = PermissionReply("once", by="rule")
-                self._settle(waiting, once, once)
+                self._settle(pending, once, once)
 
 
 def _new_request(
     context: PermissionContext,
-    judged: tuple[EvaluatedNeed, ...],
+    evaluated: tuple[EvaluatedNeed, ...],
     heading: str,
     blocks: tuple[Block, ...],
 ) -> PermissionRequest:
-    asking = [one.need for one in judged if one.action == "ask"]
+    asking = [one.need for one in evaluated if one.action == "ask"]
     always = dict.fromkeys(
         (need.permission, need.always)
         for need in asking
@@ -371,7 +388,7 @@ def _new_request(
         folder=context.folder,
         callers=context.callers,
         blocks=blocks,
-        needs=judged,
+        needs=evaluated,
         always=tuple(always),
         created=time.time(),
     )
@@ -385,14 +402,14 @@ def _rejection_error(comment: str) -> PermissionRejected:
     return PermissionRejected("The user rejected this call.")
 
 
-def _report_decision(asker: PermissionContext, consent: Decision) -> None:
-    if asker.on_decision is not None:
-        asker.on_decision(consent)
+def _report_decision(context: PermissionContext, decision: Decision) -> None:
+    if context.on_decision is not None:
+        context.on_decision(decision)
 
 
-def _raise_denied(asker: PermissionContext, judged: tuple[EvaluatedNeed, ...]) -> None:
-    denied = denial_error(judged)
+def _raise_denied(context: PermissionContext, evaluated: tuple[EvaluatedNeed, ...]) -> None:
+    denied = denial_error(evaluated)
     if denied is not None:
-        why = next(one.reason for one in judged if one.action == "deny")
-        _report_decision(asker, refusal("rule", why))
+        why = next(one.reason for one in evaluated if one.action == "deny")
+        _report_decision(context, refusal("rule", why))
         raise denied

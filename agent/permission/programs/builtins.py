@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.permission.programs import git
 from agent.permission.programs.record import Program
-from agent.permission.syntax.lexicon import word_set
+from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import Word, as_written, is_one_word, plain
 
 HARMLESS = re.compile(r"LANG|LC_\w+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|COLUMNS|LINES|CI")
@@ -37,7 +37,7 @@ def variable_reason(names: Sequence[str]) -> str:
 
 
 def evaluates_text(base: str, program: Program, words: Sequence[Word]) -> bool:
-    """Whether the builtin evaluates its arguments as variable names with subscripts."""
+    """Return whether the builtin evaluates its arguments as variable names with subscripts."""
     tests = base in ("test", "[")
     names = tests and any(word.text in ("-v", "-R") or not is_one_word(word) for word in words)
     return names or program.evaluates_names
@@ -76,7 +76,8 @@ def builtin_reason(base: str, program: Program, words: Sequence[Word]) -> str:
 
 
 def _may_be(word: Word, flags: tuple[str, ...]) -> bool:
-    """Whether *word* is, or at run time may be, one of *flags*, with a value joined to it."""
+    """Return whether *word* is, or at run time may be, one of *flags*, with a value joined to
+    it."""
     if word.values is None:
         return word.may_be_option
     return any(plain(value).startswith(flags) for value in word.values)
@@ -95,8 +96,8 @@ def literal_code(base: str, words: Sequence[Word]) -> str | None:
 
 
 def runs_unknown_text(base: str, words: Sequence[Word], sets: Sequence[tuple[str, str]]) -> bool:
-    """Whether the command runs text that is not among its arguments; *sets* are the variables in
-    front of it."""
+    """Return whether the command runs text that is not among its arguments; *sets* are the
+    variables in front of it."""
     if any(name in _STARTERS for name, _ in sets):
         return True
     if base in ("source", "."):
@@ -111,7 +112,7 @@ def cd_target(words: Sequence[Word]) -> Word | None:
 
 
 def destroys(program: Program, words: Sequence[Word]) -> bool:
-    """Whether the command can lose work or end processes; *words* are its arguments."""
+    """Return whether the command can lose work or end processes; *words* are its arguments."""
     if program.syntax == "git":
         return git.destructive(git.parse(words))
     if program.syntax in ("find", "fd"):
@@ -126,7 +127,7 @@ def destroys(program: Program, words: Sequence[Word]) -> bool:
 
 
 def _is_option(text: str, option: str) -> bool:
-    """Whether *text* is *option*, for a short one perhaps in a cluster of letters."""
+    """Return whether *text* is *option*, for a short one perhaps in a cluster of letters."""
     if option.startswith("--"):
         return text.startswith(option)
     return re.match(rf"-[a-zA-Z]*{option[1]}", text) is not None

@@ -1,7 +1,7 @@
-"""Shell commands inside the arguments of other programs: ``--to-command='rm x'`` (7.2).
+"""Shell commands inside the arguments of other programs: ``--to-command='rm x'``.
 
-Where an argument may run something, the question is asked anyway; this finds what it would
-run, so that a deny rule is not passed by. Only deny rules look at it, so it may find too much.
+A use of a program whose arguments may run something needs approval anyway; this finds what it
+would run, so that deny rules apply. Only they look at it, so finding too much does no harm.
 """
 
 import re
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from agent.permission.syntax.words import Word
 
 _MAX_TEXTS = 200
-"""Texts of one command that are looked at."""
+"""Limit of the texts of one command."""
 
 _MAX_COMMAND = 2_000
-"""Characters of a text that may be one command; a longer one is a program in which some are."""
+"""Characters of a text that may be one command; a longer one is a program that holds some."""
 
 _LEAD = re.compile(
     r"(?:[\s:+@|&;,\d]*!|\\!|[|:]+|\.(?:shell|system)\s|(?:exec|system|spawn|shell|sh|cmd)[:\s]|"
@@ -22,7 +22,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(r"(?!-)[\w.-]*")
-"""Holds no code: there is no blank, quote or mark in it."""
+"""Text without code: it has no blank, quote or special character."""
 _CALL = re.compile(
     r"(?:system|popen\w*|exec\w*|spawn\w*|Popen|run|call|check_call|check_output|getoutput|"
     r"getstatusoutput|shell_exec|passthru|proc_open|shell-command\w*|start-process|shell|"
@@ -38,7 +38,7 @@ _SUBSTITUTE = re.compile(r"s([/|#,:@!])(?:(?!\1).)*\1((?:(?!\1).)*)\1\w*e")
 
 
 def embedded_texts(words: Sequence[Word]) -> list[str]:
-    """Texts in the arguments *words* that may be shell code."""
+    """Return texts in the arguments *words* that may be shell code."""
     found: dict[str, None] = {}
     for word in words[:_MAX_TEXTS]:
         for text in _forms(word.text):
@@ -50,7 +50,7 @@ def embedded_texts(words: Sequence[Word]) -> list[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """*text* and what is joined to a flag or name in it, without marks in front."""
+    """Yield *text* and values joined to an option or name in it, also without a leading mark."""
     if _BARE.fullmatch(text):
         yield text
         return
@@ -66,7 +66,7 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def code_strings(text: str) -> Iterator[str]:
-    """The shell commands that program *text* (Python, awk, Perl, sed …) would start."""
+    """Yield the shell commands that program *text* (Python, awk, Perl, sed …) would start."""
     if _BARE.fullmatch(text):
         return
     for call in list(_CALL.finditer(text))[:_MAX_TEXTS]:

@@ -104,7 +104,7 @@ def _side_effect(call: GitCall) -> str:
 
 
 def _is_message(call: GitCall, at: int) -> bool:
-    """Whether the word at *at* is the text after ``-m``: one word whatever it expands to."""
+    """Return whether the word at *at* is the text after ``-m``: one word whatever it expands to."""
     if call.subcommand not in ("commit", "tag", "merge", "stash", "notes"):
         return False
     flag = re.fullmatch(r"-[a-z]*m|--message", call.rest[at - 1].text)
@@ -151,7 +151,7 @@ def _abbreviates(name: str, options: frozenset[str]) -> bool:
 
 
 def reads_only(call: GitCall) -> bool:
-    """Whether the command only shows what the repository holds, without a helper program."""
+    """Return whether the command only shows what the repository holds, without a helper program."""
     if call.reason or not all(word.known for word in call.rest):
         return False
     if any(_effect_before(word.text) != "none" for word in call.globals):
@@ -224,7 +224,7 @@ _LISTINGS = {
 
 
 def destructive(call: GitCall) -> bool:
-    """Whether work or history can be lost."""
+    """Return whether work or history can be lost."""
     texts = [word.text for word in call.rest]
     match call.subcommand:
         case "push":

@@ -18,7 +18,7 @@ class Reading:
     """The files that a command reads."""
 
     proven: bool
-    """Whether it is proven to change nothing. If not, the paths are the best guess."""
+    """True if it is proven to change nothing. If not, the paths are the best guess."""
 
     paths: tuple[Word, ...] = ()
     """The operands that are read."""
@@ -27,10 +27,10 @@ class Reading:
     """The operands that are read with all that is in them."""
 
     hidden: bool = True
-    """Whether files with a leading dot are read too."""
+    """True if files with a leading dot are read too."""
 
     recursive: bool = False
-    """Whether folders are read with all that is in them: without *below*, the folder that the
+    """True if folders are read with all that is in them: without *below*, the folder that the
     command runs in."""
 
 

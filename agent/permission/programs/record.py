@@ -73,51 +73,51 @@ class Option:
     value: Value = "none"
 
     reach: Literal["", "recursive", "hidden"] = ""
-    """What the command reads in addition: folders with all that is below, or hidden files."""
+    """Further files that the command reads: folders with all that is below, or hidden files."""
 
     gives_pattern: bool = False
-    """Whether it takes the place of the pattern among the operands."""
+    """True if it takes the place of the pattern among the operands."""
 
     harmless: str = ""
     """Values with which it has no side effect, separated by blanks: ``/dev/null``."""
 
     destructive: bool = False
-    """Whether work can be lost with it."""
+    """True if work can be lost with it."""
 
     @property
     def takes_value(self) -> bool:
-        """Whether it is known to take the next word."""
+        """Return whether it is known to take the next word."""
         return self.value not in ("none", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """How a command runs the program that its operands name. Its options are those of the
-    command: one that is not listed there makes the line ask."""
+    """The way in which a command runs the program that its operands name. Its options are those of
+    the command: one that is not listed there makes the line ask."""
 
     operands_before: int = 0
     """Operands in front of the program, such as the duration of ``timeout``."""
 
     inert: bool = False
-    """Whether it needs no rule of its own: a rule for the program that it runs covers it."""
+    """True if it needs no rule of its own: a rule for the program that it runs covers it."""
 
     appends: bool = False
-    """Whether it adds arguments that are known at run time only."""
+    """True if it adds arguments that are known at run time only."""
 
     joined: bool = False
-    """Whether all operands together are shell code."""
+    """True if all operands together are shell code."""
 
     each: bool = False
-    """Whether each operand by itself is shell code."""
+    """True if each operand by itself is shell code."""
 
     variables: bool = False
-    """Whether assignments can stand in front of the program."""
+    """True if assignments can stand in front of the program."""
 
     chdir: bool = False
-    """Whether the program always runs in another folder."""
+    """True if the program always runs in another folder."""
 
     named: bool = False
-    """Whether a rule can name it together with the program: ``npx tsc``."""
+    """True if a rule can name it together with the program: ``npx tsc``."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Command:
     3 for ``npm run build``. None where no prefix is known to be safe."""
 
     runs_code: bool = False
-    """Whether it can run any code or program: "always" stores its exact line only."""
+    """True if it can run any code or program: "always" stores its exact line only."""
 
     effect: Effect = "unknown"
 
@@ -141,17 +141,17 @@ class Command:
     options: tuple[Option, ...] = ()
 
     clusters: bool = True
-    """Whether short options can be joined: ``-xzf``."""
+    """True if short options can be joined: ``-xzf``."""
 
     abbreviates: bool = True
-    """Whether a long option can be shortened: ``--out`` for ``--output``."""
+    """True if a long option can be shortened: ``--out`` for ``--output``."""
 
     subcommands: tuple["Command", ...] = ()
 
     wrapper: Wrapper | None = None
 
     destructive: bool = False
-    """Whether work can be lost, or processes end, with any use of it."""
+    """True if work can be lost, or processes end, with any use of it."""
 
     @cached_property
     def option(self) -> dict[str, Option]:
@@ -200,22 +200,22 @@ class Program(Command):
     syntax: Syntax = ""
 
     exact: bool = False
-    """Whether every argument matters: "always" stores the exact line only."""
+    """True if every argument matters: "always" stores the exact line only."""
 
     version: str = ""
     """Single arguments with which it prints its version and does nothing else."""
 
     recursive: bool = False
-    """Whether it reads folders with all that is below without being told to."""
+    """True if it reads folders with all that is below without being told to."""
 
     interpreter: bool = False
-    """Whether it runs code of a language of its own: from an option, a file or its input."""
+    """True if it runs code of a language of its own: from an option, a file or its input."""
 
     shell_kind: Literal["", "posix", "other"] = ""
-    """Whether it is a shell; only the code of ``posix`` ones is read as bash would."""
+    """True if it is a shell; only the code of ``posix`` ones is read as bash would."""
 
     elsewhere: Literal["", "command", "container"] = ""
-    """Whether it runs a program on another machine, as another user, later, or in another way
+    """True if it runs a program on another machine, as another user, later, or in another way
     that is not followed; ``container`` ones with some subcommands only."""
 
     code_options: str = ""
@@ -225,7 +225,7 @@ class Program(Command):
     """Options of every subcommand."""
 
     runs_input: Literal["", "shell", "language"] = ""
-    """Whether it runs what it reads from standard input without operands: as shell code, or as a
+    """True if it runs what it reads from standard input without operands: as shell code, or as a
     program in its own language."""
 
     destructive_words: str = ""
@@ -240,11 +240,12 @@ class Program(Command):
     """A builtin that evaluates subscripts in names of variables."""
 
     gnu_prefix: bool = False
-    """Whether GNU's version can be installed with a ``g`` in front: ``gsed``."""
+    """True if GNU's version can be installed with a ``g`` in front: ``gsed``."""
 
     @cached_property
     def named_by_words(self) -> bool:
-        """Whether words after the program name what it does, as ``publish`` in ``npm publish``."""
+        """Return whether words after the program name what it does, as ``publish`` in ``npm
+        publish``."""
         words = (self.always or 1) > 1 or bool(self.subcommands)
         words = words or any(option.effect == "unknown" for option in self.options)
         named = self.wrapper is not None and self.wrapper.named
@@ -252,7 +253,7 @@ class Program(Command):
 
     @cached_property
     def familiar(self) -> bool:
-        """Whether its plain operands are known not to be run as commands unseen."""
+        """Return whether its plain operands are known not to be run as commands unseen."""
         return (
             self.always is not None
             or self.exact
@@ -264,7 +265,7 @@ class Program(Command):
 
     @cached_property
     def has_side_effects(self) -> bool:
-        """Whether some arguments run other programs or write files."""
+        """Return whether some arguments run other programs or write files."""
         return self.interpreter or self.syntax in CHECKED or bool(self.side_effects)
 
     @cached_property
@@ -281,8 +282,8 @@ class Program(Command):
         return frozenset(name[1] for name in self.side_effects if len(name) == 2)
 
     def side_effect(self, text: str) -> bool:
-        """Whether the argument *text* is an option with a side effect, perhaps shortened, in a
-        cluster, or with a value joined to it."""
+        """Return whether the argument *text* is an option with a side effect, perhaps shortened,
+        in a cluster, or with a value joined to it."""
         if not text.startswith("-"):
             return False
         name = text.replace(":", "=").partition("=")[0]

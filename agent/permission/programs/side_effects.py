@@ -94,7 +94,7 @@ _SED = re.compile(rf"\s*{_SED_COMMAND}\s*")
 
 
 def _sed_script_is_plain(script: str) -> bool:
-    """Whether *script* only selects and replaces: no ``e``, ``w``, ``r`` or labels."""
+    """Return whether *script* only selects and replaces: no ``e``, ``w``, ``r`` or labels."""
     at = 0
     while at < len(script):
         found = _SED.match(script, at)

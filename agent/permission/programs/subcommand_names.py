@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import UNKNOWN, Program
-from agent.permission.syntax.lexicon import word_set
+from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import Word, as_written, literal_word
 
 FLAGS = word_set("""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import Command, Program, Wrapper
 from agent.permission.programs.subcommand_names import FLAGS, option_lengths
-from agent.permission.syntax.lexicon import word_set
+from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import Word, as_written, is_one_word, literal_word
 
 
@@ -22,13 +22,13 @@ class Inner(NamedTuple):
     """Shell code, which comes in place of words."""
 
     inert: bool = False
-    """Whether the wrapper needs no rule of its own."""
+    """True if the wrapper needs no rule of its own."""
 
     adds_paths: bool = False
-    """Whether paths are added at run time (find)."""
+    """True if paths are added at run time (find)."""
 
     adds_arguments: bool = False
-    """Whether any arguments are added at run time (xargs)."""
+    """True if any arguments are added at run time (xargs)."""
 
     sets: tuple[tuple[str, str], ...] = ()
     """Variables given to the command, with their values."""
@@ -37,10 +37,10 @@ class Inner(NamedTuple):
     """Why it is not known what runs; empty if it is."""
 
     runs_text: bool = False
-    """Whether it can run text that the line holds elsewhere, such as what is piped to a shell."""
+    """True if it can run text that the line holds elsewhere, such as what is piped to a shell."""
 
     chdir: bool = False
-    """Whether it runs in another folder."""
+    """True if it runs in another folder."""
 
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
@@ -52,12 +52,12 @@ _SHELL_OPTIONS = word_set(
 """Options of a shell, after ``-o``, that change no command."""
 _ARGUMENT_LIST = re.compile(r":{3,4}\+?")
 _PLACEHOLDER = re.compile(r"\{[\w./#%-]*\}")
-"""Where ``parallel`` puts an argument."""
+"""The place of an argument in a command of ``parallel``."""
 
 
 def is_named_with_program(base: str, words: Sequence[Word]) -> bool:
-    """Whether the command is like ``uv run``: a rule can name it together with the program that
-    it runs."""
+    """Return whether the command is like ``uv run``: a rule can name it together with the program
+    that it runs."""
     known = program(base)
     if known is None:
         return False
@@ -187,7 +187,7 @@ def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
 
 
 def _changes_folder(command: Command, text: str) -> bool:
-    """Whether *text* is, or could be read as, an option that changes the folder."""
+    """Return whether *text* is, or could be read as, an option that changes the folder."""
     options = command.named(effect="chdir")
     letters = "".join(option[1] for option in options if len(option) == 2)
     long = tuple(option for option in options if option.startswith("--"))

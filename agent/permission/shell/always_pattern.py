@@ -26,7 +26,8 @@ def name_reason(name: str) -> str:
 
 
 def depends_on_context(call: Call) -> bool:
-    """Whether more than the words of the command decides what happens: nothing is stored then."""
+    """Return whether more than the words of the command decides what happens: nothing is stored
+    then."""
     return bool(call.wrapped or call.sets or call.adds_paths or call.adds_arguments)
 
 
@@ -112,7 +113,7 @@ def pattern_of(words: Sequence[Word], *, exact_only: bool = False) -> str | None
 
 
 def _runs_code(name: str, words: Sequence[Word]) -> bool:
-    """Whether the command can run any code or program."""
+    """Return whether the command can run any code or program."""
     known = program(name) or UNKNOWN
     command = known.subcommand.get(words[1].text) if len(words) > 1 else None
     return known.runs_code or (command is not None and command.runs_code)

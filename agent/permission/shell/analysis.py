@@ -1,8 +1,8 @@
-"""What a bash command line needs consent for (spec 3.4; security facts, section 5).
+"""The analysis of a bash command line: the permissions that it needs.
 
-The line is refused early, its continuations joined, parsed, walked by known node types, its
-words unquoted, wrappers looked through, hidden code searched, and the effects of each
-command combined. Whatever is not understood asks.
+Its continuation lines are joined, it is parsed and walked by known node types, its words are
+unquoted, wrappers are followed to what they run, hidden code is searched for, and the effects of
+all commands are combined. Whatever is not understood asks.
 """
 
 import logging
@@ -26,14 +26,22 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """*needs* in order of the line. *commands* are base names, *externals* and *edits*
-    absolute paths. *problem* says why the line cannot be analysed, empty when it can."""
+    """The result of the analysis of one line."""
 
     needs: tuple[PermissionNeed, ...]
+    """In the order of the line."""
+
     commands: tuple[str, ...]
+    """Base names of the programs."""
+
     externals: tuple[str, ...]
+    """Absolute paths outside the project."""
+
     edits: tuple[str, ...]
+    """Absolute paths of the files that redirections write."""
+
     problem: str = ""
+    """Why the line cannot be analyzed; empty if it can."""
 
 
 def analyze(
@@ -44,9 +52,9 @@ def analyze(
     home: str | None = None,
     readable: Sequence[str] = (),
 ) -> Analysis:
-    """Analyse *command* as it would run in *directory* (absolute; need not exist).
+    """Analyze *command* as it would run in *directory* (absolute; need not exist).
 
-    *readable* are folders outside the project that are read without consent (M4a).
+    *readable* are folders outside the project that can be read without approval.
     """
     found = Findings(
         Workspace(
@@ -63,21 +71,21 @@ def analyze(
     except CannotAnalyzeError as error:
         problem = str(error)
     except (ValueError, IndexError):
-        # A tree of a shape that the walk does not know must ask; it may not fail.
+        # A tree of unknown shape must ask; it must not fail.
         log.exception("the analysis of a command failed")
         problem = "it has a form that is not followed"
     except RecursionError:
         problem = "it is nested too deeply"
     if problem:
         aliases = dict.fromkeys(
-            (*found.command_texts(), *possible_commands(command), *_fed(found, walker))
+            (*found.command_texts(), *possible_commands(command), *_commands_in_data(found, walker))
         )
         found.add_unknown(command, f"cannot be analysed: {problem}", aliases=tuple(aliases))
     elif len(command) > MAX_ALLOWED_LENGTH:
         problem = f"it is longer than {MAX_ALLOWED_LENGTH:,} characters"
         found.add_unknown(command, f"cannot be allowed by a rule: {problem}")
     if found.runs_text or found.runs_code:
-        aliases = _fed(found, walker)
+        aliases = _commands_in_data(found, walker)
         if aliases:
             found.add_unknown(command, "text in it may be run as code", aliases=tuple(aliases))
     for text in (
@@ -109,17 +117,17 @@ def command_needs(
     readable: Sequence[str] = (),
     shell: str = "bash",
 ) -> tuple[PermissionNeed, ...]:
-    """The needs of a command line: one for each command, write, and path outside.
+    """Return the needs of a command line: one for each command, write, and path outside.
 
-    *shell* is the program that runs the line, a name or a path. What another than bash makes
-    of it can't be known (B3): no command in it is proven, and none is offered for "always".
+    *shell* is the program that runs the line, a name or a path. For a shell other than bash, no
+    command in the line is proven to only read, and none has a pattern for "always".
     """
     found = analyze(command, directory=directory, project=project, home=home, readable=readable)
     if _is_bash(shell):
         return found.needs
     name = Path(shell).name
     return tuple(
-        _unproven(need, f"{name} may read it in another way than bash, which was not found")
+        _without_proof(need, f"{name} may read it in another way than bash, which was not found")
         for need in found.needs
     )
 
@@ -127,7 +135,7 @@ def command_needs(
 def is_read_only(
     command: str, *, directory: str, project: str, home: str | None = None, shell: str = "bash"
 ) -> bool:
-    """Whether the line is proven to change nothing and to stay inside the project (L8)."""
+    """Return whether the line is proven to change nothing and to stay inside the project."""
     needs = command_needs(command, directory=directory, project=project, home=home, shell=shell)
     return all(need.floor == "allow" and not need.strict for need in needs)
 
@@ -136,15 +144,15 @@ def _is_bash(shell: str) -> bool:
     return Path(shell).name.removesuffix(".exe") == "bash"
 
 
-def _unproven(need: PermissionNeed, why: str) -> PermissionNeed:
-    """*need* of a line that is read by another shell than the one whose grammar was followed."""
+def _without_proof(need: PermissionNeed, why: str) -> PermissionNeed:
+    """Return *need* for a line that another shell runs than the one whose grammar was followed."""
     if need.permission != "bash":
         return replace(need, always=None)
     return replace(need, always=None, floor="ask", strict="unknown", reason=need.reason or why)
 
 
-def _fed(found: Findings, walker: Walker) -> list[str]:
-    """Commands in the text that the line holds as data: ``echo 'rm x' | sh``, ``$X y``."""
+def _commands_in_data(found: Findings, walker: Walker) -> list[str]:
+    """Return the commands in text that the line holds as data: ``echo 'rm x' | sh``, ``$X y``."""
     texts = [code for text in found.texts for code in code_strings(text)] if found.runs_code else []
     if found.runs_text or not found.runs_code:
         texts += found.texts

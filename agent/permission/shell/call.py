@@ -1,4 +1,4 @@
-"""A call: the words of one command with all that stands around them in the line."""
+"""A call: one command as it is called in a line."""
 
 import re
 from typing import NamedTuple
@@ -10,7 +10,7 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 """A word that sets a variable, or an element of one: its name first."""
 
 FoldersAfter = tuple[Dirs, Dirs]
-"""The folders after a command that succeeded and after one that failed."""
+"""The folders that the next command may run in after success, and after failure."""
 
 
 class Call(NamedTuple):
@@ -29,13 +29,13 @@ class Call(NamedTuple):
     """The variables set in front of it, with their values."""
 
     adds_paths: bool = False
-    """Whether paths are added at run time."""
+    """True if paths are added at run time."""
 
     adds_arguments: bool = False
-    """Whether any arguments are added at run time."""
+    """True if any arguments are added at run time."""
 
     wrapped: bool = False
-    """Whether another program runs it."""
+    """True if another program runs it."""
 
     aliases: tuple[str, ...] = ()
     """Further texts by which deny rules find it."""
@@ -48,7 +48,7 @@ _STEPPED_OVER = frozenset({"time", "!", "coproc"})
 
 
 def step_over_keywords(call: Call) -> Call:
-    """``time``, ``!`` and ``coproc`` in the place of a name: bash runs what follows, which may
+    """Drop ``time``, ``!`` and ``coproc`` in place of a name: bash runs what follows, which can
     begin with assignments of its own."""
     words, sets = call.words, list(call.sets)
     while words and words[0].source in _STEPPED_OVER:

@@ -1,7 +1,7 @@
-"""Judging single command lines under given rules: what ``debug permission`` answers.
+"""The verdict on single command lines under given rules, for ``debug permission``.
 
-Only the rules that are given count here, never the machine's own settings or the defaults:
-a command without a rule asks, a read without one needs nothing.
+Only the given rules count here, never the machine's own settings or the defaults: a command
+without a rule asks, a read without one needs nothing.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,20 @@ from agent.records.requests import Action, EvaluatedNeed
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """*directory* is the folder and the project, absolute; it need not exist."""
+    """A command line with its rules."""
 
     command: str
+
     directory: str
+    """The folder and the project; absolute, need not exist."""
+
     home: str
     rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseVerdict:
-    """*judged* are the parts of the line with their verdicts; paths are absolute."""
+    """The verdict on a line and on its parts; paths are absolute."""
 
     action: Action
     evaluated: tuple[EvaluatedNeed, ...]
@@ -34,11 +37,11 @@ class CaseVerdict:
 
 
 def evaluate_case(case: Case) -> CaseVerdict:
-    """The strictest verdict over everything the line needs."""
+    """Return the strictest verdict over everything that the line needs."""
     analysis = analyze(
         case.command, directory=case.directory, project=case.directory, home=case.home
     )
-    judged: list[EvaluatedNeed] = []
+    evaluated: list[EvaluatedNeed] = []
     for need in analysis.needs:
         known = deciding_rule(need.permission, need.pattern, case.rules)
         if known is None and need.permission == "read":
@@ -46,11 +49,11 @@ def evaluate_case(case: Case) -> CaseVerdict:
         one = evaluate(need, case.rules)
         if known is None and one.action == "allow" and need.pattern.strip():
             one = EvaluatedNeed(need, "ask", "no rule allows it")
-        judged.append(one)
-    actions: list[Action] = ["allow", *(one.action for one in judged)]
+        evaluated.append(one)
+    actions: list[Action] = ["allow", *(one.action for one in evaluated)]
     return CaseVerdict(
         max(actions, key=STRENGTH.__getitem__),
-        tuple(judged),
+        tuple(evaluated),
         analysis.commands,
         analysis.externals,
         analysis.edits,

@@ -1,10 +1,11 @@
-"""One command of a line: what it is called, what it runs, reads and may do (spec 3, B2)."""
+"""The analysis of one command of a line: its program, what it runs, reads and changes."""
 
+import itertools
 import os
 import re
 from collections.abc import Callable
 
-from agent.permission.programs import wrappers
+from agent.permission.programs import git, wrappers
 from agent.permission.programs.builtins import (
     HARMLESS,
     KEYWORDS,
@@ -19,6 +20,7 @@ from agent.permission.programs.embedded import embedded_texts
 from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.read_only import Reading, find_reads
 from agent.permission.programs.record import Program
+from agent.permission.programs.subcommand_names import names_without_options
 from agent.permission.programs.wrappers import Inner, find_actions
 from agent.permission.shell.always_pattern import (
     always_pattern,
@@ -36,40 +38,86 @@ from agent.permission.shell.operands import (
     reads_secrets,
 )
 from agent.permission.shell.paths import Dirs, limited, paths_of
-from agent.permission.shell.spellings import (
-    all_aliases,
-    distinct_aliases,
-    name_aliases,
-    word_by_word,
-)
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
-from agent.permission.syntax.words import Word, as_written
+from agent.permission.syntax.words import MAX_VALUES, Word, as_written, literal_word, plain
 from agent.records.requests import PermissionNeed
 
+_BLANK = re.compile(r"\s")
+
+
+def all_aliases(base: str, known: Program, call: Call, text: str) -> tuple[str, ...]:
+    """Return the texts beside *text* for deny rules, such as the name without options inside."""
+    found = name_aliases(base, call)
+    if known.syntax == "git":
+        found.append(git.parse(call.words[1:]).normal)
+    if known.syntax in ("find", "fd") and any(word.text == "-delete" for word in call.words[1:]):
+        found.append(as_written([literal_word("rm"), *call.words[1:]]))
+    for name in names_without_options(base, call.words[1:]):
+        found += [name, *_runner_aliases(name, base)]
+    return distinct_aliases(text, found)
+
+
+def _runner_aliases(name: str, base: str) -> list[str]:
+    """Return what runs in the end if *name* is another program than *base*."""
+    words = tuple(map(literal_word, name.split(" ")))
+    inner = wrappers.unwrap(words[0].text, words) if words[0].text != base else None
+    return [as_written(inner.words)] if inner is not None and inner.words else []
+
+
+def name_aliases(base: str, call: Call) -> list[str]:
+    """Return the texts of *call* with the bare name of its program and its variables expanded."""
+    found = [*call.aliases, *_expanded_variables(call.words)]
+    if base != call.words[0].text:
+        found.append(as_written((literal_word(base), *call.words[1:])))
+    return found
+
+
+def distinct_aliases(text: str, spellings: list[str]) -> tuple[str, ...]:
+    if not spellings:
+        return ()
+    return tuple(dict.fromkeys(alias for alias in spellings if alias != text))
+
+
+def _expanded_variables(words: tuple[Word, ...]) -> list[str]:
+    """Return the texts with variables expanded: ``git $y`` where y is ``push``."""
+    if not any(word.parts and word.known for word in words):
+        return []
+    choices = [word.values or (word.text,) if word.parts else (word.text,) for word in words]
+    combined = itertools.islice(itertools.product(*choices), MAX_VALUES)
+    return [" ".join(map(plain, each)) for each in combined]
+
+
+def word_by_word(call: Call) -> str:
+    """Return the command with one blank between words and none in them."""
+    return " ".join([_BLANK.sub("\u00a0", word.text) for word in call.words])
+
+
 _HOME = re.compile(r"\"?\$(HOME|\{HOME\})/")
-"""A program in the user's home, which is as good as a path."""
+"""A program in the user's home: the same as a path."""
 
 
 class Commands:
-    """Analyzes calls into *found*; *analyse* is called for literal shell code, *peek* for text that
-    may be some: it gives the commands in it, for deny rules. *lookup* finds the record of a
-    program."""
+    """Analyzes calls into *found*.
+
+    *analyze_code* is called for literal shell code. *commands_in* returns the commands in text that
+    may be code, for deny rules. *lookup* finds the record of a program.
+    """
 
     def __init__(
         self,
         found: Findings,
-        analyse: Callable[[str, Dirs, int], None],
-        peek: Callable[[str], tuple[str, ...]],
+        analyze_code: Callable[[str, Dirs, int], None],
+        commands_in: Callable[[str], tuple[str, ...]],
         lookup: Callable[[str], Program | None] = program,
     ) -> None:
         self.found = found
-        self.analyze_code = analyse
-        self.commands_in = peek
+        self.analyze_code = analyze_code
+        self.commands_in = commands_in
         self.lookup = lookup
         self._nested = 0
 
     def analyze(self, call: Call) -> FoldersAfter:
-        """Add what *call* needs. Raises ``CannotAnalyseError`` if its program is not known."""
+        """Add what *call* needs. Raises ``CannotAnalyzeError`` if its program is not known."""
         if call.level > MAX_DEPTH:
             raise CannotAnalyzeError(f"it is nested more than {MAX_DEPTH} levels deep")
         call = step_over_keywords(call)
@@ -104,7 +152,7 @@ class Commands:
         return self._folders_after(base, call)
 
     def _add_unknown_program(self, base: str, call: Call) -> None:
-        """The need of a program that no table knows: its words are all that tells of it."""
+        """Add the need of a program that is not in the catalog: only its words are known."""
         self.found.runs_text = self.found.runs_text or runs_unknown_text(
             base, call.words[1:], call.sets
         )
@@ -128,7 +176,7 @@ class Commands:
         )
 
     def _note_text(self, base: str, known: Program, call: Call, inner: Inner | None) -> None:
-        """Text that the command writes out, and whether it runs text that it is given."""
+        """Note the text that the command writes out, and whether it runs text that it is given."""
         arguments = call.words[1:]
         if base in ("echo", "printf"):
             said = " ".join(word.text for word in arguments if not word.text.startswith("-"))
@@ -140,7 +188,7 @@ class Commands:
             self.found.runs_text = self.found.runs_text or "make" in base
 
     def _analyze_inert(self, call: Call, inner: Inner, base: str) -> FoldersAfter:
-        """A wrapper that needs no rule of its own: what it runs is judged in its place."""
+        """Analyze what a wrapper runs that needs no rule of its own, in its place."""
         aliases = (*call.aliases, as_written(call.words))
         ends = self.analyze(call._replace(words=inner.words, aliases=aliases, level=call.level + 1))
         return ends if base == "command" else (call.dirs, call.dirs)
@@ -166,14 +214,14 @@ class Commands:
             )
 
     def _count_nested(self, inner: str) -> None:
-        """Count what a command runs. Raises ``CannotAnalyseError`` when it is too much."""
+        """Count the code that a command runs. Raises ``CannotAnalyzeError`` when it is too much."""
         self._nested += len(inner)
         if self._nested > MAX_NESTED:
             raise CannotAnalyzeError(f"it holds more than {MAX_NESTED:,} characters of nested code")
 
     def _analyze_nested(self, text: str, dirs: Dirs, level: int) -> None:
-        """Analyse code that a program runs. "Always" to ``bash -c 'git push'`` is no word on
-        ``git push``, so nothing in it is offered."""
+        """Analyze code that a program runs. "Always" to ``bash -c 'git push'`` does not allow
+        ``git push``, so nothing in it has a pattern."""
         self._count_nested(text)
         before = len(self.found.needs)
         self.analyze_code(text, dirs, level)
@@ -182,7 +230,7 @@ class Commands:
     def _add_need(
         self, base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
     ) -> None:
-        """The need of the command itself, with those of its paths before it."""
+        """Add the need of the command itself, after those of its paths."""
         arguments = call.words[1:]
         reading = find_reads(base, known, arguments) if inner is None else None
         reason = uncovered_reason(base, known, call, inner, actions) or self._operator_reason(
@@ -204,8 +252,8 @@ class Commands:
         if proven and reading is not None and reads_secrets(self.found, reading, call.dirs):
             proven, why = False, "reads a folder that holds files with secrets"
         text = as_written(call.words)
-        lost = destroys(known, arguments)
-        if lost and not why:
+        destructive = destroys(known, arguments)
+        if destructive and not why:
             why = f"{base} can destroy work"
         self.found.add(
             PermissionNeed(
@@ -215,7 +263,7 @@ class Commands:
                 shown=call.source,
                 reason=why,
                 floor="allow" if proven else "ask",
-                destructive=lost,
+                destructive=destructive,
                 strict="unknown" if reason else "",
                 aliases=(
                     *all_aliases(base, known, call, text),
@@ -227,7 +275,7 @@ class Commands:
         )
 
     def _operator_reason(self, base: str, arguments: tuple[Word, ...]) -> str:
-        """Why operands of ``test`` may become operators, empty where they can't."""
+        """Return the reason why operands of ``test`` may become operators, "" if they can't."""
         bare = (part.source for word in arguments for part in word.parts if not part.quoted)
         return (
             READ_SPLITS
@@ -236,7 +284,7 @@ class Commands:
         )
 
     def _embedded_commands(self, call: Call, inner: Inner | None, reason: str) -> tuple[str, ...]:
-        """What arguments and variables would run if they are commands, for deny rules."""
+        """Return the commands in arguments and variables, for deny rules."""
         texts = [value for name, value in call.sets if not HARMLESS.fullmatch(name)]
         if reason and (inner is None or inner.reason):
             texts += embedded_texts(call.words[1:])
@@ -249,12 +297,12 @@ class Commands:
         )
 
     def _mentions(self, call: Call) -> tuple[str, ...]:
-        """Texts that an unknown program may take for commands."""
+        """Return texts that an unknown program may run as commands."""
         quoted = [word for word in call.words[1:] if " " in word.text]
         if not quoted:
             return (word_by_word(call),)
-        peeked = [alias for text in embedded_texts(quoted) for alias in self.commands_in(text)]
-        return (word_by_word(call), *dict.fromkeys(peeked))
+        embedded = [alias for text in embedded_texts(quoted) for alias in self.commands_in(text)]
+        return (word_by_word(call), *dict.fromkeys(embedded))
 
     def _is_proven(self, call: Call, reading: Reading) -> bool:
         inside = bool(call.dirs) and all(map(self.found.workspace.is_inside, call.dirs))

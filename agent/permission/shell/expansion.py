@@ -1,4 +1,4 @@
-"""Words from nodes, and what is inside them: substitutions, expansions, arithmetic."""
+"""Words from nodes, and the substitutions, expansions and arithmetic in them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ _INSIDE = WORDS | {
 }
 _PLAIN = frozenset({"word", "command_name", "concatenation", "brace_expression", "number"})
 _INERT = re.compile(r"[\w./:@%+=,{}*?-]+", re.ASCII)
-"""Text in which nothing is run, quoted or put in."""
+"""Text without code, quotes or expansions."""
 _QUOTES = ("string", "raw_string", "ansi_c_string", "translated_string")
 _SPLIT = ("string", "simple_expansion", "expansion", "command_substitution")
 _OPERANDS = ("concatenation", "word", *_QUOTES)
@@ -80,7 +80,7 @@ Run = Callable[["Node", Dirs], None]
 class Expander:
     """Reads words and follows what bash runs while it expands them.
 
-    *run* walks a substitution that was parsed, *code* analyses code found as text.
+    *run* analyzes a substitution that was parsed, *code* analyzes code found as text.
     """
 
     def __init__(self, found: Findings, run: Run, code: Code) -> None:
@@ -90,10 +90,10 @@ class Expander:
         self._plain: dict[str, Word] = {}
 
     def read_words(self, nodes: Sequence["Node"], dirs: Dirs, *, follow: bool = True) -> list[Word]:
-        """One word for each run of nodes that touch, in order of position.
+        """Return one word for each run of adjacent nodes, in order of position.
 
-        *follow* is false where the caller has followed what is inside: twice at each level of
-        nesting would be twice for ever deeper ones.
+        *follow* is false if the caller has already followed what is inside: following it twice at
+        each level of nesting would double the work with each level.
         """
         if len(nodes) == 1:
             return [self._read_group(nodes, dirs, follow=follow)]
@@ -140,7 +140,7 @@ class Expander:
         return word
 
     def _values(self, source: str) -> tuple[str, ...] | None:
-        """The texts that a variable can have here, None when not known."""
+        """Return the texts that a variable can have here, None if not known."""
         name = re.fullmatch(r"\$(?:\{(\w+|[?#$!])\}|(\w+|[?#$!]))", source)
         key = (name[1] or name[2]) if name else ""
         if key in ("?", "#", "$", "!"):
@@ -181,7 +181,7 @@ class Expander:
             self.analyze_code(code, dirs)
 
     def check_arithmetic(self, node: "Node") -> None:
-        """A variable or subscript in arithmetic is evaluated again as an expression."""
+        """Check arithmetic: a variable or subscript in it is evaluated again as an expression."""
         for name in descendants(node, "variable_name", "word"):
             text = text_of(name)
             values = self.found.variables.get(text, ("0",))
@@ -203,14 +203,14 @@ class Expander:
             self._check_output(text_of(each))
 
     def _check_output(self, substitution: str) -> None:
-        """What a command writes is evaluated: a file that it shows may hold code."""
+        """Check output that is evaluated: a file that the command shows can hold code."""
         inner = re.sub(r"^\$\(|^`|[)`]$", "", substitution)
         if not prints_number(inner):
             self.found.add_unknown(substitution, "its output is evaluated as an expression")
 
     def check_test(self, node: "Node", dirs: Dirs) -> tuple[Dirs, Dirs]:
-        """``[ … ]`` and ``[[ … ]]``: no command, but paths are looked at and text evaluated. The
-        folders stay as they are."""
+        """Check ``[ … ]`` or ``[[ … ]]``: no command, but it tests paths and evaluates text. The
+        folders stay the same."""
         double = text_of(node).startswith("[[")
         for child in node.children:
             self.follow(child, dirs)
@@ -219,7 +219,7 @@ class Expander:
             self._read_group([each], dirs, follow=False)
         bare = [text_of(each) for each in outermost(node, *_SPLIT) if each.type != "string"]
         if not double and bare:
-            # In single brackets it may split into ``-v`` and a name, which is evaluated.
+            # In single brackets it can split into ``-v`` and a name, which is evaluated.
             self.found.evaluates = True
             if any(map(self.found.may_be_read_text, bare)):
                 self.found.add_unknown(text_of(node), READ_SPLITS)
@@ -237,13 +237,13 @@ class Expander:
         return dirs, dirs
 
     def _check_variable_name(self, word: Word, text: str) -> None:
-        """*word* of the test *text* names a variable, whose subscript is evaluated."""
+        """Check *word* of the test *text*, the name of a variable whose subscript is evaluated."""
         if word.parts or not ELEMENT.fullmatch(word.text):
             reason = f"{word.text} is evaluated"
             self.found.add_unknown(text, reason, aliases=tuple(possible_commands(word.text)))
 
     def check_element(self, word: Word) -> None:
-        """*word* is one of a list; ``[…]=`` in front says which, and that is evaluated."""
+        """Check *word*, an element of a list: an index ``[…]=`` in front is evaluated."""
         if not word.source.startswith("[") or "=" not in word.text:
             return
         place = _INDEX.match(word.source)
@@ -266,7 +266,7 @@ class Expander:
         add_outside_paths(self.found, [word], dirs)
 
     def follow_heredoc(self, text: str, dirs: Dirs) -> None:
-        """A here-document that bash expands; the grammar misses parts, so it is read by hand."""
+        """Follow a here-document that bash expands: the grammar does not show all parts of it."""
         self.follow_text(text, dirs)
         self._check_hidden_arithmetic(text)
         for found in re.finditer(r"(?<!\\)\$\{[^}]*\}", text):
@@ -274,7 +274,7 @@ class Expander:
                 self.found.add_unknown(found[0], f"{found[0]} may run text held in a variable")
 
     def _check_hidden_arithmetic(self, text: str) -> None:
-        """Arithmetic in a text that is expanded and that the grammar doesn't show."""
+        """Check arithmetic in expanded text that the grammar does not show."""
         for found in re.finditer(r"(?<!\\)\$\(\(|\$\[", text):
             rest = arithmetic_at(text, found.end())
             for code in hidden_code(rest):

@@ -1,7 +1,7 @@
-"""What a line that is not understood may run: only deny rules look at it (spec 3, B3).
+"""The commands that a line may run if it is not understood; only deny rules look at them.
 
-Nothing here has a limit of its own that padding could fill: whatever the line holds is looked
-at once, however long it is.
+No limit applies that padding could fill: everything in the line is looked at once, however long it
+is.
 """
 
 import re
@@ -27,14 +27,14 @@ _KEYWORDS = re.compile(r"^(?:\s*(?:!|then|do|else|elif|if|while|until|time|copro
 
 
 def tails(words: Sequence[str]) -> list[str]:
-    """The command *words* without its first word, its first two, and so on."""
+    """Return the command *words* without its first word, its first two, and so on."""
     found = [" ".join(words[at:]) for at in range(1, min(len(words), _MAX_WHOLE_TAILS))]
     rest = range(_MAX_WHOLE_TAILS, len(words))
     return found + [" ".join(words[at : at + _MAX_TAIL // 2])[:_MAX_TAIL] for at in rest]
 
 
 def possible_commands(command: str) -> list[str]:
-    """Texts in *command* that may be commands, each once."""
+    """Return the texts in *command* that may be commands, each once."""
     text = _normalize_blanks(command)
     found: dict[str, None] = {}
     if len(text) <= MAX_PARSED:
@@ -47,10 +47,10 @@ def possible_commands(command: str) -> list[str]:
 
 
 def _commands(root: "Node") -> Iterator[tuple[str, str]]:
-    """Each command below *root*, whole, and its own words without the commands inside it.
+    """Yield each command below *root*: the whole text, and its own words without inner commands.
 
-    Of one that is in more than ``DEPTH`` others, its own words only: a line that is nested a
-    thousand times would be given a thousand times over.
+    For a command nested more than ``MAX_DEPTH`` levels deep, the whole text is its own words too: a
+    line that is nested a thousand times would otherwise be returned a thousand times over.
     """
     spans: list[list[tuple[int, int]]] = []
     commands: list[tuple[Node, int]] = []
@@ -70,7 +70,7 @@ def _commands(root: "Node") -> Iterator[tuple[str, str]]:
 
 
 def _text_without(node: "Node", inner: Sequence[tuple[int, int]]) -> str:
-    """The text of *node* without its *inner* spans, which are in order and apart."""
+    """Return the text of *node* without its *inner* spans (in order, not overlapping)."""
     data = node.text or b""
     pieces: list[bytes] = []
     at = node.start_byte
@@ -82,7 +82,7 @@ def _text_without(node: "Node", inner: Sequence[tuple[int, int]]) -> str:
 
 
 def split_commands(text: str) -> list[str]:
-    """As ``guessed``, at less cost and with more that is no command: no grammar is asked."""
+    """As ``possible_commands``, without parsing: cheaper, with more texts that are no commands."""
     found: dict[str, None] = {}
     parts = _SEPARATOR.split(_normalize_blanks(text))
     bare = (_KEYWORDS.sub("", part) for part in parts)

@@ -1,4 +1,4 @@
-"""What the analysis of one command line has found so far."""
+"""The findings of the analysis of one command line."""
 
 import os
 import re
@@ -11,41 +11,52 @@ from agent.permission.syntax.words import Word
 from agent.records.requests import Action, PermissionNeed
 
 READ_SPLITS = "text that is read may split into an operator that evaluates"
-"""Why an expansion without quotes in a test asks: ``[ $x ]`` where x holds ``-v a[$(…)]``."""
+"""Reason for an expansion without quotes in a test: ``[ $x ]`` where x is ``-v a[$(…)]``."""
 _NAME = re.compile(r"\$\{?!?(\w+)")
-_MOST_READS = 50
-"""Read needs of one word: a pattern may match many files."""
+_MAX_READS = 50
+"""Read needs of one word: a pattern can match many files."""
 
 
 @dataclass
 class Findings:
-    """Collects needs in order, each once.
-
-    *bound* maps the variables that the line sets to their possible values (None: unknown).
-    *code* are texts with a substitution in them as data, *evaluating* tells that something in
-    the line evaluates text as an expression; both together may run it (5.2). *data* are
-    texts that the line writes out, hands on or keeps; *obeys* tells that something in it runs
-    text that is not known, which may be one of them; *programs* the same of a program in
-    another language. *named* are the plain words that were looked at for guarded files, with the
-    folders they were looked for in; *outputs* the variables that may hold what a command wrote.
-    """
+    """Collects needs in order, each once."""
 
     workspace: Workspace
+
     checked: set[tuple[str, Dirs]] = field(default_factory=set[tuple[str, Dirs]], compare=False)
+    """Plain words that were checked for guarded files, with the folders they were looked for in."""
+
     needs: list[PermissionNeed] = field(default_factory=list[PermissionNeed])
     _known: set[PermissionNeed] = field(default_factory=set[PermissionNeed])
+
     names: list[str] = field(default_factory=list[str])
+    """Base names of the programs."""
+
     externals: list[str] = field(default_factory=list[str])
     edits: list[str] = field(default_factory=list[str])
+
     variables: dict[str, tuple[str, ...] | None] = field(
         default_factory=dict[str, tuple[str, ...] | None]
     )
+    """The variables that the line sets, with their possible values (None: unknown)."""
+
     read_variables: set[str] = field(default_factory=set[str])
+    """The variables that can hold the output of a command."""
+
     code: dict[str, None] = field(default_factory=dict[str, None])
+    """Texts that hold a substitution as data. If *evaluates* is true too, it may be run."""
+
     evaluates: bool = False
+    """True if something in the line evaluates text as an expression."""
+
     texts: dict[str, None] = field(default_factory=dict[str, None])
+    """Texts that the line writes out, passes on or keeps."""
+
     runs_text: bool = False
+    """True if something in the line runs text that is not known: perhaps one of *texts*."""
+
     runs_code: bool = False
+    """As *runs_text*, for a program in another language."""
 
     def add(self, need: PermissionNeed) -> None:
         known = len(self._known)
@@ -54,14 +65,14 @@ class Findings:
             self.needs.append(need)
 
     def may_be_read_text(self, expansion: str) -> bool:
-        """Whether *expansion* may stand for text that was read, such as a file's."""
+        """Return whether *expansion* can be text that was read, such as a file's."""
         if expansion.startswith("`") or (expansion[:2] == "$(" and expansion[:3] != "$(("):
             return not prints_number(expansion.strip("`").removeprefix("$(").removesuffix(")"))
         name = _NAME.match(expansion)
         return name is not None and name[1] in self.read_variables
 
     def command_texts(self) -> tuple[str, ...]:
-        """The commands so far, in every spelling, for deny rules."""
+        """Return the texts of the commands found so far, with their aliases, for deny rules."""
         return tuple(
             text
             for need in self.needs
@@ -70,24 +81,23 @@ class Findings:
         )
 
     def withhold_always(self, start: int) -> None:
-        """Offer no "always" for the needs from index *start* on."""
+        """Remove the pattern for "always" from the needs from index *start* on."""
         self.needs[start:] = [
             need if need.always is None else replace(need, always=None)
             for need in self.needs[start:]
         ]
 
     def add_unknown(self, text: str, reason: str, *, aliases: tuple[str, ...] = ()) -> None:
-        """Something that no rule but "allow everything" covers (B3)."""
+        """Add something that no rule but "allow everything" covers."""
         self.add(PermissionNeed("bash", text, reason=reason, strict="unknown", aliases=aliases))
 
     def add_command(self, text: str, reason: str, floor: Action) -> None:
         self.add(PermissionNeed("bash", text, reason=reason, floor=floor))
 
     def add_external(self, path: str, *, folder: bool) -> None:
-        """A path outside the project; *folder* asks for itself, a file for its folder."""
+        """Add a path outside the project; a folder needs approval itself, a file for its folder."""
         real = self.workspace.resolve(path)
-        # A string, and up to a thousand of them in one line.
-        folder = folder or os.path.isdir(real)  # see above
+        folder = folder or os.path.isdir(real)
         around = real if folder or real == "/" else real.rpartition("/")[0] or "/"
         self.externals.append(os.path.normpath(path))
         pattern = f"{around.rstrip('/')}/*"
@@ -103,7 +113,7 @@ class Findings:
         )
 
     def add_read(self, word: Word, dirs: Dirs, *, folder: bool = False) -> bool:
-        """*word* names files that are read. False when it is not known which."""
+        """Add the files that *word* names as read. False if it is not known which."""
         paths = paths_of(word, dirs, self.workspace)
         if paths is None:
             return False
@@ -116,7 +126,7 @@ class Findings:
             shown = self.workspace.relative(path)
             secret = is_secret(shown) or is_secret(path)
             plain += 0 if secret else 1
-            if secret or plain <= _MOST_READS:
+            if secret or plain <= _MAX_READS:
                 reason = f"{shown} may hold secrets" if secret else ""
                 self.add(
                     PermissionNeed("read", shown, reason=reason, floor="ask" if secret else "allow")
@@ -124,7 +134,8 @@ class Findings:
         return True
 
     def add_change(self, word: Word, dirs: Dirs) -> bool:
-        """*word* names files that a program changes by its own rule (``rm``, ``cp`` …)."""
+        """Add the files that *word* names as changed by a program with a rule of its own (``rm``).
+        False if it is not known which."""
         paths = paths_of(word, dirs, self.workspace)
         if paths is None:
             return False
@@ -138,7 +149,8 @@ class Findings:
         return True
 
     def add_write(self, word: Word, dirs: Dirs) -> bool:
-        """*word* is the target of a redirection: an edit of that file (B4)."""
+        """Add the files that *word*, the target of a redirection, names as edits. False if it is
+        not known which."""
         paths = paths_of(word, dirs, self.workspace)
         if paths is None:
             return False
@@ -160,7 +172,7 @@ class Findings:
 
 
 def _outside(path: str, real: str) -> str:
-    """Why *path*, which leads to *real*, is asked about."""
+    """Return the reason for asking about *path*, which leads to *real*."""
     if os.path.normpath(path) == real:
         return f"{real} is outside the project"
     return f"{path} leads to {real}, outside the project"

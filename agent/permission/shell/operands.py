@@ -1,4 +1,4 @@
-"""The paths among a command's arguments (spec 3, B4)."""
+"""The paths among a command's arguments."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,17 +17,17 @@ _ADDRESS = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://(?!(.*/)?\.\.(/|$))")
 """``x://../.env`` is a path as well, through a folder of that name."""
 _NAME_BEFORE_VALUE = re.compile(r"--?[\w.-]+=|[A-Za-z_][\w.-]*=|@")
 _SINGLE_PATH = re.compile(r"[\w./][\w./+%-]*", re.ASCII)
-"""A word that is one path if it is any."""
+"""A word that is one path, if it is a path."""
 _COMPOSED = re.compile(r"^-|[=:,@]")
 _FLAG_LETTERS = 6
-"""Letters before a joined value that are looked behind: ``-at.git/hooks``."""
+"""Letters in front of a joined value, after each of which a path can start: ``-at.git/hooks``."""
 _PATH_TOKENS = re.compile(r"[^\s\"'`(),;:=<>|&\[\]{}]+")
 _STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`", re.DOTALL)
 
 _SCRIPTED: tuple[Syntax, ...] = ("awk", "database", "editor", "sed")
 """Programs that take code as an argument, beside the interpreters."""
 _CODE = re.compile(r"[\s;(){}]")
-"""Stands in code, hardly in a file's name."""
+"""Characters of code that are rare in names of files."""
 _SED_FILE = re.compile(r"[rRwW]\s*([^\s;}]+)")
 
 
@@ -41,10 +41,10 @@ def add_paths(
     *,
     uncovered: bool,
 ) -> str:
-    """Report the paths that the program touches; *words* are its arguments. *uncovered* tells that
-    they may write or run something, whatever the program is for.
+    """Add the paths that the program reads or changes; *words* are its arguments. *uncovered*: they
+    may write or run something, whatever the program is for.
 
-    Returns why the command is not understood when a path is known at run time only.
+    Return the reason if a path is known at run time only, else "".
     """
     if base in ("cd", "pushd"):
         return _add_folder(found, words, dirs)
@@ -81,7 +81,7 @@ def add_paths(
 
 
 def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
-    """Report the paths among the arguments *words* of a program that no table knows: it may
+    """Add the paths among the arguments *words* of a program that is not in the catalog: it may
     write or show each of them."""
     candidates = _candidates(words)
     _add_guarded(found, candidates, dirs)
@@ -92,7 +92,7 @@ def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
 def _readable_words(
     program: Program, words: Sequence[Word], operands: Sequence[Word]
 ) -> Sequence[Word]:
-    """The *words* whose files the program may show, *words* itself if it may show each."""
+    """Return the words whose files the program may show; *words* itself if it may show each."""
     shown = operands[:-1] if program.operands == "copy" else words
     if program.interpreter:
         return [word for word in shown if not _CODE.search(word.text)]
@@ -102,14 +102,14 @@ def _readable_words(
 def _add_paths_in_scripts(
     found: Findings, program: Program, words: Sequence[Word], dirs: Dirs
 ) -> None:
-    """Ask for the files that code among the arguments names."""
+    """Add the files named in code among the arguments."""
     if program.syntax in _SCRIPTED or program.interpreter:
         for word in words:
             add_paths_in_code(found, word.text, dirs, sed=program.syntax == "sed")
 
 
 def _distinct(words: Sequence[Word]) -> list[Word]:
-    """*words* without those that stand there before."""
+    """Return *words* without repetitions."""
     return list({(word.raw, word.parts): word for word in words}.values())
 
 
@@ -125,8 +125,8 @@ def _add_folder(found: Findings, words: Sequence[Word], dirs: Dirs) -> str:
 
 
 def path_candidates(value: str) -> Iterator[str]:
-    """The texts in *value* that may be a path: it whole, what is joined to a flag or a name in
-    it, the parts of a list."""
+    """Yield the texts in *value* that may be a path: the whole, a value joined to an option or a
+    name, the parts of a list."""
     yield value
     if not _COMPOSED.search(value):
         return
@@ -145,7 +145,7 @@ def path_candidates(value: str) -> Iterator[str]:
 
 
 def _candidates(words: Sequence[Word]) -> list[Word]:
-    """Each text in *words* that may be a path, once."""
+    """Return each text in *words* that may be a path, once."""
     if len(words) == 1 and _SINGLE_PATH.fullmatch(words[0].raw):
         return [words[0]]
     found: dict[str, Word] = {}
@@ -159,7 +159,7 @@ def _candidates(words: Sequence[Word]) -> list[Word]:
 
 
 def add_outside_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
-    """Report the words that look like paths which may lie outside the project."""
+    """Add the words that look like paths outside the project."""
     _add_outside(found, _candidates(words), dirs)
 
 
@@ -172,9 +172,9 @@ def _add_outside(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> Non
 
 
 def _add_guarded(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
-    """Ask for each guarded file among *candidates*: the program may write it (class C).
+    """Add each guarded file among *candidates*, which the program may write.
 
-    A line names the same words again and again: each is looked at once in the same folders.
+    Each word is checked once in the same folders: a line often repeats words.
     """
     for word in candidates:
         if "://" in word.raw:
@@ -192,17 +192,17 @@ def _add_guarded(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> Non
 
 
 def _add_secrets(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
-    """Ask to read each file with secrets among *candidates*: the program may show it (M4a)."""
+    """Add each file with secrets among *candidates*, which the program may show."""
     for word in candidates:
         text = plain(word.raw)
-        # What stands behind ``--file=`` is a candidate of its own, and an address is no file.
+        # The value after ``--file=`` is a candidate of its own, and an address is no file.
         if is_secret(text) and not (_NAME_BEFORE_VALUE.match(text) or _ADDRESS.match(text)):
             found.add_read(word, dirs)
 
 
 def add_paths_in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = False) -> None:
-    """Ask for each guarded or secret file that program *text* names in a string of its own, a
-    script of *sed* behind a command that reads or writes."""
+    """Add each guarded or secret file that program *text* names in a string; in a script of *sed*
+    also after a command that reads or writes."""
     tokens: dict[str, None] = dict.fromkeys(_SED_FILE.findall(text) if sed else ())
     for quoted in _STRINGS.finditer(text):
         string = next(part for part in quoted.groups() if part is not None)
@@ -220,7 +220,7 @@ def add_paths_in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = Fal
 
 
 def reads_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:
-    """Whether a recursive read may show a file with secrets."""
+    """Return whether a recursive read can show a file with secrets."""
     folders = [
         path for word in reading.below for path in paths_of(word, dirs, found.workspace) or ()
     ]

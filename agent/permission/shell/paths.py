@@ -1,4 +1,4 @@
-"""Where the paths of a command line lead (spec 3, B4; class P of the security facts)."""
+"""The files that the paths of a command line lead to."""
 
 import fnmatch
 import glob
@@ -12,45 +12,51 @@ from agent.permission.protected import is_guarded, is_secret
 from agent.permission.syntax.words import Word, glob_pattern, home_path, is_pattern, plain
 
 Dirs = frozenset[str]
-"""The folders a command may run in, absolute; empty when that is not known."""
+"""The folders that a command may run in, absolute; empty if that is not known."""
 
 MAX_DIRS = 64
-"""Folders that a command may run in that are followed: each ``cd x;`` doubles them."""
+"""Limit of folders that a command may run in: each ``cd x;`` doubles them."""
 
 MAX_MATCHES = 1_000
-"""Matches of one pattern that are looked at."""
+"""Limit of the matches of one pattern."""
 
 MAX_PATTERNS = 64
-"""Patterns of one line that are looked up: each reads a folder."""
+"""Limit of the patterns of one line that are looked up: each reads a folder."""
 
 DEEP_PATTERN_COST = 8
-"""What a pattern counts for that reads many folders: it has a wildcard in front of its name."""
+"""The number of patterns that one counts for if it reads many folders: it has a wildcard in a
+folder's name."""
 
 MAX_SCANNED = 20_000
-"""Entries that are looked at for files with secrets before a recursive read asks."""
+"""Limit of entries checked for files with secrets: in a larger folder a recursive read asks."""
 
 _STREAMS = re.compile(r"/dev/(null|stdin|stdout|stderr|fd/\d+)")
 _UNSEARCHED = frozenset({"node_modules", ".git", ".venv", "venv", "__pycache__", ".tox"})
 
 
 def is_stream(path: str) -> bool:
-    """Whether *path* is ``/dev/null`` or one of the process's own streams."""
+    """Return whether *path* is ``/dev/null`` or one of the process's own streams."""
     return _STREAMS.fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The folder that was opened and its project, resolved, and the user's home.
-
-    *readable* are folders outside that may be read without consent (resolved): what the
-    agent itself has kept of long outputs (M4a). *patterns* are those that were looked up.
-    """
+    """The open folder, its project and the user's home, and what is known of the files in them."""
 
     directory: str
+    """The folder that was opened, resolved."""
+
     project: str
+    """The root of its project, resolved."""
+
     home: str
+
     readable: tuple[str, ...] = ()
+    """Folders outside that can be read without approval, resolved: stored long outputs."""
+
     patterns: list[str] = field(default_factory=list[str], compare=False)
+    """The patterns that were looked up."""
+
     _real: dict[str, str] = field(default_factory=dict[str, str], compare=False)
     _files: dict[str, str] = field(default_factory=dict[str, str], compare=False)
     _inside: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
@@ -58,19 +64,18 @@ class Workspace:
     _listings: dict[str, list[str]] = field(default_factory=dict[str, list[str]], compare=False)
 
     def list_names(self, folder: str) -> list[str]:
-        """The names in *folder*, none if it can't be read; it is read once for each line."""
+        """Return the names in *folder*, none if it can't be read; it is read once for each line."""
         found = self._listings.get(folder)
         if found is None:
             try:
-                # Names are all that is wanted, of up to many thousand entries.
-                found = os.listdir(folder)  # see above
+                found = os.listdir(folder)
             except OSError:
                 found = []
             self._listings[folder] = found
         return found
 
     def resolve(self, path: str) -> str:
-        """*path* (absolute) with all links resolved; each is looked at once, as its folder is."""
+        """Return *path* (absolute) with all links resolved; paths and their folders are cached."""
         found = self._files.get(path)
         if found is None:
             found = self._files[path] = self._resolved(path)
@@ -86,8 +91,8 @@ class Workspace:
         return _entry(known, name)
 
     def _resolved_folder(self, folder: str) -> str:
-        """*folder* with all links resolved, from the one around it where that is known: each
-        ``cd x`` of a line goes one deeper."""
+        """Return *folder* with all links resolved, from its parent where that is known: each
+        ``cd x`` of a line goes one level deeper."""
         around, _, name = folder.rpartition("/")
         known = self._real.get(around)
         if known is None or name in ("", ".", ".."):
@@ -95,7 +100,7 @@ class Workspace:
         return _entry(known, name).rstrip("/")
 
     def is_inside(self, path: str) -> bool:
-        """Whether *path* and what it links to lie in the project; each is looked at once."""
+        """Return whether *path* and what it links to lie in the project; cached."""
         known = self._inside.get(path)
         if known is None:
             known = self._inside[path] = self._is_inside(path)
@@ -108,18 +113,17 @@ class Workspace:
         return _under(self.resolve(path), self.project) and _under(own, self.project)
 
     def is_readable(self, path: str) -> bool:
-        """Whether *path* and what it links to lie in a folder that is read without consent."""
+        """Return whether *path* and what it links to lie in a folder that can be read without
+        approval."""
         return any(_under(self.resolve(path), folder) for folder in self.readable)
 
     def relative(self, path: str) -> str:
-        """*path* as rules name it: relative to the project if it lies inside."""
+        """Return *path* as rules name it: relative to the project if it lies inside."""
         return self._relative(self.resolve(path))
 
     def is_guarded(self, path: str) -> bool:
-        """Whether writing *path*, or what it links to, is always asked about (class C).
-
-        Commands of one line name the same files: each is looked at once.
-        """
+        """Return whether writing *path*, or what it links to, always needs approval; cached,
+        because the commands of one line name the same files."""
         known = self._guarded.get(path)
         if known is None:
             known = self._guarded[path] = self._is_guarded(path)
@@ -141,15 +145,14 @@ class Workspace:
 
 
 def _entry(folder: str, name: str) -> str:
-    """*name* in *folder*, which is resolved, with all links resolved."""
+    """Return *name* in *folder*, which is resolved, with all links resolved."""
     joined = f"{folder}/{name}"
-    # A string here, and thousands of them.
-    return os.path.realpath(joined) if os.path.islink(joined) else joined  # see above
+    return os.path.realpath(joined) if os.path.islink(joined) else joined
 
 
 def folder_pattern(folder: str, project: str, home: str) -> str | None:
-    """The pattern that "always" may store for *folder*, None for too wide a one: the root, what
-    holds the project or the home folder, a name with wildcards in it."""
+    """Return the pattern that "always" can store for *folder*, None if it is too wide: the root, a
+    folder that holds the project or the home folder, a name with wildcards."""
     holds = _under(project, folder) or _under(home, folder)
     wide = folder == "/" or holds or bool({"*", "?"} & set(folder))
     return None if wide else f"{folder}/*"
@@ -162,7 +165,7 @@ def _under(path: str, folder: str) -> bool:
 
 
 def any_of(*dirs: Dirs) -> Dirs:
-    """The folders when any of *dirs* may hold; one unknown makes all unknown, as too many do."""
+    """Return the folders of all of *dirs*; unknown if one is unknown or they are too many."""
     first = dirs[0]
     if all(each is first for each in dirs):
         return first
@@ -172,7 +175,7 @@ def any_of(*dirs: Dirs) -> Dirs:
 
 
 def limited(dirs: Dirs) -> Dirs:
-    """*dirs* while they are few enough to be followed."""
+    """Return *dirs*, unknown if they are too many to be followed."""
     return dirs if len(dirs) <= MAX_DIRS else frozenset()
 
 
@@ -184,7 +187,7 @@ _ROOT = frozenset({"/"})
 
 
 def paths_of(word: Word, dirs: Dirs, place: Workspace) -> list[str] | None:
-    """Every absolute path *word* can mean, not resolved; None when that is not known."""
+    """Return every absolute path that *word* can mean, not resolved; None if that is not known."""
     values = word.values
     if values is None:
         return None
@@ -213,7 +216,7 @@ def paths_of(word: Word, dirs: Dirs, place: Workspace) -> list[str] | None:
 
 
 def _matches(pattern: str, place: Workspace) -> list[str] | None:
-    """The files a pattern names now."""
+    """Return the files that match the pattern now, None if they are too many."""
     folder, _, last = pattern.rpartition("/")
     if glob.has_magic(folder) or not glob.has_magic(last):
         names = glob.iglob(pattern)  # Path.glob has no absolute patterns
@@ -226,7 +229,8 @@ def _matches(pattern: str, place: Workspace) -> list[str] | None:
 
 
 def secrets_below(folder: str, *, hidden: bool = True) -> bool:
-    """Whether a recursive read of *folder* may meet a file with secrets (or it is too big)."""
+    """Return whether a recursive read of *folder* can reach a file with secrets, or it is too
+    large."""
     for seen, name in enumerate(_names(folder, hidden=hidden)):
         if seen > MAX_SCANNED or is_secret(name):
             return True

@@ -1,4 +1,4 @@
-"""Variables that a line sets: statements of their own, judged as such (class E)."""
+"""Variables that a line sets: statements of their own."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"-?\d+")
 _SETS = re.compile(r"(\w+=\S*\s+)*(read|mapfile|readarray|getopts|printf)\b")
-"""A command that sets the variables it is given the names of."""
+"""A command that sets the variables named by its arguments."""
 
 
 _SUM = re.compile(r"\"?\$\(\([\w\s$+*/%<>=&|!?:-]*\)\)\"?")
@@ -27,25 +27,27 @@ _TAKES = re.compile(r"\$\((?!\()|`|\$\{?!?[a-z_]")
 
 
 def _may_be_read_text(value: str) -> bool:
-    """Whether the *value* of an assignment may be text that was read, and no mere number."""
+    """Return whether the *value* of an assignment can be text that was read, rather than a
+    number."""
     output = _OUTPUT.fullmatch(value)
     number = _SUM.fullmatch(value) or (output is not None and prints_number(output[1]))
     return not number and _TAKES.search(value) is not None
 
 
 class Variables:
-    """Judges assignments into *found*; *words* follows their values, *peek* reads them as code."""
+    """Adds assignments to *found*; *expander* follows their values, *commands_in* finds commands in
+    them."""
 
     def __init__(
-        self, found: Findings, words: Expander, peek: Callable[[str], tuple[str, ...]]
+        self, found: Findings, words: Expander, commands_in: Callable[[str], tuple[str, ...]]
     ) -> None:
         self.found = found
         self.expander = words
-        self.commands_in = peek
+        self.commands_in = commands_in
         self._plain: dict[str, tuple[str, str]] = {}
 
     def note_variables(self, root: "Node") -> None:
-        """Note the variables that the code sets before anything is judged."""
+        """Note the variables that the code sets, before anything is analyzed."""
         found = descendants(root, "variable_assignment", "for_statement", "command")
         kinds: dict[str, list[Node]] = {}
         for node in found:
@@ -91,7 +93,7 @@ class Variables:
         return dirs, dirs
 
     def follow_assignment(self, node: "Node", dirs: Dirs) -> tuple[str, str]:
-        """Follow one assignment; its name, empty for a subscript, and its unquoted value."""
+        """Follow one assignment; return its name, empty for a subscript, and its unquoted value."""
         text = text_of(node)
         known = self._plain.get(text)
         if known is None:
@@ -116,8 +118,8 @@ class Variables:
         return text_of(name) if name.type == "variable_name" else "", " ".join(values)
 
     def assignment(self, node: "Node", dirs: Dirs) -> FoldersAfter:
-        """A variable that only the line reads is no command: what its value runs is judged, and
-        so is each command that the variable stands in."""
+        """Add an assignment. A variable that only the line reads needs no approval: what its value
+        runs is analyzed, and so is each command that uses the variable."""
         name, value = self.follow_assignment(node, dirs)
         if not LOCAL.fullmatch(name):
             reason = "sets a variable that can change what runs"
@@ -125,7 +127,7 @@ class Variables:
         return dirs, dirs
 
     def aliases(self, *values: str) -> tuple[str, ...]:
-        """What the values would run if a program took them for commands, for deny rules."""
+        """Return the commands in the values, in case a program runs them, for deny rules."""
         return tuple(text for value in values for text in self.commands_in(value))
 
     def assignments(self, node: "Node", dirs: Dirs) -> FoldersAfter:

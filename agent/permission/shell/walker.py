@@ -1,7 +1,7 @@
-"""A walk over the parsed command line that knows every node it meets (spec 3, B1).
+"""A walk over the parsed command line that knows every node type it visits.
 
-The walk carries the folders that commands may run in. A node type that is not listed, or a
-token out of place, means that the text cannot be analysed.
+The walk carries the folders that commands may run in. A node type that is not listed, or an
+unexpected token, means that the text cannot be analyzed.
 """
 
 import re
@@ -16,9 +16,7 @@ from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.fallback import possible_commands, split_commands
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import Dirs, Workspace, any_of
-from agent.permission.shell.redirects import Redirections
 from agent.permission.shell.variables import Variables
-from agent.permission.syntax.lexicon import word_set
 from agent.permission.syntax.parser import lost_text, parse, text_of
 from agent.permission.syntax.source import (
     MAX_DEPTH,
@@ -26,11 +24,87 @@ from agent.permission.syntax.source import (
     join_lines,
     quote_dash,
     refuse_early,
+    word_set,
 )
-from agent.permission.syntax.words import literal_word
+from agent.permission.syntax.words import Word, literal_word, plain
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+_WRITES = word_set("> >> >| &> &>> >& <>")
+_STATEMENTS = word_set("command list pipeline redirected_statement negated_command subshell")
+
+
+class Redirections:
+    """Adds redirections to *found*; *expander* reads their targets."""
+
+    def __init__(self, found: Findings, words: Expander) -> None:
+        self.found = found
+        self.expander = words
+
+    def add_heredoc(self, node: "Node", dirs: Dirs) -> tuple[list["Node"], list["Node"]]:
+        """Add a here-document; return the words and statements on its line."""
+        words: list[Node] = []
+        statements: list[Node] = []
+        start = ""
+        for child in node.children:
+            match child.type:
+                case "heredoc_start":
+                    start = text_of(child)
+                case "heredoc_body":
+                    self.found.texts[text_of(child)] = None
+                    if not re.search(r"['\"\\]", start):
+                        self.expander.follow_heredoc(text_of(child), dirs)
+                case "file_redirect":
+                    words += self.add_redirection(child, dirs)
+                case kind if kind in WORDS:
+                    words.append(child)
+                case kind if kind in _STATEMENTS:
+                    statements.append(child)
+                case "<<" | "<<-" | "&&" | "||" | "|" | "|&" | "heredoc_end" | "file_descriptor":
+                    pass
+                case kind:
+                    raise CannotAnalyzeError(f"its here-document holds a {kind.strip()}")
+        return words, statements
+
+    def add_herestring(self, node: "Node", dirs: Dirs) -> None:
+        """Add ``<<< text``, which the command reads as its input."""
+        nodes = [child for child in node.children if child.type in WORDS]
+        for word in self.expander.read_words(nodes, dirs):
+            self.found.texts[word.text] = None
+
+    def add_redirection(self, node: "Node", dirs: Dirs) -> list["Node"]:
+        """Add one redirection; return the words after its target, which belong to the command."""
+        operator = next(child.type for child in node.children if not child.is_named)
+        targets = [child for child in node.children if child.type in WORDS]
+        if not targets:
+            if operator in (">&-", "<&-"):
+                return []
+            raise CannotAnalyzeError("a redirection has no target")
+        first = [targets.pop(0)]
+        while targets and targets[0].start_byte == first[-1].end_byte:
+            first.append(targets.pop(0))
+        word = self.expander.read_words(first, dirs)[0]
+        if first[0].type == "process_substitution":
+            return targets
+        if operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", word.text):
+            return targets
+        self._add_target(operator, word, dirs)
+        return targets
+
+    def _add_target(self, operator: str, word: Word, dirs: Dirs) -> None:
+        text = f"{operator} {word.source}"
+        if any(plain(value).startswith(("/dev/tcp/", "/dev/udp/")) for value in word.values or ()):
+            self.found.add_unknown(text, "opens a network connection")
+        elif operator in _WRITES:
+            if not self.found.add_write(word, dirs):
+                self.found.add_unknown(text, "writes a file that is known at run time only")
+        elif operator not in ("<", "<&"):
+            raise CannotAnalyzeError(f"the redirection {operator} is not understood")
+        elif not self.found.add_read(word, dirs):
+            self.found.add_unknown(text, "reads a file that is known at run time only")
+
 
 _TOKENS = word_set(
     "; & && || | |& ( ) { } $( <( >( ` ! if then else elif fi for select while until do done in "
@@ -38,26 +112,26 @@ _TOKENS = word_set(
 ) | {"\n"}
 _EXPANDS = re.compile(r"[$`<>(]")
 _SIMPLE = re.compile(r"[\w./:@%+-]+(?: [\w./:@%+-]+)*", re.ASCII)
-"""A command of plain words, which is what it looks like."""
+"""A command of plain words, which stand for themselves."""
 _GRAMMATICAL = KEYWORDS | word_set(
     "time coproc export declare typeset readonly local unset unsetenv read mapfile readarray "
     "getopts printf"
 )
-"""Names that make another node of a command, or a variable of a word behind them."""
+"""Names that make another node of a command, or a variable of a word that follows."""
 _MAX_LEVELS = 3
-"""Levels of text in text that are looked into for deny rules."""
+"""Levels of text in text that are analyzed for deny rules."""
 _MAX_TEXTS = 64
-"""Texts of a line that are parsed for deny rules; of more, every word is taken for a command."""
+"""Texts of a line that are parsed for deny rules; in more, every word counts as a command."""
 _SPELLED = re.compile(r"[`{]|\$[^\w@*#?!$-]|\\\n|-delete")
 _SETTING = re.compile(r"=|\b(?:for|select|read\w*|printf|mapfile|getopts)\b")
-"""What may spell a name that its letters don't show, and what may give a variable a value that
-does: such a text is parsed after any others, and only the second sort sets a variable."""
+"""Text that can compose a name its letters don't show, and text that can set a variable: it is
+parsed even after ``_MAX_TEXTS`` others."""
 _ONE_WORD = re.compile(r"(?:[\w.*?-]*/)*[\w.*?-]+", re.ASCII)
-"""One word, in which nothing is quoted or put in: a command without arguments."""
+"""One word without quotes or expansions: a command without arguments."""
 
 
 def _root(text: str) -> "Node":
-    """The tree of *text*, which shows all of it."""
+    """Return the tree of *text*; it is certain to show all of it."""
     root = parse(text)
     if root.has_error:
         raise CannotAnalyzeError("its syntax is not understood")
@@ -75,18 +149,18 @@ def _may_compose_names(text: str) -> bool:
 
 
 def _check_token(node: "Node") -> None:
-    """Refuse a token that no rule of this walk knows."""
+    """Raise for a token that the walk does not know."""
     if not node.is_named and node.type not in _TOKENS:
         raise CannotAnalyzeError(f"{node.type.strip() or 'a token'} stands in an odd place")
 
 
 class Walker:
-    """Analyses code into *found*, nested code included."""
+    """Analyzes code into *found*, including nested code."""
 
-    def __init__(self, found: Findings, peeking: int = 0) -> None:
+    def __init__(self, found: Findings, depth: int = 0) -> None:
         self.found = found
         self.level = 0
-        self.commands_in = TextCommands(found.workspace, peeking)
+        self.commands_in = TextCommands(found.workspace, depth)
         self._analyzed: dict[tuple[str, Dirs, int], FoldersAfter] = {}
         self.commands = Commands(found, self.analyze_nested, self.commands_in)
         self.expander = Expander(found, self.substitution, self.analyze_code)
@@ -114,11 +188,11 @@ class Walker:
         }
 
     def analyze_code(self, text: str, dirs: Dirs) -> None:
-        """Analyse *text* as bash code that runs in one of *dirs*."""
+        """Analyze *text* as bash code that runs in one of *dirs*."""
         if self.level > MAX_DEPTH:
             raise CannotAnalyzeError(f"it is nested more than {MAX_DEPTH} levels deep")
         if _SIMPLE.fullmatch(text) and text.partition(" ")[0] not in _GRAMMATICAL:
-            # A parser and a tree for each of a thousand ``sh -c name`` would say the same.
+            # Parsing each of a thousand ``sh -c name`` would give the same result.
             words = tuple(map(literal_word, text.split(" ")))
             self.commands.analyze(Call(words, text, dirs, level=self.level + 1))
             return
@@ -132,13 +206,13 @@ class Walker:
         self.level -= 1
 
     def analyze_nested(self, text: str, dirs: Dirs, level: int) -> None:
-        """As ``code``, for what a call at *level* runs."""
+        """Analyze code that a call at *level* runs."""
         before, self.level = self.level, level
         self.analyze_code(text, dirs)
         self.level = before
 
     def substitution(self, node: "Node", dirs: Dirs) -> None:
-        """``$(…)``, ``<(…)``: a subshell."""
+        """Analyze ``$(…)`` or ``<(…)``, which is a subshell."""
         self.sequence(node.children, dirs)
 
     def sequence(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
@@ -254,7 +328,7 @@ class Walker:
         return ends
 
     def _branches(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
-        """Every branch may run in any folder that a statement before it left."""
+        """Analyze branches, each of which may run in any folder that one before it leads to."""
         states = [dirs]
         for child in nodes:
             if child.type in ("elif_clause", "else_clause", "do_group"):
@@ -325,9 +399,9 @@ class Walker:
 
 
 class TextCommands:
-    """The commands of a text if it were run, for deny rules; empty for text that is none.
+    """The commands of a text in case it is run, for deny rules; none for text that is no code.
 
-    *depth* counts how many texts it is in: no more than ``_PEEKS`` are looked into.
+    *depth* is the number of texts around it: no more than ``_MAX_LEVELS`` are analyzed.
     """
 
     def __init__(self, place: Workspace, depth: int) -> None:

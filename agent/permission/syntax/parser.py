@@ -9,17 +9,17 @@ if TYPE_CHECKING:
 
 @cache
 def _parser() -> "Parser":
-    import tree_sitter_bash  # 1 MB of tables, not needed before a command runs
-    from tree_sitter import Language, Parser  # the same
+    import tree_sitter_bash  # 1 MB of tables, needed for the first command line
+    from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_bash.language()))
 
 
 @lru_cache(maxsize=2)
 def parse(text: str) -> "Node":
-    """The root node of *text*; ``has_error`` tells that the grammar did not follow it.
+    """Return the root node of *text*; ``has_error`` tells that the grammar did not follow it.
 
-    A text that was not followed is looked at once more, so the last ones are kept.
+    The last trees are cached: a text that was not followed is analyzed once more.
     """
     return _parser().parse(text.encode()).root_node
 
@@ -29,7 +29,7 @@ def text_of(node: "Node") -> str:
 
 
 def descendants(node: "Node", *types: str) -> "list[Node]":
-    """All nodes of these *types* below *node*, itself included, in order of position."""
+    """Return all nodes of these *types* below *node*, itself included, in order of position."""
     found: list[Node] = []
     waiting = [node]
     while waiting:
@@ -42,7 +42,7 @@ def descendants(node: "Node", *types: str) -> "list[Node]":
 
 
 def outermost(node: "Node", *types: str) -> "list[Node]":
-    """As ``descendants``, without those that lie in another one that was found."""
+    """As ``descendants``, without those that lie in another one."""
     if node.type in types:
         return [node]
     if not node.child_count:
@@ -51,7 +51,7 @@ def outermost(node: "Node", *types: str) -> "list[Node]":
 
 
 def without(node: "Node", *types: str) -> str:
-    """The text of *node*, what nodes of these *types* hold left out."""
+    """Return the text of *node* without its nodes of these *types*."""
     data = bytearray(node.text or b"")
     for each in reversed(outermost(node, *types)):
         del data[each.start_byte - node.start_byte : each.end_byte - node.start_byte]
@@ -64,7 +64,8 @@ _WHOLE = frozenset(
 
 
 def lost_text(root: "Node", source: str) -> str:
-    """Text between the nodes that is not blank: the grammar drops some, bash does not."""
+    """Return the text between the nodes that is not blank: the grammar drops some, bash does
+    not."""
     data = bytearray(source.encode())
     waiting = [root]
     while waiting:

@@ -1,33 +1,39 @@
-"""The text of a command line before it is parsed, and code hidden in plain text (spec 3, B3).
+"""The text of a command line before it is parsed, and code hidden in plain text.
 
-The grammar does not see some code that bash runs: a dollar and a parenthesis on two joined
+The grammar does not show some code that bash runs: a dollar and a parenthesis on two joined
 lines, backticks in a here-document or in ``${x:-…}``. So lines are joined first, as bash
-does, and text that bash expands is searched for substitutions by hand.
+does, and text that bash expands is searched for substitutions.
 """
 
 import re
 from collections.abc import Iterator
 
+
+def word_set(text: str) -> frozenset[str]:
+    """The blank-separated entries of *text*."""
+    return frozenset(text.split())
+
+
 MAX_ALLOWED_LENGTH = 10_000
-"""Characters of a command line that a rule may allow (security bound)."""
+"""Characters of a command line that a rule can allow."""
 
 MAX_LENGTH = 100_000
-"""Characters of a command line that is looked at in full, so that deny rules see all of it."""
+"""Characters of a command line that is analyzed in full, so that deny rules see all of it."""
 
 MAX_DEPTH = 40
-"""Levels of nesting that are followed (security bound)."""
+"""Levels of nesting that are followed."""
 
 MAX_NESTED = 15_000
-"""Characters of code in text, and of commands behind other programs, that are followed, those of
-all levels together: each ``eval`` in a chain of them runs nearly all of the line again."""
+"""Characters of nested code and of commands run by other programs that are followed, all levels
+together: each ``eval`` in a chain of them runs nearly all of the line again."""
 
 
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\uf8ff]")
-"""Control characters but tab and newline, surrogates and the private use area."""
+"""Control characters except tab and newline, surrogates and the private use area."""
 
 
 class CannotAnalyzeError(Exception):
-    """The text may run something that the analysis does not see. ``str()`` says why."""
+    """The text may run something that the analysis does not see; ``str()`` is the reason."""
 
 
 def refuse_early(text: str) -> None:
@@ -55,17 +61,17 @@ _DASH = re.compile(r"([\w \t./=:@%+,&|;-]*[ \t])-([ \t]*<<)", re.ASCII)
 
 
 def quote_dash(text: str) -> str | None:
-    """*text* with the ``-`` in front of its first ``<<`` quoted, which is the same to bash; None
-    unless all before it is plain, where a quote can't mean anything else.
+    """Return *text* with the ``-`` in front of its first ``<<`` quoted, which is the same to bash.
 
-    The grammar drops that word: ``git commit -F - <<'END'``.
+    The grammar drops that word: ``git commit -F - <<'END'``. None unless the text before it is
+    plain, where a quote can't mean anything else.
     """
     found = _DASH.match(text)
     return f"{found[1]}'-'{text[found.start(2) :]}" if found else None
 
 
 class _Joiner:
-    """One pass over the text with a stack of what is open: ``"``, ``(``, ``{`` or ``+``."""
+    """One pass over the text with a stack of open constructs: ``"``, ``(``, ``{`` or ``+``."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -115,7 +121,7 @@ class _Joiner:
             self.plain(char, top)
 
     def plain(self, char: str, top: str) -> None:
-        """A character outside double quotes and expansions."""
+        """Take a character outside double quotes and expansions."""
         rest = self.text[self.at : self.at + 3]
         before = self.text[self.at - 1] if self.at else "\n"
         if rest.startswith("$'"):
@@ -177,7 +183,7 @@ def _continues(line: str) -> bool:
 
 
 def hidden_code(text: str) -> Iterator[str]:
-    """The code of every ``$(…)``, ``<(…)``, ``>(…)`` and backtick pair in expanded text."""
+    """Yield the code of every ``$(…)``, ``<(…)``, ``>(…)`` and backtick pair in expanded text."""
     at = 0
     while at < len(text):
         char = text[at]
@@ -200,7 +206,7 @@ def hidden_code(text: str) -> Iterator[str]:
 
 
 def unescape_backticks(code: str) -> str:
-    """What bash runs for the text between backticks: one level of backslashes removed."""
+    """Return what bash runs for the text between backticks: one level of backslashes removed."""
     return re.sub(r"\\([\\`$])", r"\1", code)
 
 
@@ -234,7 +240,7 @@ def _paren_end(text: str, at: int) -> int:
 
 
 def arithmetic_at(text: str, at: int) -> str:
-    """The expression of a ``$((…))`` or ``$[…]`` that opens in front of *at*."""
+    """Return the expression of a ``$((…))`` or ``$[…]`` that opens in front of *at*."""
     depth = 2 if text[at - 1] == "(" else 1
     for end in range(at, len(text)):
         depth += (text[end] in "([") - (text[end] in ")]")
@@ -254,7 +260,7 @@ _COUNTS = re.compile(
 
 
 def prints_number(code: str) -> bool:
-    """Whether *code* writes a number and nothing that it read, such as a name or a line."""
+    """Return whether *code* prints a number and nothing that it read, such as a name or a line."""
     return _COUNTS.fullmatch(code) is not None
 
 
@@ -264,7 +270,7 @@ _LENGTH = re.compile(r"#?\w+\[(\d+|[@*])\]")
 
 
 def expansion_evaluates(expansion: str) -> bool:
-    """Whether ``${…}`` may run text that stands in a variable, or assigns one (5.2)."""
+    """Return whether ``${…}`` can run text in a variable, or assigns one."""
     inner = expansion.removeprefix("${").removesuffix("}")
     if _PLAIN.fullmatch(inner) or _LENGTH.fullmatch(inner):
         return False

@@ -1,8 +1,8 @@
-"""Words of a command line as bash will see them (spec 3, B2).
+"""Words of a command line as bash will see them.
 
 While a word is read, characters that bash would act on (an unquoted ``*`` or ``{``) become
-marks from the private use area, so that quoted ones stay plain. Parts that are only known
-at run time become a mark of their own each.
+marks from the private use area, so that quoted ones stay plain. Each part that is only known
+at run time becomes a mark of its own.
 """
 
 import glob
@@ -25,46 +25,55 @@ _SET = re.compile("\ue005[^/]*\\]")
 _GLOB = re.compile(f"[{''.join(_GLOBS)}]")
 _FIRST_PART = 0xE100
 _BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
-"""A word that is what it looks like."""
+"""A word that stands for itself."""
 _IN_BARE = re.compile(r"[\w./@%+-]+")
 _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _CODE = re.compile(r"\$\(|`")
 _MANY = re.compile(r"\$\{?@|\[@\]")
-"""Stands for several words in quotes too."""
+"""An expansion that becomes several words even in quotes."""
 _SPLITS = re.compile(r"[\s*?\[\\]|^$")
-"""In a value that is put in without quotes: bash makes other words of it than this one."""
+"""A value that bash splits or expands to other words if it is put in without quotes."""
 STREAM = "/dev/fd/63"
-"""What a word that is one process substitution is to the program: an open file."""
+"""The value of a word that is a process substitution: an open file."""
 
 MAX_VALUES = 256
-"""Values of one word (brace lists, loop variables) that are followed."""
+"""Limit of the values of one word (brace lists, loop variables)."""
 
 
 class Part(NamedTuple):
-    """A part known at run time only. *values* are all texts it can have, None if unknown."""
+    """A part of a word that is known at run time only."""
 
     start: int
     end: int
     source: str
+
     values: tuple[str, ...] | None
+    """All texts that it can be, None if unknown."""
+
     quoted: bool = False
 
 
 @dataclass(frozen=True)
 class Word:
-    """*raw* holds marks; *code* tells that quoted text holds a substitution as data.
-
-    *text* is the word without quotes, unknown parts as they were written. It is asked for some
-    twenty times for each word of a line, so it is made once. No mark is ASCII: a *raw* that is
-    stands for itself, which *plain* tells.
-    """
+    """One word of a command line."""
 
     raw: str
+    """The text with marks."""
+
     source: str
+    """The text in the line."""
+
     parts: tuple[Part, ...] = ()
+
     code: bool = False
+    """True if quoted text holds a substitution as data."""
+
     text: str = field(init=False, compare=False, repr=False)
+    """The word without quotes, with unknown parts as they are written; computed once, because it
+    is needed some twenty times."""
+
     plain: bool = field(init=False, compare=False, repr=False)
+    """True if it stands for itself; no mark is ASCII."""
 
     def __post_init__(self) -> None:
         plain = self.raw.isascii()
@@ -78,7 +87,8 @@ class Word:
 
     @property
     def literal(self) -> bool:
-        """One fixed text: no expansion, no list, no pattern, no output of a command."""
+        """Return whether it is one fixed text: no expansion, list, pattern or output of a
+        command."""
         if self.plain:
             return True
         if any(part.values is None or part.values == (STREAM,) for part in self.parts):
@@ -87,7 +97,7 @@ class Word:
 
     @property
     def stream(self) -> bool:
-        """A process substitution: its name is known, what it holds is not."""
+        """Return whether it is a process substitution: its name is known, its content is not."""
         return any(part.values == (STREAM,) for part in self.parts)
 
     @property
@@ -96,7 +106,7 @@ class Word:
 
     @property
     def values(self) -> tuple[str, ...] | None:
-        """Every text the word can stand for, with marks; None when that is not known."""
+        """Every text that the word can stand for, with marks; None if that is not known."""
         return (self.raw,) if self.plain else self._values
 
     @cached_property
@@ -112,14 +122,14 @@ class Word:
         return self._with_braces_expanded([self._fill(chosen) for chosen in filled])
 
     def _with_braces_expanded(self, texts: Sequence[str]) -> tuple[str, ...] | None:
-        """*texts* with their brace lists spelled out, None for too many."""
+        """Return *texts* with their brace lists expanded, None for too many."""
         if _ACTIVE["{"] in self.raw or self.parts:
             texts = [each for text in texts for each in _expand_braces(text)]
         return None if len(texts) > MAX_VALUES else tuple(texts)
 
     @property
     def may_be_option(self) -> bool:
-        """Whether the word may start with a dash, or split so that one of its words does."""
+        """Return whether the word can start with a dash, or split so that one of its words does."""
         values = self.values
         if values is not None:
             return any(value.startswith(("-", *_GLOBS)) for value in values)
@@ -134,7 +144,7 @@ class Word:
 
 
 def plain(value: str) -> str:
-    """A value without its marks."""
+    """Return a value without its marks."""
     return value if value.isascii() else value.translate(_PLAIN)
 
 
@@ -147,7 +157,7 @@ def has_tilde(value: str) -> bool:
 
 
 def is_one_word(word: Word) -> bool:
-    """Whether bash makes one word of it, whatever its variables hold."""
+    """Return whether bash makes one word of it, whatever the values of its variables."""
     if any(mark in word.raw for mark in (_ACTIVE["{"], *_GLOBS)):
         return False
     return all(
@@ -157,10 +167,10 @@ def is_one_word(word: Word) -> bool:
 
 
 def glob_pattern(value: str) -> str:
-    """*value* for ``glob.glob``: quoted wildcards escaped, active ones kept.
+    """Return *value* for ``glob.glob``: quoted wildcards escaped, active ones kept.
 
-    ``[…]`` becomes ``*``, which matches all that it may: bash knows classes and ``[^…]``, and a
-    quote in it takes the meaning from ``!`` and ``]``.
+    ``[…]`` becomes ``*``, which matches more: bash knows classes and ``[^…]``, and a quote in it
+    makes ``!`` and ``]`` literal.
     """
     value = _SET.sub(_ACTIVE["*"], value)
     return "".join(
@@ -174,7 +184,7 @@ def literal_word(text: str) -> Word:
 
 
 def as_written(words: Sequence[Word]) -> str:
-    """The text that rules are matched against: one blank between unquoted words."""
+    """Return the text that rules are matched against: one blank between unquoted words."""
     return " ".join(word.text for word in words)
 
 
@@ -198,7 +208,7 @@ def _ansi(found: re.Match[str]) -> str:
 
 
 def ansi_text(body: str) -> str:
-    """The value of ``$'body'``; it ends at a NUL as in bash."""
+    """Return the value of ``$'body'``; it ends at a NUL as in bash."""
     value = re.sub(
         r"\\([abeEfnrtv\\'\"?]|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}"
         r"|[0-7]{1,3}|c.)",
@@ -211,7 +221,7 @@ def ansi_text(body: str) -> str:
 
 
 def read_word(source: str, parts: Sequence[Part]) -> Word:
-    """Unquote *source*. *parts* are the spans that bash expands, in order, not nested."""
+    """Return *source* unquoted. *parts* are the spans that bash expands, in order, not nested."""
     if not parts and _BARE.fullmatch(source):
         return Word(source, source)
     if len(parts) == 1 and parts[0].source == source:
@@ -224,10 +234,10 @@ def read_word(source: str, parts: Sequence[Part]) -> Word:
 
 
 def _holds_code(word: Word) -> bool:
-    """Whether a substitution stands in the text that is left when the quotes are gone.
+    """Return whether the unquoted text holds a substitution.
 
-    Each quote can hold one character of it (``"\\$"'(x)'``) and so can a variable, so the whole
-    is looked at. What bash itself runs here is a part, which has a mark.
+    Each quote or variable can hold one character of it (``"\\$"'(x)'``), so the whole is searched.
+    What bash itself runs here is a part, which has a mark.
     """
     if word.raw.isascii() and "$" not in word.raw and "`" not in word.raw:
         return False
@@ -235,7 +245,7 @@ def _holds_code(word: Word) -> bool:
 
 
 def _bare(part: Part) -> Part:
-    """*part* where no quotes are around it: its values are not known if bash splits them."""
+    """Return *part* without quotes around it: its values are not known if bash splits them."""
     splits = any(map(_SPLITS.search, part.values or ()))
     return part._replace(values=None) if splits else part
 
@@ -316,7 +326,7 @@ class _Reader:
                 self.at += 1
 
     def take_run(self, run: re.Pattern[str]) -> None:
-        """The character here, and what stands for itself behind it."""
+        """Take the next character and the plain text after it."""
         found = run.match(self.source, self.at)
         self.raw.append(found[0] if found else self.source[self.at])
         self.at = found.end() if found else self.at + 1
@@ -326,7 +336,7 @@ _BRACED = re.compile("\ue000([^\ue000\ue002]*)\ue002")
 
 
 def _expand_braces(raw: str) -> list[str]:
-    """Brace lists spelled out; one that is no list stays as it is."""
+    """Return the text with brace lists expanded; one that is no list is kept."""
     for found in _BRACED.finditer(raw):
         body = found[1]
         items = body.split("\ue001")
@@ -344,7 +354,7 @@ def _expand_braces(raw: str) -> list[str]:
 
 
 def home_path(value: str, home: str) -> str | None:
-    """The path a leading unquoted tilde stands for; None for another user's home."""
+    """Return the path for a leading unquoted tilde; None for another user's home."""
     if not has_tilde(value):
         return plain(value)
     rest = plain(value[1:])

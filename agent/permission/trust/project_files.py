@@ -1,6 +1,6 @@
-"""What the files of a project hold that can run code or steer the agent (spec 4, M9).
+"""A scan of a project for files that can run code or steer the agent.
 
-Everything here only reads: nothing of the project is started, imported or followed out of it.
+It only reads: nothing of the project is started or imported, and no link leads out of it.
 """
 
 import glob
@@ -26,16 +26,16 @@ from agent.permission.trust.project_programs import PROGRAM_KEYS, ProjectProgram
 from agent.records.json import Json, JsonObject
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
-"""Names of instruction files in the order in which they count (spec 6, I4)."""
+"""Names of instruction files, in order of precedence."""
 
 HOOK_FILES = (".claude/settings.json", ".claude/settings.local.json")
-"""Settings of another program, of which the hooks are read."""
+"""Settings of another program that can hold hooks."""
 
 MAX_HASHED = 16 * 1024 * 1024
-"""Bytes of a program's file that its hash covers, with its size."""
+"""Bytes of a program's file that its hash covers, in addition to its size."""
 
 MAX_PATTERN_FILES = 200
-"""Files that one pattern of instructions may name."""
+"""Limit of the files that one pattern of instructions names."""
 
 _CHECKED_KEYS = frozenset({"permission", "tools", "$schema", *PROGRAM_KEYS})
 
@@ -44,20 +44,23 @@ SteeringKind = Literal["instructions", "command", "agent", "skill", "settings"]
 
 @dataclass(frozen=True, slots=True)
 class SteeringSource:
-    """One thing that would steer the agent: *name* is its file, or the names of settings."""
+    """A file or settings that would steer the agent."""
 
     kind: SteeringKind
+
     name: str
+    """The file, or the names of the settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFindings:
-    """What a folder holds. *hashes* are of what can run, by the file that says so: trust is
-    bound to them. A folder with nothing found is not asked about."""
+    """The result of a scan. The user is asked about a project only if something was found."""
 
     runs: tuple[ProjectProgram, ...] = ()
     steers: tuple[SteeringSource, ...] = ()
+
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Hashes of what can run, by the file that names it: trust is bound to them."""
 
     def __bool__(self) -> bool:
         return bool(self.runs or self.steers)
@@ -70,8 +73,7 @@ def scan_project(
     env: Mapping[str, str],
     patterns: Iterable[str] = (),
 ) -> ProjectFindings:
-    """What the project's files hold for the opened *directory* below the root *project* (both
-    resolved).
+    """Scan the project's files for the open *directory* below the root *project* (both resolved).
 
     *patterns* are the user's own further instructions; relative ones lead into the project.
     """
@@ -80,7 +82,7 @@ def scan_project(
         try:
             values, _ = formats.to_own_form(source, jsonc.parse(read_source(source)))
         except (OSError, ValueError, jsonc.JsoncError):
-            continue  # such a file has no effect, which loading tells
+            continue  # such a file has no effect; loading it reports the error
         opencode.translate(values)
         looker.add_config(source.name, source.folder, values)
     for top in project_folders(directory, project, env):
@@ -94,14 +96,14 @@ def scan_project(
 
 
 def pattern_files(pattern: str, directory: Path, project: Path) -> list[Path]:
-    """The files in *project* that a relative *pattern* of instructions names, looked for from
-    the root down to *directory*. None for an address or a path outside."""
+    """Return the files in *project* that a relative *pattern* of instructions names, from the root
+    down to *directory*; none for an address or a path outside."""
     if "://" in pattern or pattern.startswith(("/", "~")):
         return []
     found: dict[Path, None] = {}
     for folder in folder_chain(directory, project):
-        # Path.glob raises for some patterns, and a pattern is a stranger's.
-        names = glob.iglob(pattern, root_dir=folder, recursive=True)  # see above
+        # Path.glob raises for some patterns, and the pattern is untrusted.
+        names = glob.iglob(pattern, root_dir=folder, recursive=True)
         for name in islice(names, MAX_PATTERN_FILES):
             path = folder / name
             if path.is_file() and path.resolve().is_relative_to(project):
@@ -110,7 +112,7 @@ def pattern_files(pattern: str, directory: Path, project: Path) -> list[Path]:
 
 
 class _Scanner:
-    """Collects findings; names are relative to the project's root where they can be."""
+    """Collects findings; names are relative to the project's root if possible."""
 
     def __init__(self, directory: Path, project: Path) -> None:
         self._starts = (directory, project)
@@ -127,7 +129,7 @@ class _Scanner:
         return ProjectFindings(tuple(self._runs), tuple(self._steers), hashes)
 
     def add_config(self, name: str, folder: Path, values: JsonObject) -> None:
-        """What a config file would run, allow and set."""
+        """Add what a config file would run, allow and set."""
         self._add(name, folder, find_programs(values, name))
         settings = [key for key in values if key not in _CHECKED_KEYS]
         if settings:
@@ -152,8 +154,8 @@ class _Scanner:
             )
 
     def add_folder(self, folder: Path, *, own_hooks: bool) -> None:
-        """Instruction files and hooks in a folder on the way down to the opened one.
-        *own_hooks*: it is the user's home, where the hooks are theirs."""
+        """Add instruction files and hooks in a folder on the way down to the open one. *own_hooks*:
+        it is the user's home, where the hooks are theirs."""
         for name in INSTRUCTION_FILES:
             if (folder / name).is_file():
                 self.add_steering("instructions", folder / name)
@@ -169,7 +171,7 @@ class _Scanner:
         self._steers[SteeringSource(kind, self._name(path))] = None
 
     def _add_agent(self, file: DefinitionFile) -> None:
-        """What an agent would allow. One that cannot be read has no effect."""
+        """Add what an agent would allow. One that cannot be read has no effect."""
         try:
             values: JsonObject = {"agent": {file.name: read_agent(file)}}
         except (FrontmatterError, OSError, ValueError):
@@ -189,7 +191,7 @@ class _Scanner:
             parts.extend(self._scripts(folder, runs.argv))
 
     def _scripts(self, folder: Path, argv: tuple[str, ...]) -> Iterator[Json]:
-        """The hashes of the project's own files among the words of a command."""
+        """Yield the hashes of the project's own files among the words of a command."""
         for word in dict.fromkeys(part for text in argv for part in (text, *text.split())):
             for start in dict.fromkeys((folder, *self._starts)):
                 digest = self._own_file(start, word)
@@ -210,7 +212,7 @@ class _Scanner:
 
 
 def _file_hash(path: Path) -> str:
-    """A hash of a file's content, "unreadable" where that cannot be had."""
+    """Return a hash of a file's content, "unreadable" if it cannot be read."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_HASHED)

@@ -1,4 +1,4 @@
-"""What a config file says that would run, reach out or be allowed (spec 4, M9)."""
+"""Entries of a config file that run a program, reach a server or allow something."""
 
 import json
 import shlex
@@ -35,19 +35,26 @@ PROGRAM_KEYS: Mapping[str, RunKind] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectProgram:
-    """One thing that a project would run, reach or allow. *argv* is whole, or *detail* says
-    what it is instead; *source* is the file, *raw* all that the file says of it (as JSON)."""
+    """One thing that a project would run, reach or allow."""
 
     kind: RunKind
     name: str
+
     source: str
+    """The file that names it."""
+
     argv: tuple[str, ...] = ()
+    """The whole command; empty if there is none."""
+
     detail: str = ""
+    """A description, in place of a command or in addition to it."""
+
     raw: str = ""
+    """The entry in the file, as JSON."""
 
     @property
     def text(self) -> str:
-        """What would run, whole. A single word is a shell command, or a program alone."""
+        """The whole command. A single word is a shell command, or a program without arguments."""
         if not self.argv:
             return self.detail
         words = self.argv[0] if len(self.argv) == 1 else shlex.join(self.argv)
@@ -55,7 +62,7 @@ class ProjectProgram:
 
 
 def find_programs(values: JsonObject, source: str) -> Iterator[ProjectProgram]:
-    """What the settings *values* of the file *source* would run, reach and allow."""
+    """Yield what the settings *values* of the file *source* would run, reach and allow."""
     for key, kind in PROGRAM_KEYS.items():
         value = values.get(key)
         if isinstance(value, dict):
@@ -76,7 +83,7 @@ def find_programs(values: JsonObject, source: str) -> Iterator[ProjectProgram]:
 def _programs_of_entry(
     kind: RunKind, name: str, entry: Json, source: str
 ) -> Iterator[ProjectProgram]:
-    """One entry of a table. A hook's entry holds several commands, anywhere in it."""
+    """Yield the programs of one entry. A hook's entry can hold several commands, at any depth."""
     raw = json.dumps(entry, sort_keys=True)
     commands = list(_commands(entry))
     if not commands:
@@ -87,7 +94,7 @@ def _programs_of_entry(
 
 
 def _commands(value: Json) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every ``command`` in *value*: its argv, and the names of the variables it is given."""
+    """Yield every ``command`` in *value*: its arguments, and the variables that it is given."""
     if isinstance(value, list):
         for item in value:
             yield from _commands(item)
@@ -111,7 +118,7 @@ def _commands(value: Json) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _addresses(value: Json) -> Iterator[str]:
-    """Every URL in *value*."""
+    """Yield every URL in *value*."""
     if isinstance(value, str) and "://" in value:
         yield value
     elif isinstance(value, list):
@@ -123,7 +130,7 @@ def _addresses(value: Json) -> Iterator[str]:
 
 
 def _allow_rules(values: JsonObject, source: str) -> Iterator[ProjectProgram]:
-    """The allow rules, which hold once the project is trusted."""
+    """Yield the allow rules, which apply once the project is trusted."""
     agents = values.get("agent")
     owners: list[tuple[str, JsonObject]] = [("", values)]
     if isinstance(agents, dict):

@@ -1,9 +1,9 @@
-"""Whether the user trusts a project, asked once and bound to what it can run (spec 4, M9).
+"""Trust in a project: the user is asked once, and the answer is bound to what it can run.
 
-The answers are kept in the user's data folder by the project's real path. "Trusted" holds
-for as long as every file that can run something is the one that was shown; "refused" until
-something that can run is added or changed. A nested repository or a worktree has a path of
-its own, so it inherits nothing.
+The answers are stored in the user's data folder by the project's real path. "Trusted" is valid as
+long as every file that can run something is the one that was shown; "refused" until something
+that can run is added or changed. A nested repository or a worktree has a path of its own, so it
+inherits nothing.
 """
 
 import asyncio
@@ -17,20 +17,24 @@ from agent.permission.trust.project_files import ProjectFindings
 from agent.records.json import Json, JsonObject
 
 TrustAnswer = Literal["trust", "refuse", "later"]
-"""What the user may say. "later" is remembered for this start only."""
+"""An answer of the user. "later" is remembered until the program ends only."""
 
 TrustStatus = Literal["nothing", "trusted", "refused", "open"]
-"""*nothing* lies there to trust; *open*: the user has not said, or something changed since."""
+"""The status of a project: "nothing" is there to trust; "open": the user has not answered, or
+something changed since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustQuestion:
-    """*folder* is the project's root as people read it. *changed* names files that run
-    something else than when the user last answered; () when they were never asked."""
+    """A question to the user about a project."""
 
     folder: str
+    """The project's root as it is shown."""
+
     found: ProjectFindings
+
     changed: tuple[str, ...] = ()
+    """Files that run something else than when the user last answered; () if never asked."""
 
 
 AskTrust = Callable[[TrustQuestion], Awaitable[TrustAnswer]]
@@ -38,21 +42,23 @@ AskTrust = Callable[[TrustQuestion], Awaitable[TrustAnswer]]
 
 @dataclass(frozen=True, slots=True)
 class SavedAnswer:
-    """What the user said of a folder: *hashes* by file, as they were then."""
+    """The stored answer about a project."""
 
     trusted: bool
+
     hashes: Mapping[str, str]
+    """The hashes of its files at the time of the answer."""
 
     def covers(self, found: ProjectFindings) -> bool:
         return not self.changed(found)
 
     def changed(self, found: ProjectFindings) -> tuple[str, ...]:
-        """The files that run something that was not there when this was said."""
+        """Return the files that run something that was not there at the time of the answer."""
         return tuple(name for name, hash_ in found.hashes.items() if self.hashes.get(name) != hash_)
 
 
 def _answers(whole: JsonObject) -> dict[str, SavedAnswer]:
-    """The answers by folder, without those that can't be read: they trust nobody."""
+    """Return the answers by folder, without those that can't be read."""
     return {
         folder: SavedAnswer(entry.get("trusted") is True, hashes)
         for folder, entry in objects_in(whole, "folders").items()
@@ -73,12 +79,12 @@ class TrustStore:
         self._file = PrivateFile(data / "trust.json", "What you said of this folder")
 
     def load(self, project: Path) -> SavedAnswer | None:
-        """What was said of the *project* (its real path); None for nothing that can be read."""
+        """Return the answer about the *project* (its real path); None if there is none to read."""
         return _answers(self._file.read()).get(str(project))
 
     def save(self, project: Path, answer: SavedAnswer) -> None:
-        """Remember *answer*. Of files that it does not name, what was said before stays: they
-        belong to other folders of the project. Raises ``StoreUnavailable``."""
+        """Store *answer*. Earlier hashes of files that it does not name are kept: they belong to
+        other folders of the project. Raises ``StoreUnavailable``."""
         with self._file.edit() as whole:
             before = _answers(whole).get(str(project))
             if before is not None and before.trusted == answer.trusted:
@@ -89,18 +95,24 @@ class TrustStore:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Where a project stands. *project* is its real path, *folder* that path as people read
-    it; *look* reads what the project holds, *found* is what it held then."""
+    """The trust in one project."""
 
     store: TrustStore
+
     project: Path
+    """The real path of its root."""
+
     folder: str
+    """The path as it is shown."""
+
     scan: Callable[[], ProjectFindings]
+
     found: ProjectFindings
+    """The result of the last scan."""
 
     @property
     def status(self) -> TrustStatus:
-        """By what was found and what the user said."""
+        """The status, by the findings and the stored answer."""
         answer = self.store.load(self.project)
         if answer is not None and answer.covers(self.found):
             return "trusted" if answer.trusted else "refused"
@@ -111,7 +123,7 @@ class Trust:
         return self.status == "trusted"
 
     async def refreshed(self) -> "Trust":
-        """The same project with what it holds now."""
+        """Return the same project, scanned again."""
         return replace(self, found=await asyncio.to_thread(self.scan))
 
     def question(self) -> TrustQuestion:
@@ -120,26 +132,27 @@ class Trust:
         return TrustQuestion(folder=self.folder, found=self.found, changed=changed)
 
     def save_answer(self, answer: TrustAnswer) -> None:
-        """Remember the user's *answer* to what was found. Raises ``StoreUnavailable``."""
+        """Store the user's *answer* to the findings. Raises ``StoreUnavailable``."""
         if answer != "later":
             self.store.save(self.project, SavedAnswer(answer == "trust", dict(self.found.hashes)))
 
     def trust_own_file(self) -> None:
-        """The user writes the first thing here that steers the agent: nothing to ask about
-        lay here, so that is trusted as theirs. Raises ``StoreUnavailable``."""
+        """Trust the project because the user writes its first file that steers the agent: there was
+        nothing else to ask about. Raises ``StoreUnavailable``."""
         if self.status == "nothing":
             self.save_answer("trust")
 
 
 MAX_QUESTIONS = 3
-"""How often it is asked anew in a row when the files change while the question is open."""
+"""Limit of questions in a row: how often the user is asked in a row if the files change while the
+question is open."""
 
 
 async def resolve_trust(trust: Trust, ask: AskTrust | None) -> Trust:
-    """Where the project stands, after asking if it must be asked.
+    """Return the trust in the project, after asking the user if necessary.
 
-    The files are read once more after the answer, which is for what was shown. Without
-    anybody to *ask* nothing is trusted that was not before (M11).
+    The files are scanned again after the answer, which is about those that were shown. Without
+    *ask*, nothing is trusted that was not trusted before.
     """
     for _ in range(MAX_QUESTIONS):
         if ask is None or trust.status != "open":
