@@ -14,7 +14,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "E01": ("agent/tools/test_edit.py::test_crlf_files_match_and_keep_their_endings",),
     "E20": (
         "agent/tools/test_edit.py::test_edges_of_an_edit",
-        "agent/tools/files/test_diffs.py::test_a_missing_last_newline_is_told_only_when_it_changes",
+        "agent/tools/files/test_snapshots_of_diffs.py::test_a_missing_last_newline_is_told_only_when_it_changes",
         "agent/tools/test_edit.py::test_a_large_file_is_edited_by_its_exact_text",
         "e2e/test_large_inputs.py::test_a_file_of_50_mb_is_edited",
     ),
@@ -258,8 +258,8 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "e2e/test_idle.py::test_an_open_dialog_costs_at_most_a_clock",
     ),
     "V10": (
-        "app/widgets/transcript/test_transcript.py::test_the_line_that_is_read_never_moves",
-        "app/widgets/transcript/test_paging.py::test_what_is_read_stays_while_pages_come",
+        "app/widgets/transcript/test_transcript.py::test_the_visible_lines_never_move",
+        "app/widgets/transcript/test_paging.py::test_the_visible_lines_stay_while_pages_are_loaded",
         "e2e/test_display.py::test_scrolled_up_the_view_stays_while_text_streams_and_a_dialog_opens",
     ),
     "V12": (
@@ -268,9 +268,9 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "app/tui/test_keys.py::test_keys_after_enter_can_arrive_with_it",
     ),
     "V14": (
-        "app/widgets/input/test_prompt.py::test_wide_characters_are_deleted_whole",
+        "app/widgets/input/test_prompt.py::test_wide_characters_are_deleted_as_a_whole",
         "e2e/test_terminal.py::test_keys_of_one_read_work_in_order",
-        "app/widgets/input/test_field.py::test_keys_that_come_at_once_work_in_their_order",
+        "app/widgets/input/test_field.py::test_keys_of_one_read_are_handled_in_order",
         "app/widgets/transcript/test_parts.py::test_a_mouse_selection_over_wide_characters",
         "app/widgets/transcript/test_markdown.py::test_table_columns_are_aligned_in_cells",
         "e2e/test_display.py::test_a_click_on_a_wide_character_places_the_cursor_beside_it",
@@ -285,7 +285,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "V18": (
         "app/theme/test_themes.py::test_own_themes_meet_wcag_aa",
-        "app/widgets/transcript/test_diff.py::test_code_can_be_read_on_the_grounds_of_a_diff",
+        "app/widgets/transcript/test_diff.py::test_code_is_readable_on_the_backgrounds_of_a_diff",
         "e2e/test_display.py::test_everything_is_readable_without_colors",
     ),
     "V19": (
@@ -300,7 +300,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "e2e/test_display.py::test_without_a_clipboard_program_the_terminal_copies_the_text",
     ),
     "V22": (
-        "app/widgets/transcript/test_markdown.py::test_no_line_passes_the_frame",
+        "app/widgets/transcript/test_markdown.py::test_no_line_exceeds_the_page",
         "app/widgets/transcript/test_markdown.py::test_every_cell_of_a_wide_table_can_be_read",
         "app/widgets/transcript/test_markdown.py::test_copied_code_equals_the_source",
         "app/widgets/transcript/test_transcript.py::test_resize_and_theme_redraw_from_the_source",
@@ -396,7 +396,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "app/text/test_mentions.py::test_the_index_leaves_out_what_git_ignores",
         "app/tui/test_startup.py::test_the_first_frame_is_painted_before_the_agent_is_loaded",
         "e2e/test_large_inputs.py::test_a_large_tree_without_git_delays_neither_start_nor_completion",
-        "app/text/test_mentions.py::test_a_file_named_before_the_harness_is_there_is_completed",
+        "app/text/test_mentions.py::test_a_file_mentioned_before_the_runtime_is_ready_is_completed",
         "app/text/test_mentions.py::test_what_was_read_is_offered_before_the_rest_is_read",
         "app/text/test_mentions.py::test_of_very_many_files_none_is_left_out",
         "agent/tools/search/test_search.py::test_z01_a_listing_looks_at_few_of_very_many_paths",

@@ -1,4 +1,4 @@
-"""Starts the real app on a real runtime in temporary folders."""
+"""Fixtures that start the real app on a real runtime in temporary folders."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ WAIT = 30.0
 
 @dataclass(frozen=True)
 class Running:
-    """An app under test. The waits end as soon as what they wait for is so."""
+    """An app under test. Its waits end as soon as the condition holds."""
 
     app: OpencodeApp
     pilot: Pilot[int]
@@ -50,12 +50,12 @@ class Running:
         return self.app.controller.main.prompt.text
 
     def text(self) -> str:
-        """What is on the screen, line by line."""
+        """Return the screen's rows as text."""
         strips = self.app.screen._compositor.render_strips()
         return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Let the app work until *holds* does."""
+        """Let the app work until *holds* returns true."""
         async with asyncio.timeout(WAIT):
             while not holds():
                 await self.pilot.pause()
@@ -69,11 +69,11 @@ class Running:
             raise AssertionError(f"{text!r} did not come up in:\n{self.text()}") from None
 
     async def until_ready(self) -> None:
-        """The runtime is open and the first page is filled in."""
+        """Wait until the runtime is open and the home page is filled in."""
         await self.until(lambda: self.app.controller.live.is_ready)
 
     async def until_idle(self) -> None:
-        """A session is open, its turn is over, and the screen knows."""
+        """Wait until a session is open, its turn is over, and the screen shows that."""
 
         def idle() -> bool:
             view = self.app.controller.live.view
@@ -99,7 +99,7 @@ Starter = Callable[..., AbstractAsyncContextManager[Running]]
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Mapping[str, str]:
-    """An environment whose every folder is temporary, with no provider's key in it."""
+    """An environment in which all folders are temporary and no provider has a key."""
     home = tmp_path / "home"
     for name in ("config", "data", "cache", "state"):
         (home / name).mkdir(parents=True)
@@ -117,7 +117,7 @@ def folders(tmp_path: Path) -> Mapping[str, str]:
 
 
 def configure(folders: Mapping[str, str], server: ModelServer, **settings: object) -> None:
-    """Write the settings that name *server* as the only provider."""
+    """Write settings in which *server* is the only provider."""
     folder = Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config_for(server, **settings)))
@@ -125,7 +125,7 @@ def configure(folders: Mapping[str, str], server: ModelServer, **settings: objec
 
 @pytest.fixture
 async def scripted(folders: Mapping[str, str]) -> AsyncIterator[ModelServer]:
-    """A model server that the app finds in its settings; it must have refused nothing."""
+    """A model server configured in the app's settings; it must not have refused any request."""
     async with ModelServer() as server:
         configure(folders, server)
         yield server
@@ -143,9 +143,11 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(folders: Mapping[str, str], work: Path) -> Starter:
-    """``async with start(...) as running``: keyword arguments are those of ``LaunchOptions``, and
-    *size* (columns, rows), *env* (added to the environment), *grace* (seconds), *ready* (wait
-    until the runtime is open)."""
+    """Start an app: ``async with start(...) as running``.
+
+    Keyword arguments are those of ``LaunchOptions``, and *size* (columns, rows), *env* (added to
+    the environment), *grace* (seconds), *ready* (wait until the runtime is open).
+    """
 
     @asynccontextmanager
     async def run(

@@ -1,4 +1,4 @@
-"""An app that shows one screen, with nothing behind it that differs from run to run."""
+"""An app that shows one screen, with nothing else that could differ between runs."""
 
 from collections.abc import Callable
 
@@ -11,8 +11,7 @@ from app.tui.app import OpencodeApp
 
 
 class Host(App[None]):
-    """*shown* is the screen, or what makes it once the app runs. *outcomes* are what it closed
-    with; with *below* there is another screen under it."""
+    """Shows one screen."""
 
     HORIZONTAL_BREAKPOINTS = OpencodeApp.HORIZONTAL_BREAKPOINTS
     VERTICAL_BREAKPOINTS = OpencodeApp.VERTICAL_BREAKPOINTS
@@ -20,6 +19,8 @@ class Host(App[None]):
     def __init__(
         self, shown: Screen[object] | Callable[[], Screen[object]], *, below: bool = False
     ) -> None:
+        """*shown* is the screen, or a function that creates it once the app runs; with *below*
+        there is another screen under it."""
         super().__init__()
         themes.register(self)
         self.animation_level = "none"
@@ -41,6 +42,6 @@ class Host(App[None]):
 
 
 async def settle(pilot: Pilot[object]) -> None:
-    """Let a dialog share out its height, which it does after the first layout."""
+    """Wait until a dialog has distributed its height, which happens after the first layout."""
     for _ in range(3):
         await pilot.pause()

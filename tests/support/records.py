@@ -73,7 +73,7 @@ def assistant(message_id: str, *parts: Part, turn: str = "trn_1", **more) -> Mes
 
 
 def open_assistant(message_id: str, *parts: Part, turn: str = "trn_1") -> MessageWithParts:
-    """A step that still runs."""
+    """Return a step that still runs."""
     return assistant(message_id, *parts, turn=turn, completed=None, finish=None)
 
 
@@ -112,7 +112,7 @@ def tool(part_id: str, message_id: str, state: ToolState, *, name: str = "read")
 
 
 def report(message_id: str, text: str = "", **more) -> ReportPart:
-    """What a sub-agent in the background came to, as a part of *message_id*."""
+    """Return the report of a background sub-agent as a part of *message_id*."""
     values = {"outcome": "completed", "facts": ("3 tool calls",), **more}
     return ReportPart(
         id=f"{message_id}r",
@@ -177,7 +177,7 @@ def failed(
 
 
 def diff(path: str, *lines: str, first: int = 1) -> DiffBlock:
-    """A diff of one hunk from lines that begin with ``+``, ``-`` or a blank."""
+    """Return a diff of one hunk from lines that begin with ``+``, ``-`` or a space."""
     old = new = first
     made: list[DiffLine] = []
     for line in lines:

@@ -1,5 +1,8 @@
-"""Approved pictures of the screen: ``snapshots/<name>.svg`` and, to read a difference in,
-``snapshots/<name>.txt``. With SNAPSHOT_UPDATE=1 they are written, else compared."""
+"""Snapshots of the screen: ``snapshots/<name>.svg`` and, to read a difference in,
+``snapshots/<name>.txt``.
+
+With SNAPSHOT_UPDATE=1 they are written, else compared.
+"""
 
 import io
 import os
@@ -15,21 +18,21 @@ from app.theme.themes import LIGHT
 FOLDER = Path(__file__).resolve().parents[2] / "snapshots"
 
 SIZES = ((80, 24), (140, 45))
-"""Columns and rows at which each screen has its picture (U22)."""
+"""Columns and rows at which each screen has a snapshot."""
 
 # Ids are made from the content and from chance; the fonts are named by web address.
 _IDS = re.compile(r"terminal-\d+")
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
-def normalised(svg: str) -> str:
-    """An exported picture without what differs from run to run."""
+def normalized(svg: str) -> str:
+    """Return an exported picture without what differs between runs."""
     svg = _FONTS.sub("", _IDS.sub("terminal", svg))
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 
 def screen_text(app: App[object]) -> str:
-    """The screen as plain text, trailing blanks cut."""
+    """Return the screen as plain text without trailing spaces."""
     width, height = app.size
     console = Console(width=width, height=height, file=io.StringIO(), record=True)
     console.print(app.screen._compositor.render_update(full=True, simplify=False))
@@ -38,8 +41,8 @@ def screen_text(app: App[object]) -> str:
 
 
 def assert_snapshot(app: App[object], name: str) -> None:
-    """Compare the screen with the approved one of this *name* (letters, digits, hyphens)."""
-    svg, text = normalised(app.export_screenshot(title=name)), screen_text(app)
+    """Compare the screen with the approved snapshot *name* (letters, digits, hyphens)."""
+    svg, text = normalized(app.export_screenshot(title=name)), screen_text(app)
     svg_path, text_path = FOLDER / f"{name}.svg", FOLDER / f"{name}.txt"
     if os.environ.get("SNAPSHOT_UPDATE") == "1":
         FOLDER.mkdir(exist_ok=True)
@@ -52,16 +55,16 @@ def assert_snapshot(app: App[object], name: str) -> None:
     assert svg == svg_path.read_text(encoding="utf-8"), f"The colours of {name} differ: {hint}."
 
 
-async def _still(pilot: Pilot[object]) -> None:
-    """No cursor blinks: what a picture shows does not hang on when it is taken."""
+async def _stop_blinking(pilot: Pilot[object]) -> None:
+    """Stop the cursors from blinking, so that a snapshot does not depend on when it is taken."""
     for editor in pilot.app.screen.query("Input, TextArea").results():
         editor.cursor_blink = False
     await pilot.pause()
 
 
 async def assert_in_light(pilot: Pilot[object], name: str) -> None:
-    """Compare the screen, shown in the light theme, with the picture ``<name>-light``."""
-    await _still(pilot)
+    """Compare the screen in the light theme with the snapshot ``<name>-light``."""
+    await _stop_blinking(pilot)
     dark = pilot.app.theme
     pilot.app.theme = LIGHT
     await pilot.pause()
@@ -72,7 +75,7 @@ async def assert_in_light(pilot: Pilot[object], name: str) -> None:
 async def assert_pictures(pilot: Pilot[object], name: str) -> None:
     """Compare the screen at both sizes in dark, ``<name>-80`` and ``<name>-140``, and once in
     light, ``<name>-light``. One app serves all three."""
-    await _still(pilot)
+    await _stop_blinking(pilot)
     for size in reversed(SIZES):
         await pilot.resize_terminal(*size)
         await pilot.pause()

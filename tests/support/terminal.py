@@ -1,4 +1,4 @@
-"""A program on a real pty with a terminal emulator that reads its screen."""
+"""A program on a real pty, with a terminal emulator that reads its screen."""
 
 import contextlib
 import fcntl
@@ -31,8 +31,8 @@ CHOICES = r"once +(always +)?reject"
 
 
 class Terminal:
-    """*argv* on a pty of *columns* × *rows*. Use it as a context manager: whatever it started
-    is gone afterwards."""
+    """Runs *argv* on a pty of *columns* × *rows*. As a context manager, it ends everything that it
+    started."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Terminal:
         self._close()
 
     def hang_up(self) -> int:
-        """Take the terminal away, as a window that is closed does; the program's exit code."""
+        """Take the terminal away, like a window that is closed; return the program's exit code."""
         self._close()
         return self._process.wait(GUARD)
 
@@ -89,7 +89,7 @@ class Terminal:
 
     @property
     def screen(self) -> str:
-        """The rows as text. What was read since the last look is interpreted only now."""
+        """Return the rows as text. What was read since the last call is interpreted only now."""
         self._stream.feed(bytes(self.raw[self._interpreted :]))
         self._interpreted = len(self.raw)
         # Not ``display``, which stumbles over half of a wide character that was painted over.
@@ -98,7 +98,7 @@ class Terminal:
         return "\n".join("".join(row[x].data for x in columns).rstrip() for row in rows)
 
     def colours(self) -> list[tuple[str, str, str]]:
-        """The characters that are shown, each with its colour and its ground (six hex digits)."""
+        """Return the shown characters, each with its color and background (six hex digits)."""
         _ = self.screen
         cells = [
             self._screen.buffer[y][x]
@@ -132,7 +132,7 @@ class Terminal:
         os.write(self._master, data.encode() if isinstance(data, str) else data)
 
     def enter(self, text: str) -> None:
-        """Type a line and, once it is echoed, press Enter: unlike a paste."""
+        """Type a line and, once it is echoed, press Enter, unlike a paste."""
         self.send(text)
         self.wait(re.escape(text[-20:]))
         self.send("\r")
@@ -148,8 +148,8 @@ class Terminal:
                 return
 
     def _dialog(self) -> str:
-        """What the open dialog is about: its rows, once they have stood still for a moment;
-        empty where there is none."""
+        """Return the rows of the open dialog once they have not changed for a moment; empty without
+        one."""
         rows, since = "", time.monotonic()
         while time.monotonic() - since < 0.3:
             self._read(0.05)
@@ -176,22 +176,22 @@ class Terminal:
         self.until(holds, f"{pattern!r} {'still on' if gone else 'never on'} the screen")
 
     def pass_time(self, seconds: float) -> None:
-        """Read for a while whatever comes."""
+        """Read for a while whatever arrives."""
         self._read(seconds)
 
     def signal(self, number: int) -> None:
         os.kill(self._process.pid, number)
 
     def wait(self, pattern: str, *, gone: bool = False) -> str:
-        """The screen, once *pattern* (a regular expression) is on it, or *gone* from it."""
+        """Return the screen once *pattern* (a regular expression) is on it, or *gone* from it."""
         return self.until(
             self._shown(pattern, gone=gone),
             f"{pattern!r} {'still on' if gone else 'never on'} the screen",
         )
 
     def _shown(self, pattern: str, *, gone: bool) -> Callable[[], bool]:
-        """Whether *pattern* is on the screen, or *gone* from it: in a few looks on end, since half
-        of a picture that is being written lacks what the whole has."""
+        """Return whether *pattern* is on the screen, or *gone* from it, in several consecutive
+        looks: half of a frame that is being written lacks a part of it."""
         found = re.compile(pattern)
         looks = 0
 
@@ -221,14 +221,14 @@ class Terminal:
         return time.monotonic()
 
     def exit_code(self) -> int:
-        """Wait for the program's end."""
+        """Wait for the program's end and return its exit code."""
         self.until(self._ended, "the program did not end")
         while self._read(0):
             pass
         return self._process.returncode
 
     def end(self) -> int:
-        """Ask the program to end, where it has not, and wait for that; its exit code."""
+        """Ask the program to end, if it has not, and wait for that; return its exit code."""
         if self._ended():
             return self._process.returncode
         self._process.terminate()
@@ -262,7 +262,7 @@ def pids() -> list[int]:
 
 
 def processes_with(word: str) -> list[str]:
-    """Command lines of living processes that hold *word*."""
+    """Return the command lines of living processes that contain *word*."""
     found = []
     for pid in pids():
         line = read_of(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace")
@@ -272,7 +272,7 @@ def processes_with(word: str) -> list[str]:
 
 
 def read_of(pid: int, name: str) -> bytes:
-    """The file *name* that the system keeps of a process; nothing once it has ended."""
+    """Return the file *name* that the system keeps of a process; nothing once it has ended."""
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:
@@ -280,5 +280,5 @@ def read_of(pid: int, name: str) -> bytes:
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that *pid* started and that still live."""
+    """Return the living processes that *pid* started."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

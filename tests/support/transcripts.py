@@ -1,4 +1,4 @@
-"""A tiny app that holds nothing but a transcript, sessions to show in it, and its rows."""
+"""A tiny app with nothing but a transcript, sessions to show in it, and its rows."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ from tests.support.snapshots import screen_text
 
 
 class TranscriptApp(App[None]):
-    """*now* is the time that clocks in the transcript show."""
+    """Shows a transcript whose clocks show *now*."""
 
     def __init__(self, view: SessionView | None = None, *, theme: str = themes.DARK) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ LONG = "A sentence that is long enough to be wrapped at least once on a page of 
 
 
 def history(count: int) -> list[MessageWithParts]:
-    """Turns of a question, a long answer and a command with output."""
+    """Return turns of a question, a long response and a command with output."""
     held: list[MessageWithParts] = []
     for n in range(count):
         ask, reply = f"msg_{n:04}a", f"msg_{n:04}b"
@@ -76,7 +76,7 @@ def history(count: int) -> list[MessageWithParts]:
 
 
 def moved(item: MessageWithParts, session_id: str) -> MessageWithParts:
-    """*item* as one of another session, under ids of its own."""
+    """Return *item* as one of another session, with ids of its own."""
     message_id = f"{item.message.id}_{session_id}"
     parts = tuple(
         replace(part, id=f"{part.id}_{session_id}", session_id=session_id, message_id=message_id)
@@ -87,7 +87,7 @@ def moved(item: MessageWithParts, session_id: str) -> MessageWithParts:
 
 
 def streaming(count: int = 30, text: str = "start") -> SessionView:
-    """A history and an answer that still comes."""
+    """Return a history and a response that still streams."""
     last = open_assistant(
         "msg_9999", text_part("prt_9999", "msg_9999", text, ended=None), turn="trn_9999"
     )
@@ -95,7 +95,7 @@ def streaming(count: int = 30, text: str = "start") -> SessionView:
 
 
 def say(app: TranscriptApp, *events: Event) -> None:
-    """Let events reach the view and the widget, as one frame."""
+    """Apply events to the view and the widget, as one frame."""
     view = app.transcript.view
     assert view is not None
     change = NO_CHANGE
@@ -120,7 +120,7 @@ def rows(app: TranscriptApp) -> list[str]:
 
 
 def painted(app: TranscriptApp) -> list[str]:
-    """The rows of the transcript without its scrollbar and the hint."""
+    """Return the rows of the transcript without its scrollbar and the hint."""
     width = app.transcript.size.width - 1
     shown = [set_cell_size(row, width).rstrip() for row in rows(app)]
     return shown + [""] * (app.transcript.size.height - len(shown))

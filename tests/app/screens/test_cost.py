@@ -39,21 +39,21 @@ COSTS = SessionCosts(
 )
 
 
-async def test_picture() -> None:
+async def test_snapshots_of_the_page() -> None:
     host = Host(PageScreen("Cost", partial(cost_text, COSTS)))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-cost")
 
 
 @pytest.mark.parametrize("width", [40, 67, 95])
-def test_rows_fit_and_an_incomplete_sum_says_so(width: int) -> None:
+def test_rows_fit_and_an_incomplete_sum_is_marked(width: int) -> None:
     shown = cost_text(COSTS, width)
     assert all(line.cell_length <= width for line in shown.split("\n")[2:-2])
     assert "> $1.19" in shown.plain
     assert "Set one" not in cost_text(replace(COSTS, total=TALK), width).plain
 
 
-def test_without_usage_it_says_so() -> None:
+def test_a_session_without_usage() -> None:
     assert "no usage" in cost_text(SessionCosts(Spending(), (), ()), 67).plain
 
 
@@ -68,7 +68,7 @@ async def test_the_command_shows_the_open_session(scripted: ModelServer, start: 
         await running.until_shown("model-1")
 
 
-def test_the_hit_rate_is_shown_where_there_is_room() -> None:
+def test_the_hit_rate_is_shown_if_it_fits() -> None:
     status = Status(model="p/m", context=1_000, limit=10_000, cost=1.0, cached=0.874)
     assert "87% cached" in status_text(status, 120).plain
     assert "cached" not in status_text(status, 80).plain

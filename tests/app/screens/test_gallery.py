@@ -1,5 +1,5 @@
-"""The screens that need no session behind them, each at both sizes in dark and once in
-light: lists and lines to type in, pages, and what is shown while there is nothing yet."""
+"""Snapshots of the screens that need no session: lists, fields, pages, and their empty states, each
+at both sizes in dark and once in light."""
 
 from collections.abc import AsyncGenerator, Callable
 
@@ -141,7 +141,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
 
 
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_as_pictures(name: str) -> None:
+async def test_snapshots_of_the_screen(name: str) -> None:
     app = Host(SCREENS[name])
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()

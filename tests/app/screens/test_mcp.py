@@ -1,4 +1,4 @@
-"""The MCP servers on the screen: the list, one whole, the status line."""
+"""The MCP servers: the list, the page of one server, the status line."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ STANDINGS = (
 )
 
 
-def test_rows_tell_how_each_server_stands() -> None:
+def test_rows_show_the_status_of_each_server() -> None:
     rows = [server_row(status) for status in STANDINGS]
     assert [(row.title, row.note) for row in rows] == [
         ("● docs", "3 tools, 2 changed, 1 problem"),
@@ -63,7 +63,7 @@ def test_rows_tell_how_each_server_stands() -> None:
     ]
 
 
-def test_the_status_line_names_what_is_ill() -> None:
+def test_the_status_line_names_failed_servers() -> None:
     assert mcp_summary(STANDINGS) == McpSummary(4, 1, ("github", "shop"))
     assert "mcp" not in status_text(Status(), 100).plain
     assert "mcp 2" in status_text(Status(servers=McpSummary(2, 2)), 100).plain
@@ -72,14 +72,14 @@ def test_the_status_line_names_what_is_ill() -> None:
     assert "mcp ✕ 2" in status_text(Status(servers=McpSummary(2, 0, ("a", "b"))), 80).plain
 
 
-async def test_the_list_as_a_picture() -> None:
+async def test_snapshot_of_the_list() -> None:
     host = Host(McpScreen(STANDINGS, lambda *_: None))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-mcp")
 
 
 @pytest.mark.parametrize("place", [0, 3])
-async def test_a_server_as_a_picture(place: int) -> None:
+async def test_snapshot_of_a_server(place: int) -> None:
     host = Host(ServerScreen(STANDINGS[place]))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, f"screen-mcp-{STANDINGS[place].server.name}")
@@ -117,7 +117,7 @@ async def test_a_server_is_switched_and_shown(start: Starter, shop: ModelServer)
         await running.until(running.app.controller.on_main_screen)
 
 
-async def test_what_a_server_says_otherwise_is_accepted(
+async def test_changed_instructions_of_a_server_are_accepted(
     start: Starter, folders: Mapping[str, str], tmp_path: Path
 ) -> None:
     says = tmp_path / "says"

@@ -25,7 +25,7 @@ def listed() -> list[Row]:
     return [action_row(known, keys.keys_of(known.id)) for known in actions() if known.palette]
 
 
-def test_everything_that_has_a_name_is_in_it_with_name_and_key() -> None:
+def test_every_action_with_a_title_is_listed_with_name_and_key() -> None:
     rows = {row.key: row for row in listed()}
     assert rows.keys() == {known.id for known in actions()} - {"app.palette"}
     assert (rows["session.new"].note, rows["session.new"].right) == ("/new", "ctrl+x n")
@@ -46,14 +46,14 @@ def test_everything_that_has_a_name_is_in_it_with_name_and_key() -> None:
         ("ctrl+r", "prompt.history"),
     ],
 )
-async def test_what_is_typed_finds_it(start: Starter, typed: str, first: str) -> None:
+async def test_typing_filters_the_actions(start: Starter, typed: str, first: str) -> None:
     async with start() as running:
         screen = await opened(running)
         await running.type(typed)
         await running.until(lambda: screen.highlighted_key == first)
 
 
-async def test_it_runs_what_is_chosen_and_writes_out_what_needs_words(start: Starter) -> None:
+async def test_it_runs_an_action_or_types_a_command_that_needs_arguments(start: Starter) -> None:
     async with start() as running:
         await opened(running)
         await running.type("help", "enter")
@@ -65,7 +65,7 @@ async def test_it_runs_what_is_chosen_and_writes_out_what_needs_words(start: Sta
         await running.until(lambda: running.prompt == "/btw ")
 
 
-async def test_its_key_goes_up_while_it_is_open(start: Starter) -> None:
+async def test_its_key_moves_up_while_it_is_open(start: Starter) -> None:
     async with start() as running:
         screen = await opened(running)
         first = screen.highlighted_key
@@ -75,14 +75,14 @@ async def test_its_key_goes_up_while_it_is_open(start: Starter) -> None:
         assert screen.highlighted_key == first
 
 
-def test_an_exact_name_is_nearer_than_a_beginning_and_that_than_a_word() -> None:
+def test_exact_names_rank_before_beginnings_and_words() -> None:
     row = Row("id", "Choose the theme", "/theme", hidden="/themes")
     assert [rank(row, typed) for typed in ("themes", "them", "the", "hoo")] == [0, 1, 1, 3]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45), (40, 16)])
-async def test_picture(size: tuple[int, int]) -> None:
-    """Of some actions only: another one in the program is no other picture."""
+async def test_snapshots_of_the_palette(size: tuple[int, int]) -> None:
+    """Only some actions are shown, so that new actions do not change the snapshot."""
     named = ("session.new", "session.fork", "session.undo", "model.list", "view.theme", "app.help")
     host = Host(PaletteScreen([a for a in actions() if a.id in named], build(actions()).keys_of))
     async with host.run_test(size=size) as pilot:
@@ -91,7 +91,7 @@ async def test_picture(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16)])
-async def test_nothing_moves_while_somebody_types(size: tuple[int, int]) -> None:
+async def test_nothing_moves_while_the_user_types(size: tuple[int, int]) -> None:
     host = Host(PaletteScreen(actions(), build(actions()).keys_of))
     async with host.run_test(size=size) as pilot:
         await pilot.pause()

@@ -1,8 +1,5 @@
-"""The screens as pictures, at two sizes in dark and once in light.
-
-The session shown is the one of the design sketches, seeded in a real store; nothing in the
-pictures depends on the clock or on this machine.
-"""
+"""Snapshots of the screens at two sizes in dark and once in light, over the sample session. Nothing
+in them depends on the clock or this machine."""
 
 import time
 from dataclasses import replace
@@ -23,7 +20,7 @@ def named(name: str, size: tuple[int, int]) -> str:
     return f"screen-{name}-{size[0]}"
 
 
-async def test_the_first_page(start: Starter, tmp_path: Path) -> None:
+async def test_the_home_page(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.until_shown("tour")
         await assert_pictures(running.pilot, "screen-home")
@@ -49,14 +46,14 @@ async def test_the_permission_dialog(
         await assert_pictures(running.pilot, f"screen-permission-{name}")
 
 
-async def test_help(start: Starter, tmp_path: Path) -> None:
+async def test_the_help_page(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.pilot.press("f1")
         await running.until_shown("Keys")
         await assert_pictures(running.pilot, "screen-help")
 
 
-async def test_models(start: Starter, tmp_path: Path) -> None:
+async def test_the_model_picker(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         await running.type("/model", "enter")
         await running.until_shown("Demo")
@@ -71,7 +68,7 @@ async def test_commands_are_offered_while_a_slash_is_typed(start: Starter, tmp_p
         await assert_pictures(running.pilot, "screen-slash")
 
 
-async def test_sessions(start: Starter, tmp_path: Path) -> None:
+async def test_the_list_of_sessions(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         noon = time.time() // DAY * DAY + DAY / 2
         for number, (title, ago) in enumerate(

@@ -13,7 +13,7 @@ from tests.app.screens.background_commands import info, run_in_background
 from tests.support.snapshots import assert_in_light, assert_snapshot
 
 
-def test_rows_tell_how_each_command_stands() -> None:
+def test_rows_show_the_status_of_each_command() -> None:
     shells = (
         info("make", state="exited", exit_code=2, ended=1_003.0),
         info("npm run dev\nsecond line"),
@@ -75,8 +75,8 @@ async def test_a_command_is_ended_from_the_list(start: Starter, work: Path) -> N
         await running.until_shown("killed after")
 
 
-async def test_ctrl_b_is_the_editors_while_no_command_runs(start: Starter) -> None:
-    """It moves the cursor, in a text and without one, and says nothing."""
+async def test_ctrl_b_moves_the_cursor_while_no_command_runs(start: Starter) -> None:
+    """It moves the cursor, in a text and without one, and shows no notice."""
     async with start() as running:
         await running.pilot.press("ctrl+b")
         await running.type("ac")
@@ -85,11 +85,11 @@ async def test_ctrl_b_is_the_editors_while_no_command_runs(start: Starter) -> No
         assert "command" not in running.text().replace("for commands", "")
 
 
-async def test_ctrl_b_sends_a_running_command_away_from_an_empty_prompt_only(
+async def test_ctrl_b_moves_a_command_to_the_background_only_from_an_empty_prompt(
     start: Starter, work: Path
 ) -> None:
-    """The line above the prompt offers it while the key does it; in a text it moves the
-    cursor and the command stays."""
+    """The activity line offers it while the key does it; in a text it moves the cursor and the
+    command stays."""
     async with start() as running:
         line = running.app.controller.main.query_one(ActivityLine)
         await running.type("!until [ -e go ]; do sleep 0.1; done; echo over", "enter")
@@ -123,7 +123,7 @@ class Printed:
 
 
 @pytest.mark.parametrize("size", [(140, 45), (80, 24), (40, 16), (20, 8)])
-async def test_the_output_as_a_picture(start: Starter, size: tuple[int, int]) -> None:
+async def test_snapshot_of_the_output(start: Starter, size: tuple[int, int]) -> None:
     lines = "\n".join(f"[{n:02}] GET /items/{n} 200\x1b]0;x\x07" for n in range(40))
     async with start(size=size) as running:
         screen = ShellScreen(

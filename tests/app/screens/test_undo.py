@@ -1,4 +1,4 @@
-"""The undo preview, and a session of which a part was taken back."""
+"""The undo preview, and a session whose last turn was undone."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ async def test_each_key_gives_its_choice(keys: list[str], outcome: UndoChoice | 
         assert host.outcomes == [outcome]
 
 
-async def test_without_files_only_the_conversation_can_go_back() -> None:
+async def test_without_files_only_the_conversation_can_be_undone() -> None:
     host = Host(
         UndoScreen(replace(PLAN, files=(), not_restorable=(), reason="There is no git here."))
     )
@@ -59,13 +59,13 @@ async def test_without_files_only_the_conversation_can_go_back() -> None:
         assert told[-1].split("   ")[:2] == ["enter take back", "esc nothing"]
 
 
-async def test_picture() -> None:
+async def test_snapshots_of_the_preview() -> None:
     host = Host(UndoScreen(PLAN))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-undo")
 
 
-def test_what_was_taken_back_is_not_shown_and_comes_back() -> None:
+def test_undone_messages_disappear_and_redo_restores_them() -> None:
     messages = tuple(user(f"msg_{n}", f"words {n}") for n in range(3))
     view = SessionView(replace(snapshot(), messages=messages))
     change = view.apply(SessionUpdated(replace(view.session, undone_at="msg_1")))

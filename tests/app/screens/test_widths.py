@@ -1,5 +1,5 @@
-"""Whatever the text and the width, no line of the transcript passes the page, and every
-screen fills its rows exactly."""
+"""For any text and width, no line of the transcript exceeds the page, and every screen fills its
+rows exactly."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -72,7 +72,7 @@ WIDTHS = st.integers(40, 240)
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    """One of each kind with *text* in every place of it."""
+    """Return one block of each kind, with *text* wherever text is shown."""
     first = text.split("\n", maxsplit=1)[0]
     return (
         ShellBlock(text, text, 1, text),
@@ -103,7 +103,7 @@ def view(text: str) -> SessionView:
 
 
 @given(text=LINES, width=WIDTHS)
-def test_no_line_of_the_transcript_passes_the_page(text: str, width: int) -> None:
+def test_no_line_of_the_transcript_exceeds_the_page(text: str, width: int) -> None:
     layout = Layout(view(text), Page(width, DARK_PALETTE))
     for fold in (None, True, False):
         if fold is not None:

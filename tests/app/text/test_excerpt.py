@@ -1,4 +1,4 @@
-"""Answers on one line read as words, not as markup."""
+"""Excerpts of Markdown as plain text on one line."""
 
 import pytest
 
@@ -23,9 +23,9 @@ from app.text.excerpt import excerpt
         ("[door] <b>x</b> 5 * 3 * 2", "[door] x 5 * 3 * 2"),
     ],
 )
-def test_it_reads_as_it_is_meant(markdown: str, shown: str) -> None:
+def test_markup_is_removed(markdown: str, shown: str) -> None:
     assert excerpt(markdown) == shown
 
 
-def test_the_first_block_that_says_something() -> None:
+def test_the_first_block_with_text() -> None:
     assert excerpt("---\n\n**Looking** at\nit\n\nIt may be `x`.", 1) == "Looking at it"

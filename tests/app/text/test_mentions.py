@@ -1,4 +1,4 @@
-"""Files named with @: found in the text, completed, sent."""
+"""Files mentioned with @: found in the text, completed, sent."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from tests.support.script import Text, answer
 
 
 async def last(index: FileIndex, typed: str, limit: int = 50) -> tuple[str, ...] | None:
-    """The last answer, None where there is none."""
+    """Return the last response, None if there is none."""
     answers = [found async for found in index.matches(typed, limit)]
     return answers[-1] if answers else None
 
@@ -38,14 +38,14 @@ async def last(index: FileIndex, typed: str, limit: int = 50) -> tuple[str, ...]
         ("@漢字.txt", [Mention("漢字.txt")]),
     ],
 )
-def test_files_that_a_prompt_names(tmp_path: Path, text: str, found: list[Mention]) -> None:
+def test_files_mentioned_in_a_prompt(tmp_path: Path, text: str, found: list[Mention]) -> None:
     for name in ("a.py", "with space.txt", "漢字.txt"):
         (tmp_path / name).write_text("x")
     (tmp_path / "sub").mkdir()
     assert list(mentions_in(text, tmp_path)) == found
 
 
-def test_a_path_with_blanks_is_quoted() -> None:
+def test_a_path_with_spaces_is_quoted() -> None:
     assert (mention_of("a.py"), mention_of("a b.py")) == ("@a.py", '@"a b.py"')
 
 
@@ -59,14 +59,14 @@ def test_the_best_match_comes_first() -> None:
     assert best_matches("nothing like it", chunks, 10) == ()
 
 
-def test_what_is_found_does_not_hang_on_where_the_chunks_end() -> None:
+def test_the_matches_do_not_depend_on_chunk_boundaries() -> None:
     paths = [f"folder/file_{number}.py" for number in range(3 * CHUNK + 1)]
     last = f"file_{3 * CHUNK}.py"
     assert best_matches(last, make_chunks(paths), 10) == (f"folder/{last}",)
     assert best_matches("fd6000p", make_chunks(paths), 10) == (f"folder/{last}",)
 
 
-def test_a_name_of_two_lines_is_left_out_and_moves_no_other() -> None:
+def test_a_name_with_a_line_break_is_ignored() -> None:
     assert best_matches("b[1]", make_chunks(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
     assert best_matches("b]p", make_chunks(["a\nb.py", "B[1].py", "c.py"]), 10) == ("B[1].py",)
 
@@ -106,7 +106,7 @@ async def test_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
     }
 
 
-async def test_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None:
+async def test_an_old_index_is_read_again(tmp_path: Path) -> None:
     now = 0.0
     index = FileIndex(str(tmp_path), str(tmp_path), clock=lambda: now)
     assert await last(index, "new") == ()
@@ -120,12 +120,12 @@ async def test_the_list_is_read_anew_when_it_has_aged(tmp_path: Path) -> None:
     assert await last(index, "new") == ("new.py",)
 
 
-async def test_a_folder_that_is_gone_has_nothing_to_offer(tmp_path: Path) -> None:
+async def test_a_deleted_folder_offers_nothing(tmp_path: Path) -> None:
     assert await last(FileIndex(str(tmp_path / "gone"), str(tmp_path / "gone")), "x") == ()
 
 
 async def test_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Path) -> None:
-    """Whatever the size of the tree: a listing that never ends by itself stands for it."""
+    """For a tree of any size, which a listing that never ends by itself stands for."""
     os.mkfifo(tmp_path / "gate")
     slow = tmp_path / "slow"
     slow.write_text(
@@ -141,7 +141,7 @@ async def test_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Path) 
 
 
 async def test_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path: Path) -> None:
-    """The list is of the project, the folder a part of it."""
+    """The listing is of the project, the folder a part of it."""
     os.mkfifo(tmp_path / "gate")
     slow = tmp_path / "slow"
     slow.write_text(
@@ -158,7 +158,7 @@ async def test_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path: Pa
 
 
 async def test_of_very_many_files_none_is_left_out(tmp_path: Path) -> None:
-    """300,000 of them: what is listed last is found too."""
+    """Of 300,000 files the last one is found too."""
     listing = tmp_path / "listing"
     listing.write_bytes(
         b"".join(b"%s/d%d/f%d\0" % (os.fsencode(tmp_path), n % 3_000, n) for n in range(300_000))
@@ -210,7 +210,7 @@ async def test_a_file_is_completed_while_it_is_named(start: Starter, work: Path)
         assert running.prompt.endswith(" @src/")
 
 
-async def test_a_file_named_before_the_harness_is_there_is_completed(
+async def test_a_file_mentioned_before_the_runtime_is_ready_is_completed(
     start: Starter, work: Path
 ) -> None:
     (work / "needle.py").touch()

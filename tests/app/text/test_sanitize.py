@@ -1,4 +1,4 @@
-"""Nothing that is shown can steer the terminal or hide text."""
+"""Shown text can neither control the terminal nor hide anything."""
 
 import pytest
 from hypothesis import given
@@ -32,24 +32,24 @@ EVIL = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x1b]8;;http://x\x1b\\text"
         ("a\r\nb", "a\nb"),
     ],
 )
-def test_clean_shows_what_is_there(raw: str, shown: str) -> None:
+def test_control_characters_become_visible(raw: str, shown: str) -> None:
     assert sanitize(raw) == shown
 
 
 @pytest.mark.parametrize(
     ("raw", "shown"), [("10%\r50%\r100%", "100%"), ("50%\r", "50%"), ("a\r\nb", "a\nb")]
 )
-def test_what_a_program_printed_overwrites_itself(raw: str, shown: str) -> None:
+def test_carriage_returns_in_output_overwrite_the_line(raw: str, shown: str) -> None:
     assert sanitize(raw, overwriting=True) == shown
 
 
 @pytest.mark.parametrize("text", ["👩‍👩‍👧", "❤️ 1️⃣", "می‌خواهم", "क्‍ष", "e\u0301"])
-def test_clean_keeps_what_scripts_and_emoji_need(text: str) -> None:
+def test_joiners_of_scripts_and_emoji_are_kept(text: str) -> None:
     assert sanitize(text) == text
 
 
 @given(st.text(st.characters()))
-def test_clean_leaves_nothing_that_a_terminal_obeys(text: str) -> None:
+def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
     for shown in (sanitize(text), *(p for line in sanitize_ansi(text) for p, _ in line)):
         assert not any(ord(c) < 0x20 and c != "\n" for c in shown)
         assert not any(0x7F <= ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000 for c in shown)
@@ -57,20 +57,20 @@ def test_clean_leaves_nothing_that_a_terminal_obeys(text: str) -> None:
 
 
 @given(st.text(st.characters()))
-def test_clean_twice_is_clean_once(text: str) -> None:
+def test_sanitizing_twice_changes_nothing(text: str) -> None:
     assert sanitize(sanitize(text)) == sanitize(text)
 
 
 @given(st.text(st.sampled_from("ab\n\t\x1b\u202e"), max_size=40))
-def test_clean_keeps_the_number_of_lines(text: str) -> None:
+def test_the_number_of_lines_is_kept(text: str) -> None:
     assert sanitize(text).count("\n") == text.count("\n")
 
 
-def test_clean_line_is_one_line() -> None:
+def test_sanitize_line_returns_one_line() -> None:
     assert sanitize_line("a\nb\x1b") == "a b␛"
 
 
-def test_ansi_keeps_colours_and_drops_all_else() -> None:
+def test_ansi_colors_are_kept_and_other_sequences_dropped() -> None:
     assert sanitize_ansi(EVIL) == [[("text", PLAIN)]]
     assert sanitize_ansi("a\x1b[1;31mb\x1b[0mc\x1b[2Kd") == [
         [("a", PLAIN), ("b", AnsiStyle("red", bold=True)), ("cd", PLAIN)]
@@ -96,7 +96,7 @@ def test_ansi_styles(codes: str, style: AnsiStyle) -> None:
     assert sanitize_ansi(f"\x1b[{codes}mx") == [[("x", style)]]
 
 
-def test_ansi_style_lasts_over_lines() -> None:
+def test_ansi_style_continues_over_lines() -> None:
     assert sanitize_ansi("\x1b[32ma\nb") == [
         [("a", AnsiStyle("green"))],
         [("b", AnsiStyle("green"))],

@@ -1,5 +1,5 @@
-"""Themes that follow the terminal and the user's own, the mouse handed back,
-how somebody who looks elsewhere is told, and no colour or motion where none is wanted."""
+"""Appearance preferences: themes, the terminal's background, the mouse, notifications, color and
+motion."""
 
 import json
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def test_a_theme_from_a_file_changes_what_it_names(tmp_path: Path) -> None:
         (" " * 70_000, "it is larger than 64 KB"),
     ],
 )
-def test_a_file_that_is_no_theme_is_told_and_the_others_count(
+def test_an_invalid_theme_file_is_reported_and_the_others_are_loaded(
     tmp_path: Path, text: str, why: str
 ) -> None:
     (tmp_path / "bad.json").write_text(text)
@@ -61,7 +61,7 @@ def test_a_file_that_is_no_theme_is_told_and_the_others_count(
     assert "none.json" in faults[1]
 
 
-async def test_the_users_theme_is_in_use_from_the_settings(
+async def test_the_settings_select_the_users_theme(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     folder = settings(folders, theme="mine")
@@ -74,27 +74,25 @@ async def test_the_users_theme_is_in_use_from_the_settings(
         await running.until_shown("broken.json was left out")
 
 
-async def test_a_theme_that_is_not_there_is_told(
-    start: Starter, folders: Mapping[str, str]
-) -> None:
+async def test_an_unknown_theme_is_reported(start: Starter, folders: Mapping[str, str]) -> None:
     settings(folders, theme="[/nowhere]")
     async with start() as running:
         await running.until_shown("There is no theme [/nowhere]")
         assert running.app.theme == DARK
 
 
-def told(running: Running, *, dark: bool) -> None:
+def notices(running: Running, *, dark: bool) -> None:
     running.app.post_message(TerminalBackground(dark=dark))
 
 
 async def test_without_a_theme_the_terminals_background_decides(start: Starter) -> None:
     async with start() as running:
         assert running.app.theme == DARK
-        told(running, dark=False)
+        notices(running, dark=False)
         await running.until(lambda: running.app.theme == LIGHT)
         await running.type("/theme nord", "enter")
         await running.until(lambda: running.app.theme == "nord")
-        told(running, dark=True)
+        notices(running, dark=True)
         await running.until(lambda: appearance_of(running.app).dark)
         assert running.app.theme == "nord"
         await running.type("/theme auto", "enter")
@@ -106,7 +104,7 @@ async def test_the_first_frame_takes_the_terminals_hint(start: Starter) -> None:
         assert running.app.theme == LIGHT
 
 
-async def test_the_picker_shows_themes_as_it_goes_and_keeps_the_one_chosen(
+async def test_the_picker_previews_themes_and_keeps_the_chosen_one(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     folder = settings(folders, snapshot=True)
@@ -128,7 +126,7 @@ async def test_the_picker_shows_themes_as_it_goes_and_keeps_the_one_chosen(
 ANSWER = "\x1b]11;rgb:fbfb/fafa/f7f7\x1b\\"
 
 
-def test_answers_of_the_terminal_are_taken_out_of_what_is_typed() -> None:
+def test_replies_of_the_terminal_are_removed_from_the_input() -> None:
     replies = TerminalReplies()
     rest, found = replies.extract(f"a{ANSWER}b")
     assert (rest, [one.dark for one in found]) == ("ab", [False])
@@ -136,7 +134,7 @@ def test_answers_of_the_terminal_are_taken_out_of_what_is_typed() -> None:
 
 
 @pytest.mark.parametrize("at", range(6, len(ANSWER)))
-def test_an_answer_in_two_reads_is_one(at: int) -> None:
+def test_a_reply_in_two_reads_is_recognized(at: int) -> None:
     replies = TerminalReplies()
     first, none = replies.extract("x" + ANSWER[:at])
     second, found = replies.extract(ANSWER[at:] + "y")
@@ -153,8 +151,8 @@ def test_an_answer_in_two_reads_is_one(at: int) -> None:
         "\x1b]4;1;rgb:aaaa/0000/0000\x1b\\",
     ],
 )
-def test_an_answer_that_was_broken_or_is_anothers_is_not_typed_either(answer: str) -> None:
-    """Nothing of it comes to the prompt, in one read or two."""
+def test_broken_and_foreign_replies_are_removed_too(answer: str) -> None:
+    """Nothing of it reaches the prompt, in one read or two."""
     assert TerminalReplies().extract(f"a{answer}b") == ("ab", [])
     replies = TerminalReplies()
     first, _ = replies.extract(answer[:7])
@@ -162,7 +160,7 @@ def test_an_answer_that_was_broken_or_is_anothers_is_not_typed_either(answer: st
     assert replies.extract("c") == ("c", [])
 
 
-def test_an_answer_whose_end_was_lost_takes_nothing_along() -> None:
+def test_a_reply_without_an_end_removes_no_typed_keys() -> None:
     replies = TerminalReplies()
     assert replies.extract(f"a{ANSWER[:-2]}") == ("a", [])
     assert replies.waiting
@@ -171,8 +169,7 @@ def test_an_answer_whose_end_was_lost_takes_nothing_along() -> None:
     assert replies.extract("typed") == ("typed", [])
 
 
-def test_who_goes_on_typing_waits_for_a_lost_end_no_longer_than_who_rests() -> None:
-    """INPUT-BYTES"""
+def test_a_lost_end_of_a_reply_delays_typed_keys_only_briefly() -> None:
     now = [0.0]
     replies = TerminalReplies(clock=lambda: now[0])
     replies.extract(ANSWER[:-2])
@@ -183,7 +180,7 @@ def test_who_goes_on_typing_waits_for_a_lost_end_no_longer_than_who_rests() -> N
     assert got == "word"
 
 
-def test_what_begins_like_an_answer_and_is_none_is_handed_on() -> None:
+def test_input_that_only_begins_like_a_reply_is_passed_on() -> None:
     text = "\x1b]11;" + "z" * 200
     assert TerminalReplies().extract(text) == (text, [])
 
@@ -211,7 +208,7 @@ def test_dark_and_light() -> None:
         ("off", ""),
     ],
 )
-def test_how_somebody_is_told(way, sequence: str) -> None:
+def test_notification_styles(way, sequence: str) -> None:
     assert notify_sequence("done;\nnow", way) == sequence
 
 
@@ -220,7 +217,7 @@ def test_inside_tmux_a_notification_goes_to_the_terminal_around_it() -> None:
     assert notify_sequence("x", "off", tmux=True) == ""
 
 
-async def test_the_mouse_is_handed_to_the_terminal_and_taken_back(
+async def test_the_mouse_is_released_and_captured_again(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     settings(folders, ui={"mouse": False, "notifications": "osc777"})
@@ -236,7 +233,7 @@ async def test_the_mouse_is_handed_to_the_terminal_and_taken_back(
         assert not appearance_of(running.app).mouse
 
 
-async def test_opencodes_tui_file_and_variables_hold_on_the_screen(
+async def test_opencodes_tui_settings_and_variables_are_applied(
     start: Starter, folders: Mapping[str, str], work: Path
 ) -> None:
     file = work.parent / "tui.json"

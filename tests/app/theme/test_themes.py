@@ -1,4 +1,4 @@
-"""Contrast of our own themes, and tones for every theme."""
+"""The contrast of our own themes, and a palette for every theme."""
 
 from dataclasses import fields
 
@@ -35,8 +35,8 @@ PAIRS = [
 
 @pytest.mark.parametrize("tones", [DARK_PALETTE, LIGHT_PALETTE], ids=["dark", "light"])
 @pytest.mark.parametrize(("text", "ground"), PAIRS)
-def test_own_themes_meet_wcag_aa(tones: Palette, text: str, ground: str) -> None:
-    assert contrast(getattr(tones, text), getattr(tones, ground)) >= MIN_CONTRAST
+def test_own_themes_meet_wcag_aa(palette: Palette, text: str, ground: str) -> None:
+    assert contrast(getattr(palette, text), getattr(palette, ground)) >= MIN_CONTRAST
 
 
 def test_contrast_is_wcags() -> None:
@@ -45,23 +45,25 @@ def test_contrast_is_wcags() -> None:
 
 
 @pytest.mark.parametrize("theme", BUILTIN_THEMES.values(), ids=BUILTIN_THEMES.keys())
-def test_every_theme_has_readable_tones(theme: Theme) -> None:
-    tones = palette_of(theme)
-    assert tones.dark is theme.dark
+def test_every_theme_has_a_readable_palette(theme: Theme) -> None:
+    palette = palette_of(theme)
+    assert palette.dark is theme.dark
     for text in TEXTS:
-        tones.style(text, "panel", "bold")
+        palette.style(text, "panel", "bold")
         if not theme.ansi:
-            assert contrast(getattr(tones, text), tones.ground) >= MIN_CONTRAST
+            assert contrast(getattr(palette, text), palette.ground) >= MIN_CONTRAST
 
 
-def test_ansi_theme_lays_no_ground_of_ours() -> None:
-    tones = palette_of(BUILTIN_THEMES["ansi-dark"])
-    assert {tones.ground, tones.panel, tones.raised, tones.added, tones.removed} == {"default"}
+def test_ansi_themes_use_no_background_of_ours() -> None:
+    palette = palette_of(BUILTIN_THEMES["ansi-dark"])
+    assert {palette.ground, palette.panel, palette.raised, palette.added, palette.removed} == {
+        "default"
+    }
 
 
 @pytest.mark.parametrize("name", [themes.DARK, themes.LIGHT, "nord", "ansi-dark"])
-async def test_the_row_under_the_keys_is_seen_and_read(name: str) -> None:
-    """In a list that is not focused as well: the keys go to the filter above it."""
+async def test_the_highlighted_row_is_visible_and_readable(name: str) -> None:
+    """Also in a list without the focus, whose keys go to the filter above it."""
 
     class Probe(App[None]):
         def compose(self) -> ComposeResult:
@@ -83,8 +85,8 @@ async def test_the_row_under_the_keys_is_seen_and_read(name: str) -> None:
             assert under.underline, "it has no ground of ours"
             return
         assert under.background != other.background
-        tones = palette_of(app.current_theme)
-        assert contrast(tones.muted, under.background.hex6) >= 4.4
+        palette = palette_of(app.current_theme)
+        assert contrast(palette.muted, under.background.hex6) >= 4.4
         if name == "nord":
             return
         typed = app.query_one(Input)

@@ -1,9 +1,9 @@
-"""What may come many times at once is told once, and not kept for good."""
+"""Repeated notices are shown once, and not remembered forever."""
 
 from app.toolkit.dedupe import Dedupe
 
 
-def test_a_sentence_is_told_again_when_the_last_one_is_gone() -> None:
+def test_a_notice_is_shown_again_after_the_interval() -> None:
     now = [0.0]
     once = Dedupe(8.0, lambda: now[0])
     assert once.is_new("The disk is full.")
@@ -14,7 +14,7 @@ def test_a_sentence_is_told_again_when_the_last_one_is_gone() -> None:
     assert once.is_new("The disk is full.")
 
 
-def test_a_session_of_a_week_holds_those_of_the_last_seconds() -> None:
+def test_only_recent_notices_are_remembered() -> None:
     now = [0.0]
     once = Dedupe(8.0, lambda: now[0])
     for number in range(1000):

@@ -1,4 +1,4 @@
-"""The line above the prompt always says how to stop."""
+"""The activity line above the prompt always says how to stop."""
 
 import asyncio
 from dataclasses import replace
@@ -15,7 +15,7 @@ LONG = "the provider's own words, which go on and on and on and on and on and on
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
-def test_a_long_sentence_gives_way_to_how_to_stop(width: int) -> None:
+def test_a_long_error_message_is_cut_before_the_hint_how_to_stop(width: int) -> None:
     work = Activity(status=Retry(2, LONG, 9.0), since=1.0)
     line = activity_text(work, 5.0, "◐", width)
     assert line.cell_length == width
@@ -30,9 +30,8 @@ def test_silence_of_the_model_is_counted_from_30_seconds_on() -> None:
     assert "Working" in activity_text(replace(work, silent=0.0), 51.0, "◐", 80).plain
 
 
-def test_a_command_that_runs_on_can_go_to_the_background() -> None:
-    """Offered once it has run for a while, beside how to stop, which stays where both do not
-    fit."""
+def test_a_long_command_can_be_moved_to_the_background() -> None:
+    """It is offered after a while, next to the hint how to stop, which has precedence."""
     work = Activity(status=Busy(1.0), since=1.0, command=10.0, background="ctrl+b", queued=2)
     assert "background" not in activity_text(work, 11.0, "◐", 80).plain
     assert activity_text(work, 12.0, "◐", 100).plain.endswith(
@@ -44,7 +43,7 @@ def test_a_command_that_runs_on_can_go_to_the_background() -> None:
     assert "background" not in activity_text(replace(work, cancelling=True), 12.0, "◐", 80).plain
 
 
-def test_stopping_no_longer_says_how_to_stop() -> None:
+def test_while_stopping_there_is_no_hint_how_to_stop() -> None:
     line = activity_text(Activity(status=Busy(1.0), since=1.0, cancelling=True), 5.0, "◐", 80)
     assert "Stopping" in line.plain
     assert "interrupt" not in line.plain
@@ -60,8 +59,8 @@ class LineApp(App[None]):
         yield ActivityLine(clock=lambda: 5.0)
 
 
-async def test_tokens_are_told_with_the_next_step_of_the_clock() -> None:
-    """Each step of the loop adds some; what else changes is told at once."""
+async def test_tokens_are_updated_with_the_next_tick_of_the_clock() -> None:
+    """Each step of the loop adds some; other changes are shown at once."""
     app = LineApp()
     async with app.run_test(size=(80, 5)) as pilot:
         line = app.query_one(ActivityLine)

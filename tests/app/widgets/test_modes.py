@@ -1,4 +1,4 @@
-"""Permission modes: cycled by shift+tab, shown all the time."""
+"""Permission modes: cycled with shift+tab and always shown."""
 
 from pathlib import Path
 
@@ -82,7 +82,7 @@ async def test_auto_of_the_command_line_is_shown_and_can_be_left(start: Starter)
         await running.until_shown("The modes are")
 
 
-async def test_a_folder_that_is_opened_anew_keeps_the_mode(start: Starter) -> None:
+async def test_reopening_a_folder_keeps_the_mode(start: Starter) -> None:
     async with start(auto=True) as running:
         await running.pilot.press("shift+tab")
         await status(running, "ask")
@@ -94,7 +94,7 @@ async def test_a_folder_that_is_opened_anew_keeps_the_mode(start: Starter) -> No
         assert running.runtime.permissions.mode == "ask"
 
 
-async def test_an_edit_goes_through_where_edits_are_accepted(
+async def test_accept_edits_mode_allows_an_edit(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     scripted.script(

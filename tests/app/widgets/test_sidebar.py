@@ -1,4 +1,4 @@
-"""The sidebar: what it tells, when it stands, and that nothing jumps when it comes."""
+"""The sidebar: its content, when it is visible, and that nothing jumps when it appears."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +50,7 @@ def rows(side: SidebarContent) -> list[str]:
     return [line.rstrip() for line in sidebar_text(side, WIDTH - 4).plain.split("\n")]
 
 
-def test_it_tells_what_there_is_and_no_more() -> None:
+def test_it_shows_only_sections_with_content() -> None:
     text = "\n".join(rows(FULL))
     for told in (
         "34.0k tokens, 17%",
@@ -70,7 +70,7 @@ def test_every_row_fits() -> None:
     assert all(line.cell_length <= WIDTH - 4 for line in sidebar_text(FULL, WIDTH - 4).split("\n"))
 
 
-def test_a_long_list_shows_what_is_left_to_do() -> None:
+def test_a_long_to_do_list_shows_the_open_items() -> None:
     todos = tuple(TodoItem(f"step {n}", "completed" if n < 20 else "pending") for n in range(40))
     text = rows(SidebarContent(todos=todos))
     assert "☐ step 20" in text
@@ -128,7 +128,7 @@ async def test_the_sidebar_of_a_wide_screen(start: Starter, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("size", [(60, 24), (100, 30)])
-async def test_it_comes_and_goes_by_key_and_the_line_that_is_read_stays(
+async def test_a_key_toggles_it_and_the_visible_lines_stay(
     start: Starter, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     async with opened(start, tmp_path, size) as running:
@@ -143,7 +143,7 @@ async def test_it_comes_and_goes_by_key_and_the_line_that_is_read_stays(
         assert "the new test covers" in running.text()
 
 
-async def test_commands_in_the_background_are_told(start: Starter, tmp_path: Path) -> None:
+async def test_background_commands_are_listed(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (160, 45)) as running:
         await show_session(running)
         await run_in_background(running, tmp_path / "shop", "sleep 300")

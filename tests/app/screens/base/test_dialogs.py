@@ -1,4 +1,4 @@
-"""Every dialog closes once, whatever is typed behind the answer."""
+"""Every dialog closes only once, whatever is typed after the answer."""
 
 import importlib
 import inspect
@@ -37,7 +37,9 @@ from tests.support.hosting import Host
         lambda: PermissionScreen(request(), grace=0),
     ],
 )
-async def test_closed_twice_it_closes_nothing_else(dialog: Callable[[], Dialog[object]]) -> None:
+async def test_closing_a_dialog_twice_leaves_the_screen_below(
+    dialog: Callable[[], Dialog[object]],
+) -> None:
     host = Host(dialog(), below=True)
     async with host.run_test() as pilot:
         await pilot.pause()
@@ -49,7 +51,7 @@ async def test_closed_twice_it_closes_nothing_else(dialog: Callable[[], Dialog[o
 
 
 class Watched(Host):
-    """*stood* is where the *box* of the dialog stood in each frame."""
+    """Records the position of the dialog's *box* in each frame."""
 
     def __init__(self, shown: Dialog[object], box: str) -> None:
         super().__init__(shown)
@@ -70,7 +72,7 @@ class Watched(Host):
     ],
 )
 @pytest.mark.parametrize("size", [(80, 24), (200, 50), (40, 12)])
-async def test_a_dialog_stands_in_its_place_from_the_first_frame(
+async def test_a_dialog_is_in_its_final_place_from_the_first_frame(
     dialog: Callable[[], Dialog[object]], box: str, size: tuple[int, int]
 ) -> None:
     host = Watched(dialog(), box)
@@ -80,7 +82,7 @@ async def test_a_dialog_stands_in_its_place_from_the_first_frame(
         assert len(set(host.stood) - {Region()}) == 1, host.stood
 
 
-async def test_keys_typed_behind_the_answer_close_nothing_else() -> None:
+async def test_keys_typed_after_the_answer_close_nothing_else() -> None:
     host = Host(PermissionScreen(request(), grace=0), below=True)
     async with host.run_test() as pilot:
         await pilot.pause()
@@ -112,8 +114,8 @@ ALL: dict[str, Callable[[], Dialog[object]]] = {
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("size", [(99, 30), (80, 24), (40, 16), (100, 30)])
-async def test_below_100_columns_a_dialog_takes_them_all(name: str, size: tuple[int, int]) -> None:
-    """No sliver of the screen is left beside it, and all of it is on the screen."""
+async def test_below_100_columns_a_dialog_fills_the_width(name: str, size: tuple[int, int]) -> None:
+    """No sliver of the screen is left beside it, and all of it is visible."""
     host = Host(ALL[name](), below=True)
     async with host.run_test(size=size) as pilot:
         await pilot.pause()
@@ -136,8 +138,8 @@ def test_every_modal_screen_is_a_dialog() -> None:
     assert [kind.__name__ for kind in found if not issubclass(kind, Dialog)] == []
 
 
-async def test_no_and_enter_at_once_leave_a_program_that_works(start: Starter, work: Path) -> None:
-    """As a person does who types a first prompt before the question about trust is seen."""
+async def test_refusing_trust_and_pressing_enter_at_once_works(start: Starter, work: Path) -> None:
+    """Like a user who types a first prompt before the trust question is visible."""
     (work / "AGENTS.md").write_text("Be kind.\n")
     async with start(ready=False) as running:
         await running.until_shown("Do you trust")

@@ -1,4 +1,4 @@
-"""A row with something at its right edge."""
+"""List rows with text at their right edge."""
 
 import pytest
 from textual.content import Content

@@ -1,4 +1,4 @@
-"""What the permission dialog says beside the thing itself."""
+"""The details of a permission request."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def rows(width: int, *needs: EvaluatedNeed, above: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [30, 38, 60, 74, 120])
-def test_no_row_is_wider_than_the_dialog_and_what_goes_on_hangs(width: int) -> None:
+def test_rows_fit_the_dialog_and_wrapped_lines_are_indented(width: int) -> None:
     shown = rows(width, judged("cd app"), judged(LONG), judged(PATH, "outside", destructive=True))
     assert max(Content(row).cell_length for row in shown) <= width
     starts = [row for row in shown if row.startswith("ask")]
@@ -39,7 +39,7 @@ def test_no_row_is_wider_than_the_dialog_and_what_goes_on_hangs(width: int) -> N
     assert "".join(PATH.split()) in words.replace(" ", "")
 
 
-def test_a_short_one_keeps_its_reason_beside_it() -> None:
+def test_a_short_part_has_its_reason_beside_it() -> None:
     assert rows(60, judged("cd app"), judged("npm ci", "no rule")) == [
         "ask   cd app   no rule allows it",
         "ask   npm ci   no rule",
@@ -53,14 +53,14 @@ def test_a_long_reason_stays_in_its_column() -> None:
     assert all(row.startswith(" " * 15) for row in shown[1:])
 
 
-def test_only_what_stands_whole_above_is_cut() -> None:
+def test_only_parts_that_are_shown_in_full_above_are_cut() -> None:
     whole = "x" * 1_000
     assert "1,000 characters, whole above" in " ".join(" ".join(rows(80, judged(whole))).split())
     shown = rows(80, judged(whole), above=False)
     assert "".join(row.removeprefix("ask").strip() for row in shown).startswith(whole)
 
 
-def test_what_always_would_allow_hangs_too() -> None:
+def test_the_always_patterns_are_indented() -> None:
     asked = request(always=(("bash", LONG + " *"), ("edit", PATH)))
     for width in (38, 74):
         shown = always_text(asked, width).plain.split("\n")
@@ -77,7 +77,7 @@ def test_always_to_every_call_of_a_tool_does_not_read_as_everything() -> None:
     ]
 
 
-def test_the_reach_wraps_fact_by_fact() -> None:
+def test_the_scope_wraps_fact_by_fact() -> None:
     needs = (EvaluatedNeed(PermissionNeed("external_directory", PATH), "ask", "outside"),)
     shown = scope_text(replace(request(), needs=needs), "/home/me", 60).plain.split("\n")
     assert shown[0].startswith("outside  ")
@@ -85,7 +85,7 @@ def test_the_reach_wraps_fact_by_fact() -> None:
     assert max(len(row) for row in shown) <= 60
 
 
-def test_a_label_that_leaves_no_room_stands_above() -> None:
+def test_a_label_that_is_too_wide_is_placed_above() -> None:
     shown = hanging_indent(
         Content("a label of many words  "), Content("one two three four five"), 26
     )

@@ -1,4 +1,4 @@
-"""Permissions from the model's call to what the model is told, in the real app."""
+"""Permissions in the real app, from the model's call to the tool result that the model gets."""
 
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from tests.support.script import Call, Text, answer
 LINES = [f"line {n}" for n in range(40)]
 
 
-def told(server: ModelServer) -> list[str]:
-    """What the tools told the model in the newest request."""
+def tool_results(server: ModelServer) -> list[str]:
+    """Return the tool results in the newest request to the model."""
     messages = server.requests[-1].body["messages"]
     return [m["content"] for m in messages if m["role"] == "tool"]
 
@@ -34,7 +34,7 @@ def dialog(running: Running) -> PermissionScreen | None:
 async def test_one_of_three_hunks_is_refused(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
-    """The file has the accepted hunks only, the model is told which, and the row shows them."""
+    """The file has only the accepted hunks, the model learns which, and the row shows them."""
     file = work / "a.txt"
     file.write_text("\n".join(LINES) + "\n")
     edits = [{"old_string": f"line {n}\n", "new_string": f"changed {n}\n"} for n in (2, 20, 38)]
@@ -56,7 +56,7 @@ async def test_one_of_three_hunks_is_refused(
         shown = running.text()
     assert (now[2], now[20], now[38]) == ("changed 2", "line 20", "changed 38")
     assert len(now) == 40
-    (_, result) = told(scripted)
+    (_, result) = tool_results(scripted)
     assert "2 of 3 hunks" in result
     assert "hunk 2" in result
     assert "not in the middle" in result
@@ -64,7 +64,7 @@ async def test_one_of_three_hunks_is_refused(
     assert "changed 20" not in shown
 
 
-async def test_an_edited_command_is_what_runs_and_is_told(
+async def test_an_edited_command_runs_and_is_reported_to_the_model(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     scripted.script(answer(Call("bash", {"command": "touch one"})), answer(Text("As you wish.")))
@@ -77,10 +77,10 @@ async def test_an_edited_command_is_what_runs_and_is_told(
         await running.until_shown("As you wish.")
     assert not (work / "one").exists()
     assert (work / "two").exists()
-    assert "What ran is: touch two" in told(scripted)[0]
+    assert "What ran is: touch two" in tool_results(scripted)[0]
 
 
-async def test_a_file_that_changed_behind_the_question_is_not_overwritten(
+async def test_a_file_that_changed_while_the_dialog_was_open_is_not_overwritten(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     file = work / "a.txt"
@@ -98,7 +98,7 @@ async def test_a_file_that_changed_behind_the_question_is_not_overwritten(
         await running.pilot.press("o")
         await running.until_shown("I see.")
     assert file.read_text() == "one\nother\n"
-    assert "changed" in told(scripted)[-1]
+    assert "changed" in tool_results(scripted)[-1]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ async def test_three_questions_at_once(
     ends: list[str],
     requests: int,
 ) -> None:
-    """One at a time with a count, none lost, each answer to its own call; without a word to the
-    model a refusal ends the turn."""
+    """They come one at a time with a count, none is lost, and each answer goes to its own call; a
+    refusal without a comment ends the turn."""
     for n in range(3):
         (work / f".env.{n}").write_text(f"KEY={n}\n")
     calls = [Call("read", {"file_path": f".env.{n}"}, id=f"call_{n}") for n in range(3)]
@@ -143,7 +143,7 @@ async def test_three_questions_at_once(
 async def test_always_for_a_chain_covers_what_it_says(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
-    """The pattern that is shown is stored and no other: the destructive part is asked again."""
+    """The shown pattern is stored and no other: the destructive part asks again."""
     (work / "old").mkdir()
     (work / "new").mkdir()
     scripted.script(

@@ -79,8 +79,8 @@ async def test_a_click_chooses() -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16), (26, 10), (20, 8)])
-async def test_the_answer_line_stays_whatever_is_asked(size: tuple[int, int]) -> None:
-    """Text and options scroll, what one types is seen, enter answers."""
+async def test_the_answer_field_is_always_visible(size: tuple[int, int]) -> None:
+    """Text and options scroll, what is typed is visible, Enter answers."""
     many = tuple(QuestionOption(f"option {n}", "why " * 20) for n in range(12))
     long = replace(QUESTION, text="long " * 800, options=many)
     host = host_of(long)
@@ -181,7 +181,7 @@ async def test_from_the_model_to_the_answer(start: Starter, folders: Mapping[str
             assert tool_part(running).state.output.endswith("Answer: a mile")
 
 
-async def test_a_session_that_is_opened_shows_what_waits(
+async def test_opening_a_session_shows_its_open_question(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     """The question outlives the screen that showed it."""
@@ -242,13 +242,11 @@ async def test_ctrl_c_ends_it_as_a_cancel(start: Starter, folders: Mapping[str, 
     ],
 )
 def test_answers_on_a_line(question: Question, typed: str, reply: QuestionReply | None) -> None:
-    """``--plain``."""
+    """In ``--plain`` mode."""
     assert parse_question_reply(question, typed) == reply
 
 
-async def test_a_plan_is_agreed_on_and_the_next_agent_stands_below(
-    scripted: ModelServer, start: Starter
-) -> None:
+async def test_accepting_a_plan_switches_the_agent(scripted: ModelServer, start: Starter) -> None:
     scripted.script(answer(Call("plan_exit", {})), answer(Text("All done.")), answer(Text("Yes.")))
     async with start() as running:
         live = running.app.controller.live

@@ -1,4 +1,4 @@
-"""``/permissions``: the rules in force, taken back and saved."""
+"""``/permissions``: listing, revoking and saving rules."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ ALLOWED = (("bash", "git push *"), ("bash", "npm run build *"))
 
 
 async def with_always(running: Running) -> str:
-    """An open session in which the user said "always" twice; its id."""
+    """Open a session in which the user said "always" twice; return its id."""
     session = await running.runtime.sessions.repository.create(title="A shop")
     for permission, pattern in ALLOWED:
         await running.runtime.store.add_session_rule(session.id, permission, pattern)
@@ -34,7 +34,7 @@ def settings(folders: Mapping[str, str]) -> Path:
     return Path(folders["XDG_CONFIG_HOME"]) / "opencode-py" / "config.json"
 
 
-def test_rows_tell_the_source_and_the_strongest_stands_on_top() -> None:
+def test_rows_show_the_source_with_the_strongest_rule_first() -> None:
     rules = (
         *DEFAULT_RULES,
         Rule("bash", "rm *", "deny", "~/.config/opencode-py/config.json"),
@@ -58,7 +58,7 @@ def test_rows_tell_the_source_and_the_strongest_stands_on_top() -> None:
     assert rules[int(rows[0].key)].pattern == "git *"
 
 
-async def test_an_always_is_taken_back(start: Starter) -> None:
+async def test_an_always_rule_is_revoked(start: Starter) -> None:
     async with start() as running:
         root = await with_always(running)
         screen = await opened(running)
@@ -76,7 +76,7 @@ async def test_an_always_is_taken_back(start: Starter) -> None:
         await running.until(running.app.controller.on_main_screen)
 
 
-async def test_an_always_is_saved_to_the_users_settings(
+async def test_an_always_rule_is_saved_to_the_users_settings(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     async with start() as running:
@@ -97,7 +97,7 @@ async def test_an_always_is_saved_to_the_users_settings(
         assert "config.json" in row.group
 
 
-async def test_a_settings_file_that_cannot_be_changed_is_told(
+async def test_a_settings_file_that_cannot_be_changed_is_reported(
     start: Starter, folders: Mapping[str, str]
 ) -> None:
     path = settings(folders)

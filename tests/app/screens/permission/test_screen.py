@@ -61,7 +61,7 @@ async def test_a_comment_goes_with_the_answer() -> None:
         assert host.outcomes == [PermissionReply("reject", "or not")]
 
 
-async def test_while_something_is_written_its_own_keys_are_told() -> None:
+async def test_while_the_user_types_the_hints_show_the_keys_for_that() -> None:
     host = Host(PermissionScreen(request(), grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
@@ -109,7 +109,7 @@ async def test_everything_asked_about_is_shown() -> None:
 async def test_a_long_command_scrolls_and_the_answers_stay(
     size: tuple[int, int], command: str
 ) -> None:
-    """The choices are visible, the body scrolls to its end."""
+    """The answers are visible and the body scrolls to its end."""
     host = Host(PermissionScreen(request(blocks=(ShellBlock(command + " THE END"),)), grace=0))
     async with host.run_test(size=size) as pilot:
         await settle(pilot)
@@ -137,7 +137,7 @@ async def test_a_long_command_scrolls_and_the_answers_stay(
         ("p\u0430ypal\u00a0x", "no-break space"),
     ],
 )
-async def test_nothing_in_a_command_hides(command: str, shown_as: str) -> None:
+async def test_nothing_in_a_command_is_hidden(command: str, shown_as: str) -> None:
     host = Host(PermissionScreen(request(blocks=(ShellBlock(command),)), grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
@@ -147,13 +147,13 @@ async def test_nothing_in_a_command_hides(command: str, shown_as: str) -> None:
 @pytest.mark.parametrize(
     "text", ["git commit -m 'привет, мир'", "echo 表の幅", "naïve café", "👩‍👩‍👧"]
 )
-def test_other_scripts_are_no_look_alikes(text: str) -> None:
+def test_other_scripts_are_not_lookalikes(text: str) -> None:
     assert lookalikes(text) == ()
 
 
 @pytest.mark.parametrize("patterns", [1, 12])
 @pytest.mark.parametrize("size", [(80, 24), (60, 16)])
-async def test_all_of_the_offer_can_be_read(patterns: int, size: tuple[int, int]) -> None:
+async def test_the_whole_offer_can_be_read(patterns: int, size: tuple[int, int]) -> None:
     always = tuple(("bash", f"program{n} run *") for n in range(patterns))
     asked = request(blocks=(ShellBlock("word " * 150),), always=always)
     host = Host(PermissionScreen(asked, grace=0))
@@ -188,7 +188,7 @@ async def test_ctrl_c_cancels_the_turn_that_asked() -> None:
 
 
 class Queue(App[int]):
-    """An app with nothing but the queue of questions."""
+    """An app that shows only the dialogs of open requests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -212,7 +212,7 @@ class Queue(App[int]):
 
 
 async def test_questions_come_one_at_a_time_oldest_first() -> None:
-    """One at a time, with a count, none lost."""
+    """They come one at a time, with a count, and none is lost."""
     host = Queue()
     pending = [request(f"per_{n}") for n in range(3)]
     async with host.run_test() as pilot:
@@ -306,7 +306,7 @@ async def test_a_command_is_edited_before_it_runs() -> None:
 
 
 @pytest.mark.parametrize("keys", [["escape"], ["enter"], ["backspace", "d", "enter"]])
-async def test_a_command_that_was_not_changed_runs_as_it_was(keys: list[str]) -> None:
+async def test_an_unchanged_command_runs_as_it_was(keys: list[str]) -> None:
     host = Host(PermissionScreen(request(blocks=(ShellBlock("npm run build"),)), grace=0))
     async with host.run_test() as pilot:
         await pilot.press("e", *keys)

@@ -1,4 +1,4 @@
-"""The question whether to trust a folder: after the first frame, before anything is used."""
+"""The trust dialog: after the first frame, before anything of the folder is used."""
 
 import io
 import json
@@ -28,7 +28,7 @@ QUESTION = "Do you trust this folder?"
 
 @pytest.fixture
 def project(work: Path) -> Path:
-    """A folder that would start a server, and that steers."""
+    """A folder that would start a server and steer the agent."""
     settings = {
         "mcp": {"docs": {"type": "local", "command": ["npx", "-y", "docs mcp"]}},
         "theme": "nord",
@@ -63,7 +63,9 @@ async def test_the_question_comes_before_anything_is_used(start: Starter, projec
         assert isinstance(first.message, UserMessage)
 
 
-async def test_no_leaves_it_all_out_and_is_remembered(start: Starter, project: Path) -> None:
+async def test_a_refusal_ignores_everything_and_is_remembered(
+    start: Starter, project: Path
+) -> None:
     async with start(ready=False) as running:
         await asked(running)
         await running.pilot.press("n")
@@ -88,7 +90,7 @@ async def test_the_default_is_no_and_asks_next_time(
             assert not running.runtime.trust.trusted
 
 
-async def test_keys_typed_for_the_prompt_answer_nothing(start: Starter, project: Path) -> None:
+async def test_keys_typed_for_the_prompt_do_not_answer(start: Starter, project: Path) -> None:
     async with start(ready=False, grace=3600.0) as running:
         await asked(running)
         await running.pilot.press("y", "n", "enter")
@@ -126,7 +128,7 @@ async def test_trust_is_reviewed_given_and_revoked_without_a_restart(
         assert not running.runtime.permissions.trusted
 
 
-async def test_what_was_changed_since_is_named(start: Starter, project: Path) -> None:
+async def test_changes_since_the_last_answer_are_named(start: Starter, project: Path) -> None:
     async with start(ready=False) as running:
         await asked(running)
         await running.pilot.press("y")
@@ -146,7 +148,7 @@ async def test_a_folder_without_anything_opens_at_once(start: Starter) -> None:
         await running.until_shown("There is nothing here to trust")
 
 
-async def test_a_model_that_only_a_project_names_wrongly_does_not_end_the_start(
+async def test_an_invalid_model_in_project_settings_does_not_prevent_the_start(
     start: Starter, work: Path
 ) -> None:
     (work / "opencode.json").write_text('{"model": "nowhere/x", "default_agent": "nobody"}')
@@ -170,7 +172,7 @@ def hostile() -> TrustQuestion:
     return TrustQuestion(folder="~/shop\x1b[2J", found=ProjectFindings((runs,)), changed=("a\nb",))
 
 
-async def test_what_is_shown_cannot_hide_or_act(start: Starter) -> None:
+async def test_shown_text_cannot_hide_or_control_anything(start: Starter) -> None:
     async with start() as running:
         running.app.push_screen(TrustScreen(hostile(), grace=0))
         await asked(running)

@@ -1,4 +1,4 @@
-"""The review of a past session: timeline, filter, search, changes, what was sent."""
+"""The review of a past session: timeline, filter, search, changes, the request of a step."""
 
 import time
 from dataclasses import replace
@@ -84,7 +84,7 @@ def utc(monkeypatch: pytest.MonkeyPatch):
 
 
 def reported() -> MessageWithParts:
-    """The harness's message with what a sub-agent in the background came to."""
+    """Return the message with a background sub-agent's report."""
     message = records.user("msg_f", "", turn="trn_2")
     part = ReportPart(
         id="prt_f1",
@@ -114,7 +114,7 @@ async def kept(running: Running, *items: MessageWithParts, session_id: str = SES
 
 
 async def reviewed(running: Running, *more: MessageWithParts) -> ReviewScreen:
-    """The review of the sample session with *more*, its last turn unfolded."""
+    """Open the review of the sample session and *more* messages, with the last turn unfolded."""
     await kept(running, *MESSAGES, *more)
     child = [
         replace(
@@ -142,7 +142,8 @@ async def reviewed(running: Running, *more: MessageWithParts) -> ReviewScreen:
 
 
 def rows(screen: ReviewScreen, *, whole: bool = False) -> list[str]:
-    """The rows; *whole* with what stands below their first lines, without those of turns."""
+    """Return the rows; with *whole* also the lines below their first ones, but without those of
+    turns."""
     options = screen.query_one(OptionList).options
     if whole:
         options = [option for option in options if not (option.id or "").startswith("turn ")]
@@ -151,7 +152,7 @@ def rows(screen: ReviewScreen, *, whole: bool = False) -> list[str]:
 
 
 async def chosen(running: Running, words: str) -> None:
-    """Put the bar on the row with *words*."""
+    """Highlight the row with *words*."""
     screen = running.app.screen
     assert isinstance(screen, ReviewScreen)
     at = next(n for n, row in enumerate(rows(screen)) if words in row)
@@ -227,7 +228,7 @@ async def test_changes_of_a_turn_and_of_the_session(start: Starter) -> None:
         await running.until_shown("2 turns")
 
 
-async def test_what_was_sent_is_shown_without_secrets(start: Starter) -> None:
+async def test_the_request_of_a_step_is_shown_without_secrets(start: Starter) -> None:
     secret = "sk-" + "a1b2c3d4" * 4
     async with start(size=(100, 40), env={"SHOP_TOKEN": "hunter2hunter2"}) as running:
         asked = records.user("msg_a", f"Use {secret} and hunter2hunter2")
@@ -265,7 +266,7 @@ async def test_a_sub_agents_session_unfolds_in_place(start: Starter, size: tuple
 
 
 async def test_a_sub_agents_session_unfolds_below_its_report_too(start: Starter) -> None:
-    """In one place at a time, in both sides: where it was asked for last."""
+    """It is shown in one place at a time, in both panes: where it was unfolded last."""
     async with start(size=(140, 45)) as running:
         screen = await reviewed(running, reported())
         await running.pilot.press("up", "enter")
@@ -298,8 +299,8 @@ async def test_a_sub_agents_session_is_reviewed_alone(start: Starter) -> None:
         await running.until_shown("2 turns")
 
 
-async def test_a_copy_from_a_prompt_and_from_a_step(start: Starter) -> None:
-    """Before a prompt, whose words come back; or with the step it ends with."""
+async def test_forking_at_a_prompt_and_at_a_step(start: Starter) -> None:
+    """A fork ends before the prompt, whose text is restored, or with the step."""
     async with start(size=(100, 30)) as running:
         await reviewed(running)
         await running.pilot.press("k")
@@ -321,7 +322,7 @@ async def test_a_copy_from_a_prompt_and_from_a_step(start: Starter) -> None:
         )
 
 
-async def test_resume_goes_to_the_place(start: Starter) -> None:
+async def test_resuming_goes_to_the_selected_message(start: Starter) -> None:
     async with start(size=(80, 24)) as running:
         await kept(running, *history(300))
         await running.pilot.press(*"/history ses_1", "enter")
@@ -345,7 +346,7 @@ async def test_narrow_shows_one_side_at_a_time(start: Starter) -> None:
         await running.until(lambda: bool(screen.query_one(OptionList).size))
 
 
-async def test_copy_takes_a_call_with_what_it_gave(start: Starter) -> None:
+async def test_copying_a_call_includes_its_output(start: Starter) -> None:
     async with start(size=(100, 30)) as running:
         await reviewed(running)
         await running.pilot.press("down", "y")
@@ -399,9 +400,9 @@ async def test_a_turn_and_an_answer_are_saved_without_secrets(start: Starter) ->
         await running.until_shown("is there already")
 
 
-async def test_copy_takes_an_answer_that_came_in_pieces_whole(start: Starter) -> None:
-    """One way to the last answer: what was cut by the output limit is one with what follows, and
-    what is taken back is not copied."""
+async def test_copying_a_response_that_came_in_pieces_copies_all_of_it(start: Starter) -> None:
+    """There is one way to the last response: a response that was cut at the output limit is one
+    with its continuation, and what was undone is not copied."""
     async with start(size=(100, 30)) as running:
         cut = step("msg_b", records.text_part("prt_b1", "msg_b", "The first half, "))
         assert isinstance(cut.message, AssistantMessage)

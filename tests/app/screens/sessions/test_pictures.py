@@ -1,4 +1,4 @@
-"""The list of sessions as a picture. It shows times of day: the zone is set."""
+"""Snapshots of the list of sessions. They show times of day, so the time zone is set."""
 
 import time
 from dataclasses import replace

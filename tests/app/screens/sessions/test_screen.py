@@ -1,4 +1,4 @@
-"""The session list, drafts, and what waits while the agent works."""
+"""The list of sessions, drafts, and messages that are sent while the agent works."""
 
 from dataclasses import replace
 
@@ -27,14 +27,14 @@ def test_sessions_are_grouped_by_day() -> None:
         assert day(now - back * 3600, now, UTC) == name
 
 
-def test_a_row_tells_title_turns_and_cost() -> None:
+def test_a_row_shows_title_turns_and_cost() -> None:
     row = session_row(replace(line("", 1000.0, turns=6), cost=0.42), 1000.0)
     assert row.title == "Untitled"
     assert "6 turns" in row.note
     assert "$0.42" in row.note
 
 
-def test_numbers_are_written_as_the_design_says() -> None:
+def test_amounts_and_durations_are_formatted() -> None:
     assert [duration(s) for s in (4.9, 72, 3723)] == ["4s", "1m 12s", "1h 2m"]
 
 
@@ -43,8 +43,8 @@ def line(title: str, updated: float, turns: int = 1, **more: object) -> SessionL
     return SessionListItem(f"ses_{title}", "/w", title, updated, turns, **values)
 
 
-def test_what_is_typed_fits_then_nearly_fits_then_was_written() -> None:
-    """Titles by day, near misses, then texts; nothing twice."""
+def test_matching_titles_come_before_similar_titles_and_messages() -> None:
+    """Titles by day, then similar titles, then messages; nothing twice."""
     now = 1_000_000.0
     lines = [line("Fix the reader", now), line("Write docs", now - 200_000, pinned=True)]
     hit = SessionHit(lines[0], SearchHit("ses_Fix the reader", "msg_1", "prt_1", "a reader"))
@@ -83,7 +83,7 @@ def test_an_excerpt_is_around_the_word_and_marks_it() -> None:
 
 
 async def two_sessions(running: Running) -> None:
-    """Leaves two sessions behind, the second open."""
+    """Create two sessions; the second is open."""
     await running.type("read README.md", "enter")
     await running.until_idle()
     await running.type("/new", "enter")
@@ -108,7 +108,7 @@ async def test_typing_filters_and_enter_resumes(start: Starter) -> None:
 
 
 async def seeded(running: Running, session_id: str, title: str, directory: str = "") -> None:
-    """A session of 1,000 messages, in the folder that is open or another one."""
+    """Create a session of 1,000 messages in the open folder or another one."""
     store = running.runtime.store
     session = replace(
         records.session(session_id),
@@ -120,9 +120,9 @@ async def seeded(running: Running, session_id: str, title: str, directory: str =
     await store.save(session, *(r for item in held for r in (item.message, *item.parts)))
 
 
-async def test_a_hit_in_a_message_is_previewed_and_gone_to(start: Starter) -> None:
-    """The text of every session is searched; Enter opens it where it was said, though
-    that page was not loaded."""
+async def test_a_hit_in_a_message_is_previewed_and_opened(start: Starter) -> None:
+    """The text of every session is searched; Enter opens it at the hit, though that page was not
+    loaded."""
     async with start(size=(80, 24)) as running:
         await seeded(running, "ses_long", "A long one")
         await running.pilot.press("ctrl+x", "l")
@@ -136,7 +136,7 @@ async def test_a_hit_in_a_message_is_previewed_and_gone_to(start: Starter) -> No
         assert not running.app.controller.main.transcript.following
 
 
-async def test_all_folders_are_listed_when_asked_for(start: Starter) -> None:
+async def test_tab_lists_the_sessions_of_all_folders(start: Starter) -> None:
     async with start(size=(80, 24)) as running:
         await seeded(running, "ses_here", "Made here")
         await seeded(running, "ses_there", "Made there", "/elsewhere/shop")
@@ -173,7 +173,7 @@ async def test_pin_and_archive(start: Starter) -> None:
         assert len(await directory.lines()) == 2
 
 
-async def test_a_copy_is_made_from_the_list(start: Starter) -> None:
+async def test_a_session_is_forked_from_the_list(start: Starter) -> None:
     async with start(size=(80, 24)) as running:
         await two_sessions(running)
         await running.pilot.press("ctrl+x", "l")
@@ -205,7 +205,7 @@ async def test_delete_asks_first(start: Starter) -> None:
 
 
 async def test_rename_shows_the_new_title_as_it_was_typed(start: Starter) -> None:
-    """Brackets are only text."""
+    """Brackets are plain text."""
     async with start() as running:
         await running.type("list", "enter")
         await running.until_idle()
@@ -217,7 +217,7 @@ async def test_rename_shows_the_new_title_as_it_was_typed(start: Starter) -> Non
         await running.until_shown("[/] [red")
 
 
-async def test_deleting_the_open_session_goes_back_to_the_first_page(start: Starter) -> None:
+async def test_deleting_the_open_session_shows_the_home_page(start: Starter) -> None:
     async with start() as running:
         await running.type("list", "enter")
         await running.until_idle()
@@ -253,7 +253,7 @@ async def test_resume_opens_the_latest_session_and_its_history(start: Starter) -
 
 
 async def test_a_message_sent_while_busy_waits_and_is_sent_once(start: Starter) -> None:
-    """Shown as waiting, taken up in order."""
+    """It is shown as queued and picked up in order."""
     async with start() as running:
         await running.type("run touch made.txt", "enter")
         await running.until(lambda: not running.app.controller.on_main_screen())
@@ -276,7 +276,7 @@ async def test_a_message_sent_while_busy_waits_and_is_sent_once(start: Starter) 
 
 
 async def test_esc_interrupts_and_the_prompt_keeps_its_text(start: Starter) -> None:
-    """CANCEL-STOP in the stream: stopped, draft kept, the next prompt is answered."""
+    """In the stream: the turn stops, the draft is kept, the next prompt is answered."""
     async with start() as running:
         await running.type("stream 5000 words", "enter")
         await running.until(lambda: running.app.controller.live.busy)

@@ -1,4 +1,4 @@
-"""A line to type in takes its keys in their order and goes by whole characters."""
+"""Text fields handle keys in their order and move by graphemes."""
 
 import pytest
 from textual import events
@@ -19,7 +19,7 @@ class Host(App[None]):
         yield TextField()
 
 
-async def test_keys_that_come_at_once_work_in_their_order() -> None:
+async def test_keys_of_one_read_are_handled_in_order() -> None:
     app = Host()
     async with app.run_test() as pilot:
         for key in ("a", "b", "backspace", "c", "left", "x", "home", "y"):
@@ -29,7 +29,7 @@ async def test_keys_that_come_at_once_work_in_their_order() -> None:
 
 
 class Both(App[None]):
-    """The line of the dialogs and the editor of the prompt."""
+    """The field of the dialogs and the editor of the prompt."""
 
     def compose(self) -> ComposeResult:
         yield TextField()
@@ -38,10 +38,8 @@ class Both(App[None]):
 
 @pytest.mark.parametrize("whole", [FAMILY, ACCENTED, FLAG, "表"])
 @pytest.mark.parametrize("keys", [("left", "delete"), ("backspace",), ("shift+left", "backspace")])
-async def test_a_character_that_is_seen_as_one_goes_as_one(
-    whole: str, keys: tuple[str, ...]
-) -> None:
-    """WIDE-CHARS, in dialogs as in the prompt."""
+async def test_a_grapheme_is_deleted_as_a_whole(whole: str, keys: tuple[str, ...]) -> None:
+    """In dialogs as in the prompt."""
     app = Both()
     async with app.run_test() as pilot:
         line, area = app.query_one(TextField), app.query_one(GraphemeArea)
@@ -53,7 +51,7 @@ async def test_a_character_that_is_seen_as_one_goes_as_one(
 
 
 @pytest.mark.parametrize("whole", [FAMILY, ACCENTED, FLAG])
-async def test_the_cursor_steps_over_a_whole_character(whole: str) -> None:
+async def test_the_cursor_moves_over_a_whole_grapheme(whole: str) -> None:
     app = Host()
     async with app.run_test() as pilot:
         line = app.query_one(TextField)
@@ -62,5 +60,5 @@ async def test_the_cursor_steps_over_a_whole_character(whole: str) -> None:
         assert line.value == "yxb"
 
 
-def test_two_flags_are_two_characters() -> None:
+def test_two_flags_are_two_graphemes() -> None:
     assert grapheme_boundaries(f"{FLAG}{FLAG}x{FLAG}") == [0, 2, 4, 5, 7]

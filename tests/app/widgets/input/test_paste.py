@@ -23,7 +23,7 @@ def test_short_text_stays_and_long_text_folds() -> None:
     assert pasted.fold("y" * (MAX_CHARACTERS + 1)) == "[Pasted 2: 1,001 characters]"
 
 
-def test_a_label_stands_for_its_text_wherever_it_is() -> None:
+def test_a_label_is_replaced_by_its_text_anywhere() -> None:
     pasted = PastedTexts()
     first, second = pasted.fold(LONG), pasted.fold(LONG + "more")
     assert first != second
@@ -56,7 +56,7 @@ def test_paths_of_images_become_mentions_in_every_spelling(files: Path) -> None:
     assert mentions_of_dropped(f"{shot} {files / 'doc.pdf'}", files) == "@shot.png @doc.pdf "
 
 
-def test_other_files_only_as_a_terminal_drops_them(files: Path) -> None:
+def test_other_files_become_mentions_only_in_the_forms_of_a_drop(files: Path) -> None:
     notes = files / "notes.txt"
     assert mentions_of_dropped(str(notes), files) is None
     assert mentions_of_dropped(f"'{notes}'", files) == "@notes.txt "
@@ -72,7 +72,7 @@ async def pasting(running: Running, text: str) -> None:
 async def test_a_long_paste_is_a_label_and_is_sent_whole(
     start: Starter, scripted: ModelServer
 ) -> None:
-    """The prompt stays small, the model gets every line."""
+    """The prompt stays small and the model gets every line."""
     scripted.script(answer(Text("read it")))
     async with start() as running:
         await running.type("sum up ")
@@ -85,7 +85,7 @@ async def test_a_long_paste_is_a_label_and_is_sent_whole(
         assert running.prompt == "sum up [Pasted 1: 40 lines]"
 
 
-async def test_backspace_takes_a_label_whole(start: Starter) -> None:
+async def test_backspace_deletes_a_whole_label(start: Starter) -> None:
     async with start() as running:
         await running.type("a ")
         await pasting(running, LONG)
@@ -100,7 +100,7 @@ async def test_a_dropped_image_is_named_from_the_folder(start: Starter, work: Pa
         assert running.prompt == '@"a shot.png" '
 
 
-def test_the_desktop_decides_who_is_asked_for_an_image() -> None:
+def test_the_desktop_decides_which_clipboard_tools_are_used() -> None:
     assert reader_commands({}, "linux") == []
     both = reader_commands({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, "linux")
     assert [command[0] for command in both] == ["wl-paste", "xclip"]

@@ -1,4 +1,4 @@
-"""The prompt."""
+"""The prompt editor."""
 
 import pytest
 from textual import events
@@ -46,7 +46,7 @@ async def test_a_backslash_before_enter_makes_a_line(host: Host) -> None:
 
 
 async def test_a_paste_is_one_unit_whatever_its_line_ends(host: Host) -> None:
-    """One prompt with three lines, sent once by the Enter."""
+    """One prompt with three lines, sent once by Enter."""
     async with host.run_test() as pilot:
         host.prompt.post_message(events.Paste("a\r\nb\rc"))
         await pilot.pause()
@@ -55,7 +55,7 @@ async def test_a_paste_is_one_unit_whatever_its_line_ends(host: Host) -> None:
         assert host.sent == ["a\nb\nc"]
 
 
-async def test_up_walks_older_prompts_with_the_same_beginning(host: Host) -> None:
+async def test_up_shows_older_prompts_with_the_same_beginning(host: Host) -> None:
     async with host.run_test() as pilot:
         host.prompt.set_history(["fix two", "read x", "fix one"])
         await pilot.press("f", "i", "up")
@@ -88,7 +88,7 @@ async def test_remembered_prompts_come_once_and_newest_first(host: Host) -> None
 
 
 async def test_it_grows_with_its_text_and_shows_markup_literally(host: Host) -> None:
-    """What the user types is never read as markup."""
+    """Typed text is never read as markup."""
     async with host.run_test(size=(40, 12)) as pilot:
         host.prompt.styles.height = "auto"
         host.prompt.styles.max_height = 10
@@ -97,7 +97,7 @@ async def test_it_grows_with_its_text_and_shows_markup_literally(host: Host) -> 
         assert host.prompt.size.height == 5
 
 
-async def test_wide_characters_are_deleted_whole(host: Host) -> None:
+async def test_wide_characters_are_deleted_as_a_whole(host: Host) -> None:
     async with host.run_test() as pilot:
         host.prompt.set_text("こんにちは")
         await pilot.press("left", "backspace")

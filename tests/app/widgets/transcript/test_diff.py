@@ -48,7 +48,7 @@ def test_rows_have_numbers_and_signs() -> None:
     ]
 
 
-def test_one_of_several_diffs_says_what_it_is_of() -> None:
+def test_one_of_several_diffs_has_a_title() -> None:
     moved = replace(EDIT, change="move", moved_from="old/b.py")
     gone = replace(EDIT, path="p" * 90, change="delete")
     for block, title in (
@@ -65,7 +65,7 @@ def test_one_of_several_diffs_says_what_it_is_of() -> None:
     assert first.cell_length <= PAGE.width
 
 
-def test_grounds_reach_from_the_indent_to_the_margin() -> None:
+def test_backgrounds_reach_from_the_indent_to_the_margin() -> None:
     context, removed, added, _ = diff_lines(EDIT, PAGE, 4)
     assert grounds(context) == {DARK_PALETTE.ground}
     assert DARK_PALETTE.removed in grounds(removed)
@@ -110,7 +110,7 @@ def test_long_lines_fold_within_the_width(width: int) -> None:
     assert "".join(line.copied for line in lines) == "表x" * 60
 
 
-def test_tabs_and_escapes_are_cleaned() -> None:
+def test_tabs_and_escapes_are_sanitized() -> None:
     assert texts(diff("a", "+\tif x:\x1b[2J")) == ["       1 +     if x:␛[2J"]
 
 
@@ -176,16 +176,16 @@ def test_a_copy_of_side_by_side_is_the_new_text_or_what_was_removed_alone() -> N
         (WIDE, diff("a.py", "+only", "+added"), False),
     ],
 )
-def test_when_diffs_stand_side_by_side(page: Page, block: DiffBlock, split: bool) -> None:
+def test_when_diffs_are_shown_side_by_side(page: Page, block: DiffBlock, split: bool) -> None:
     assert split_fits(block, page, 4) is split
 
 
 def colors(line: Line) -> dict[str, str]:
-    """The colour of each piece of a row."""
+    """Return the color of each piece of a row."""
     return {s.text.strip(): s.style.color.name for s in line.strip if s.style and s.style.color}
 
 
-def test_code_has_the_colours_of_its_language() -> None:
+def test_code_is_highlighted() -> None:
     context, removed, *_ = diff_lines(EDIT, PAGE, 4)
     assert colors(context)["def"] == DARK_PALETTE.blue
     assert colors(context)["read_rows"] == DARK_PALETTE.accent
@@ -195,7 +195,7 @@ def test_code_has_the_colours_of_its_language() -> None:
 
 
 @pytest.mark.parametrize("tones", [DARK_PALETTE, LIGHT_PALETTE], ids=["dark", "light"])
-def test_code_can_be_read_on_the_grounds_of_a_diff(tones: Palette) -> None:
+def test_code_is_readable_on_the_backgrounds_of_a_diff(tones: Palette) -> None:
     page = Page(80, tones)
     for line in diff_lines(LONG_EDIT, page, 4):
         for part in line.strip:
@@ -203,14 +203,14 @@ def test_code_can_be_read_on_the_grounds_of_a_diff(tones: Palette) -> None:
                 assert contrast(part.style.color.name, part.style.bgcolor.name) >= MIN_CONTRAST
 
 
-def test_a_theme_without_grounds_tells_changes_by_the_colour_of_the_text() -> None:
+def test_without_backgrounds_the_text_color_shows_changes() -> None:
     ansi = palette_of(BUILTIN_THEMES["ansi-dark"])
     _, removed, added, _ = diff_lines(EDIT, Page(80, ansi), 4)
     assert {"red"} <= set(colors(removed).values()) <= {"red", "default"}
     assert {"green"} <= set(colors(added).values()) <= {"green", "default"}
 
 
-def test_a_huge_diff_is_coloured_and_compared_in_part_and_drawn_as_far_as_it_is_seen() -> None:
+def test_a_huge_diff_is_highlighted_compared_and_drawn_only_in_part() -> None:
     long = diff(
         "a.py", *[f"{sign} = {n} # {'y' * 40}" for n in range(2_000) for sign in ("-x", "+z")]
     )
@@ -236,7 +236,7 @@ def test_long_diff_folds() -> None:
     assert len(unfolded) == DIFF_LINES + 20
 
 
-def test_what_was_left_out_is_said() -> None:
+def test_omitted_lines_are_counted() -> None:
     block = DiffBlock("a", EDIT.hunks, 2, 1, change="move", moved_from="b.py", omitted=7)
     rows = texts(block)
     assert rows[0].strip() == "moved from b.py"

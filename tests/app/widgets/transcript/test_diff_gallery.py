@@ -1,5 +1,5 @@
-"""Diffs as pictures, dark and light, one column and side by side, and how the user
-chooses between them."""
+"""Snapshots of diffs, dark and light, unified and side by side, and the preference between the
+two."""
 
 import pytest
 
@@ -53,14 +53,14 @@ def view() -> SessionView:
 
 @pytest.mark.parametrize("width", [80, 140])
 @pytest.mark.parametrize("theme", [themes.DARK, themes.LIGHT])
-async def test_diffs(width: int, theme: str) -> None:
+async def test_snapshots_of_diffs(width: int, theme: str) -> None:
     app = TranscriptApp(view(), theme=theme)
     async with app.run_test(size=(width, 36)) as pilot:
         await pilot.pause()
         assert_snapshot(app, f"diff-{'dark' if theme == themes.DARK else 'light'}-{width}")
 
 
-async def test_the_user_chooses_how_diffs_stand(start: Starter) -> None:
+async def test_the_user_chooses_how_diffs_are_shown(start: Starter) -> None:
     async with start(size=(140, 45)) as running:
         await show_session(running)
         beside = "header = next(rows)"

@@ -1,4 +1,4 @@
-"""Markdown as lines, append-only, within any width."""
+"""Markdown as lines: appended to, and within any width."""
 
 import pytest
 from hypothesis import given, settings
@@ -78,8 +78,8 @@ def copied(lines: list[Line]) -> str:
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 12, 20, 26, 40, 80, 140])
-def test_no_line_passes_the_frame(width: int) -> None:
-    """V22 at every width, with CJK cells, long addresses and deep lists."""
+def test_no_line_exceeds_the_page(width: int) -> None:
+    """At every width, with CJK cells, long addresses and deep lists."""
     limit = page(width).right
     for line in render(SAMPLE, width):
         if width >= 12:
@@ -106,7 +106,7 @@ def test_very_narrow_table_becomes_records() -> None:
     assert rows == ["a: one one", "b: two two", "c: three three", "d: four four"]
 
 
-def test_blocks_as_they_look() -> None:
+def test_how_blocks_are_drawn() -> None:
     assert texts("# T\n\ntext\n\n- a\n  - b\n- c\n\n1. x\n2. y\n\n> q\n\n```\ncode\n```\n") == [
         "  T",
         "",
@@ -134,7 +134,7 @@ def test_line_feeds_of_the_model_are_kept() -> None:
 
 
 def test_links_show_their_target_and_pictures_and_html_are_text() -> None:
-    """No hidden target, no picture, no HTML."""
+    """There is no hidden target, no image, no HTML."""
     assert texts("[here](https://evil.example/x) <https://a.b> ![p](http://c/d) <b>x</b>") == [
         "  here (https://evil.example/x) https://a.b p (http://c/d) <b>x</b>"
     ]
@@ -147,7 +147,7 @@ def test_markup_is_literal() -> None:
 @pytest.mark.parametrize(
     "source", ["a\x1b[2Jb", "a&#x1b;b", "`a\x1bb`", "```\na\x1b]52;c;x\x07\n```"]
 )
-def test_nothing_that_steers_the_terminal_gets_through(source: str) -> None:
+def test_nothing_that_controls_the_terminal_gets_through(source: str) -> None:
     assert "\x1b" not in "".join(texts(source))
 
 
@@ -161,7 +161,7 @@ def test_text_is_at_most_110_columns_wide_but_code_may_be_wider() -> None:
 
 
 def test_copied_code_equals_the_source() -> None:
-    """Also of a line that had to be folded, and without the frame."""
+    """Also for a line that was folded, and without the margins."""
     code = "def f():\n    return '" + "x" * 500 + "'"
     assert copied(render(f"```python\n{code}\n```", 40)) == code
 
@@ -171,7 +171,7 @@ def test_copied_paragraph_has_no_line_feeds_of_the_screen() -> None:
     assert copied(render(text, 30)) == text
 
 
-def test_code_is_coloured_by_its_language() -> None:
+def test_code_is_highlighted() -> None:
     code, plain = render("```python\nreturn 1\n```")[0], render("```\nreturn 1\n```")[0]
     assert len({s.style for s in code.strip}) > len({s.style for s in plain.strip})
 
@@ -179,7 +179,7 @@ def test_code_is_coloured_by_its_language() -> None:
 @settings(max_examples=60)
 @given(cuts=st.lists(st.integers(0, len(SAMPLE)), max_size=40), width=st.sampled_from([30, 90]))
 def test_text_in_pieces_gives_the_same_lines_as_at_once(cuts: list[int], width: int) -> None:
-    """Append-only, and the outcome does not tell how it came."""
+    """The result does not depend on how the text arrived."""
     view = MarkdownView(page(width))
     for cut in sorted(cuts):
         view.update(SAMPLE[:cut], final=False)
@@ -220,7 +220,7 @@ def test_long_code_in_pieces_gives_the_same_lines(cuts: list[int], fence: str, r
 
 
 def test_first_lines_of_long_open_code_are_frozen() -> None:
-    """What a frame costs does not grow with the code block."""
+    """The cost of a frame does not grow with the code block."""
     view = MarkdownView(page(60))
     body = "\n".join(f"line {n}" for n in range(500))
     view.update(f"```python\n{body}", final=False)
@@ -243,15 +243,15 @@ def test_finished_paragraphs_are_frozen() -> None:
     assert all(a is b for a, b in zip(held[:first], view.lines, strict=False))
 
 
-def test_an_undecided_last_line_is_held_back() -> None:
-    """No flicker: a dash after a paragraph is not a heading for a moment."""
+def test_an_ambiguous_last_line_is_held_back() -> None:
+    """Nothing flickers: a dash after a paragraph is not a heading for a moment."""
     view = MarkdownView(page(80))
     for last in ("-", "--", "```", "==", "1.", "|"):
         view.update(f"para\n{last}", final=False)
         assert [line.strip.text for line in view.lines] == ["  para"]
 
 
-def test_a_late_link_definition_is_used_in_the_end() -> None:
+def test_a_late_link_definition_is_used_once_the_text_is_complete() -> None:
     view = MarkdownView(page(80))
     view.update("[x][y]\n\nmore\n\n", final=False)
     view.update("[x][y]\n\nmore\n\n[y]: https://a.b\n", final=True)

@@ -1,4 +1,4 @@
-"""What comes live is drawn as what was always there."""
+"""Live events are drawn exactly like a session that is loaded later."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,8 +43,8 @@ from tests.support.transcripts import (
 )
 
 
-async def test_queued_messages_are_last_until_taken_up() -> None:
-    """Shown as queued, then where their turn is."""
+async def test_queued_messages_are_last_until_they_are_sent() -> None:
+    """They are shown as queued, then where their turn is."""
     first = user("msg_1", "do it")
     waiting = user("msg_3", "and that too", turn=None)
     app = TranscriptApp(
@@ -76,7 +76,7 @@ async def test_removed_message_goes_away() -> None:
         assert rows(app)[2].strip("▌ ") == "two"
 
 
-def test_a_tick_changes_only_the_row_of_the_tool() -> None:
+def test_a_clock_tick_changes_only_the_row_of_the_tool() -> None:
     part = tool("prt_1", "msg_1", running("Bash", "make", ShellBlock("make"), output="a\nb"))
     layout = Layout(SessionView(snapshot(open_assistant("msg_1", part))), Page(80, DARK_PALETTE))
     layout.lay_out(0)
@@ -99,7 +99,7 @@ def drawn(layout: Layout) -> list[str]:
 
 
 def _events() -> Sequence[Event]:
-    """A turn as it comes: two tools, text that grows, a message that is queued."""
+    """Yield a turn as it arrives: two tools, growing text, a message that is queued."""
     step = open_assistant("msg_2")
     part = text_part("prt_1", "msg_2", "", ended=None)
     texts = ["# A", "\n\n- b", "\n- c", "\n\nd", "\n```\ncode", "\n```\n"]
@@ -127,8 +127,8 @@ def _events() -> Sequence[Event]:
 
 @settings(max_examples=60)
 @given(frames=st.lists(st.integers(1, 6), min_size=1, max_size=20), odd=st.integers(0, 1))
-def test_live_and_late_are_drawn_the_same(frames: list[int], odd: int) -> None:
-    """One render path, however events fell into frames and whatever was laid out."""
+def test_live_and_loaded_sessions_are_drawn_the_same(frames: list[int], odd: int) -> None:
+    """There is one render path, however events fell into frames and whatever was laid out."""
     view = SessionView(snapshot(user("msg_1", "go")))
     live = Layout(view, PAGE)
     events = list(_events())

@@ -1,4 +1,4 @@
-"""Everything can be scrolled to, a page at a time, and what is read does not move."""
+"""Long sessions are loaded a page at a time, and the visible lines do not move."""
 
 import random
 from dataclasses import replace
@@ -19,7 +19,7 @@ PAGE = 100
 
 
 class Paged:
-    """A session of which the last page is held, and the pages before it."""
+    """A session whose last page is loaded, and the pages before it."""
 
     def __init__(self, turns: int) -> None:
         self.messages = history(turns)
@@ -29,11 +29,11 @@ class Paged:
 
     @property
     def asked(self) -> int:
-        """How often a page was asked for since the last one came."""
+        """Return how often a page was requested since the last one was loaded."""
         return sum(isinstance(message, Transcript.Earlier) for message in self.app.messages)
 
     def load(self) -> None:
-        """Hand the next page to the transcript."""
+        """Pass the next page to the transcript."""
         self.app.messages.clear()
         page, self.left = self.left[-PAGE:], self.left[:-PAGE]
         view = self.app.transcript.view
@@ -46,7 +46,7 @@ async def settle(pilot: Pilot[object]) -> None:
     await pilot.pause()
 
 
-async def test_the_page_before_is_asked_for_when_the_top_is_near() -> None:
+async def test_the_previous_page_is_requested_near_the_top() -> None:
     paged = Paged(150)
     async with paged.app.run_test(size=(80, 20)) as pilot:
         await settle(pilot)
@@ -63,8 +63,8 @@ async def test_the_page_before_is_asked_for_when_the_top_is_near() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_what_is_read_stays_while_pages_come(seed: int) -> None:
-    """Also where an answer streams below at the same time."""
+async def test_the_visible_lines_stay_while_pages_are_loaded(seed: int) -> None:
+    """Also while a response streams below."""
     chance = random.Random(seed)
     paged = Paged(150)
     async with paged.app.run_test(size=(80, 20)) as pilot:
@@ -128,7 +128,7 @@ async def test_home_goes_to_the_first_message() -> None:
         assert paged.app.transcript.following
 
 
-async def test_scrolling_on_ends_the_way_to_the_first_message() -> None:
+async def test_scrolling_cancels_going_to_the_first_message() -> None:
     paged = Paged(150)
     async with paged.app.run_test(size=(80, 20)) as pilot:
         await settle(pilot)
@@ -143,8 +143,8 @@ async def test_scrolling_on_ends_the_way_to_the_first_message() -> None:
         assert paged.app.transcript.following
 
 
-async def test_a_stream_goes_on_while_the_history_is_read() -> None:
-    """V10 with pages: neither what comes below nor above moves the line that is read."""
+async def test_streaming_continues_while_the_history_is_read() -> None:
+    """Neither new rows below nor pages above move the visible lines."""
     view = streaming(60)
     older = history(20)
     view.older = len(older)
@@ -166,8 +166,8 @@ async def test_a_stream_goes_on_while_the_history_is_read() -> None:
         assert painted(app)[:-1] == before[:-1]  # the last row has the hint
 
 
-def test_messages_of_pages_that_are_not_loaded_are_left_alone() -> None:
-    """What comes late for them is in the page when it is read."""
+def test_events_for_pages_that_are_not_loaded_are_ignored() -> None:
+    """Late changes to them are in the page when it is loaded."""
     view = SessionView(snapshot(*history(3), older=5))
     early = history(1)[0].message
     view.older = 5
@@ -208,8 +208,8 @@ async def test_a_session_of_1000_messages_can_be_read_from_its_first(start: Star
         assert isinstance(held[0].parts[0], TextPart)
 
 
-async def test_what_is_let_go_of_above_moves_nothing_and_is_asked_for_again() -> None:
-    """While the newest is read, messages far above are let go of."""
+async def test_unloading_messages_above_moves_nothing_and_they_are_requested_again() -> None:
+    """While the newest messages are read, messages far above are unloaded."""
     whole = history(MAX_MESSAGES // 2 + 10)
     app = TranscriptApp(SessionView(snapshot(*whole)))
     async with app.run_test(size=(80, 20)) as pilot:

@@ -1,4 +1,4 @@
-"""Folding, selecting, and how each kind of message looks."""
+"""Folding, selection, and the appearance of each kind of message."""
 
 from textual.geometry import Offset
 from textual.selection import Selection
@@ -111,7 +111,7 @@ async def test_a_mouse_selection_over_wide_characters() -> None:
 
 
 async def test_markup_and_escapes_are_shown_as_written() -> None:
-    """In a prompt, an answer, a label, output and an error."""
+    """In a prompt, a response, a label, output and an error."""
     evil = "[/] [bold [red]x[/blue] \x1b]52;c;x\x07"
     shell = completed("Bash", evil, ShellBlock("x", f"{evil}\n[/x]"))
     parts = (
@@ -132,7 +132,7 @@ async def test_markup_and_escapes_are_shown_as_written() -> None:
 
 
 async def test_messages_and_markers() -> None:
-    """Every kind of message, as an approved picture."""
+    """A snapshot of every kind of message."""
     broken = assistant("msg_5", error=ErrorInfo("overloaded", "The provider is overloaded."))
     cut = assistant("msg_6", text_part("prt_6", "msg_6", "cut"), finish="length")
     stopped = assistant("msg_7", text_part("prt_7", "msg_7", "I will"), interrupted=True)
@@ -156,7 +156,7 @@ async def test_messages_and_markers() -> None:
         assert_snapshot(app, "transcript-messages")
 
 
-async def test_markdown_picture() -> None:
+async def test_snapshot_of_markdown() -> None:
     source = (
         "# Heading\n\nText with **bold**, *italic* and `code`.\n\n- one\n- two\n  - nested\n"
         "- [x] done\n\n1. first\n2. second\n\n> A quote.\n\n```python\ndef f(x):\n"
@@ -170,8 +170,8 @@ async def test_markdown_picture() -> None:
         assert_snapshot(app, "transcript-markdown")
 
 
-async def test_what_the_user_stopped_is_no_fault() -> None:
-    """The harness keeps an error with it, for the model; people read that it was interrupted."""
+async def test_an_interruption_is_not_shown_as_an_error() -> None:
+    """The stored error is for the model; the user reads that the response was interrupted."""
     aborted = ErrorInfo("aborted", "Interrupted")
     stopped = assistant("msg_2", finish=None, error=aborted, interrupted=True)
     app = TranscriptApp(SessionView(snapshot(user("msg_1", "go"), stopped)))

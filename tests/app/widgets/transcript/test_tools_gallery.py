@@ -1,4 +1,4 @@
-"""Each kind of tool call in all its states, as approved pictures."""
+"""Snapshots of each kind of tool call in all its states."""
 
 from typing import get_args
 
@@ -291,7 +291,7 @@ def conversation() -> SessionView:
     [("wide", (140, 45)), ("usual", (80, 40)), ("narrow", (40, 40)), ("tiny", (20, 8))],
 )
 async def test_conversation_at_every_width(name: str, size: tuple[int, int]) -> None:
-    """Side parts go first, nothing breaks."""
+    """Less important parts are dropped first, and nothing breaks."""
     app = TranscriptApp(conversation())
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -325,7 +325,7 @@ def row(state: ToolState, width: int = 100, moment: Moment | None = None) -> str
     ],
 )
 def test_each_state_has_its_glyph(state: ToolState, glyph: str) -> None:
-    """The state is told without colours."""
+    """The state is visible without colors."""
     assert row(state).strip()[0] == glyph
 
 
@@ -334,7 +334,7 @@ def test_spinner_turns_with_the_frame() -> None:
     assert [row(state, moment=Moment(1_000.0, n)).strip()[0] for n in range(4)] == list(FRAMES)
 
 
-def test_facts_are_at_the_right_and_drop_first() -> None:
+def test_facts_are_at_the_right_and_dropped_first() -> None:
     state = completed("Read", "src/a.py", facts=("142 lines",))
     assert row(state).endswith("142 lines  12ms")
     assert len(row(state)) == PAGE.right
@@ -375,19 +375,19 @@ def test_output_folds_to_its_last_ten_lines() -> None:
     assert shell(40, live=True)[-1] == "│ 39"
 
 
-def test_hidden_output_is_counted_with_what_was_never_kept() -> None:
+def test_hidden_output_is_counted_including_discarded_lines() -> None:
     rows = shell(40, earlier=200)
     assert rows[0] == "│ … 230 earlier lines"
     assert shell(40, earlier=200, unfolded=True)[:2] == ["│ … 200 earlier lines", "│ 0"]
     assert shell(5, earlier=1)[0] == "│ … 1 earlier line"
 
 
-def test_output_that_still_grows_tells_no_number_of_lines() -> None:
-    """Only its end is told while a command runs."""
+def test_growing_output_shows_no_number_of_lines() -> None:
+    """Only its end is known while a command runs."""
     assert shell(40, live=True)[0] == "│ … earlier lines"
 
 
-def test_live_output_is_shown_behind_a_rule() -> None:
+def test_live_output_is_shown_after_a_rule() -> None:
     state = running("Bash", "make", ShellBlock("make"), output="one\ntwo")
     lines, _ = tool_lines(tool("p", MESSAGE, state), PAGE, Moment(), unfolded=False)
     assert [line.strip.text.strip() for line in lines[1:]] == ["│ one", "│ two"]
@@ -407,8 +407,8 @@ def test_durations(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
 
 
-def test_what_the_model_is_taught_is_folded_away() -> None:
-    """A person reads that the input was wrong; the lesson is one unfolding away."""
+def test_the_error_for_the_model_is_folded() -> None:
+    """The user reads that the input was wrong; the error for the model is one unfolding away."""
     lesson = "Please rewrite the input with valid arguments. Errors: items: Field required"
     part = tool("prt_1", MESSAGE, failed("", "", lesson, kind="invalid"), name="todowrite")
     folded, folds = tool_lines(part, PAGE, Moment(), unfolded=False)

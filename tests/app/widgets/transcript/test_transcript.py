@@ -1,4 +1,4 @@
-"""What is seen, and that what is read stays."""
+"""Scrolling and painting of the transcript: the visible lines stay in place."""
 
 from dataclasses import replace
 
@@ -48,8 +48,8 @@ async def test_sticks_to_the_bottom_while_text_comes() -> None:
         assert app.messages == []
 
 
-async def test_the_line_that_is_read_never_moves() -> None:
-    """Neither text below nor a tool that grows above moves it."""
+async def test_the_visible_lines_never_move() -> None:
+    """Neither new text below nor a growing tool above moves it."""
     view = streaming()
     say_tool = tool("prt_0029b", "msg_0029b", running("Bash", "make", ShellBlock("make")))
     app = TranscriptApp(view)
@@ -77,7 +77,7 @@ async def test_the_line_that_is_read_never_moves() -> None:
 
 
 async def test_scrolling_up_shows_every_line_once() -> None:
-    """Guessed heights are corrected without moving what is read."""
+    """Estimated heights are corrected without moving the visible lines."""
     view = SessionView(snapshot(*history(25)))
     layout = Layout(view, Page(SIZE[0] - 1, DARK_PALETTE))
     for index in range(len(layout.items)):
@@ -97,7 +97,7 @@ async def test_scrolling_up_shows_every_line_once() -> None:
         assert seen == wanted
 
 
-async def test_new_below_is_counted_told_and_shown() -> None:
+async def test_new_items_below_are_counted_and_shown() -> None:
     app = TranscriptApp(streaming())
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("pageup")
@@ -116,7 +116,7 @@ async def test_new_below_is_counted_told_and_shown() -> None:
 
 
 async def test_a_rebuilt_view_keeps_place_and_folds() -> None:
-    """After a gap the same session is shown again from a new snapshot."""
+    """After a gap in the events the same session is shown again from a new snapshot."""
     view = streaming()
     app = TranscriptApp(view)
     async with app.run_test(size=SIZE) as pilot:
@@ -157,7 +157,7 @@ async def test_fewer_than_100_widgets_whatever_the_length() -> None:
         assert len(list(app.screen.walk_children())) < 10
 
 
-async def test_what_is_off_screen_is_not_laid_out() -> None:
+async def test_rows_off_screen_are_not_laid_out() -> None:
     """Opening a long session costs one page."""
     view = SessionView(snapshot(*history(500)))
     layout = Layout(view, Page(80, DARK_PALETTE))
@@ -171,8 +171,8 @@ async def test_what_is_off_screen_is_not_laid_out() -> None:
         assert app.transcript.scroll_offset.y == 0
 
 
-def test_lines_far_from_what_is_seen_are_dropped() -> None:
-    """Memory stays flat; heights stay known."""
+def test_lines_far_off_screen_are_dropped() -> None:
+    """Memory stays flat and heights stay known."""
     layout = Layout(SessionView(snapshot(*history(600))), Page(80, DARK_PALETTE))
     for index in range(len(layout.items)):
         layout.lay_out(index)
@@ -198,7 +198,7 @@ async def test_a_selection_stays_on_its_text_when_heights_are_corrected() -> Non
 
 
 async def test_clock_runs_only_while_something_runs() -> None:
-    """No timer when nothing moves."""
+    """There is no timer when nothing moves."""
     app = TranscriptApp(streaming(1))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()

@@ -43,7 +43,7 @@ def test_keys_do_what_vim_does(
     assert at == offset(left, to_line, to_column)
 
 
-def test_half_a_command_is_given_up_with_esc() -> None:
+def test_esc_discards_an_incomplete_command() -> None:
     vim = Vim(mode="normal")
     vim.press("d", "d", "abc", 1)
     assert vim.waiting
@@ -52,13 +52,13 @@ def test_half_a_command_is_given_up_with_esc() -> None:
     assert vim.press("escape", None, "abc", 1) is None, "the screen's own Esc"
 
 
-def test_keys_that_are_no_text_are_the_editors() -> None:
+def test_keys_without_text_are_left_to_the_editor() -> None:
     for mode in ("insert", "normal"):
         for key in ("enter", "up", "left", "ctrl+p", "backspace", "tab"):
             assert Vim(mode=mode).press(key, None, "abc", 1) is None
 
 
-async def test_the_settings_bring_it_and_the_status_line_tells_the_mode(
+async def test_the_settings_enable_it_and_the_status_line_shows_the_mode(
     start: Starter, folders: dict[str, str]
 ) -> None:
     folder = Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
