@@ -130,19 +130,19 @@ class FileChecks(Protocol):
     """Formatters and language servers, for files that a tool has read or changed."""
 
     @property
-    def formats(self) -> bool:
+    def has_formatters(self) -> bool:
         """Return whether any formatter is on."""
         ...
 
-    def touch(self, paths: Sequence[str]) -> None:
-        """Note that files were read."""
+    def warm_up(self, paths: Sequence[str]) -> None:
+        """Open files that were read in the language servers, before they are changed."""
         ...
 
     async def format(self, path: str) -> str:
         """Format a file in place. Return what went wrong as a sentence, or ""."""
         ...
 
-    async def report(self, paths: Sequence[str]) -> str:
+    async def error_report(self, paths: Sequence[str]) -> str:
         """Return the problems in changed files, for the model, "" without any."""
         ...
 
