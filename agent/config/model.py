@@ -171,7 +171,7 @@ class HookGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpOAuthConfig:
-    """How one logs in at a remote server, where it can't find that out by itself."""
+    """The login at a remote server, where it can't find that out by itself."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -215,7 +215,7 @@ class McpConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UiConfig:
-    """How the full screen looks and behaves."""
+    """Look and behavior of the full screen."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -334,7 +334,7 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderOptions:
-    """How a provider's server is reached."""
+    """Access to a provider's server."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -383,7 +383,7 @@ class ProviderConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutputConfig:
-    """What the model reads of a long tool output. The whole is kept in a file."""
+    """The part of a long tool output that the model reads. The whole is kept in a file."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -395,7 +395,7 @@ class ToolOutputConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BashConfig:
-    """How commands are run."""
+    """Execution of commands."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -411,7 +411,7 @@ class BashConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebfetchConfig:
-    """How pages of the web are fetched."""
+    """Fetching of web pages."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -443,7 +443,7 @@ class WebsearchConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryConfig:
-    """What happens when a provider fails for a while."""
+    """Retries when a provider fails for a while."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -455,7 +455,7 @@ class RetryConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsConfig:
-    """What ends a turn that would go on. Not set: no limit."""
+    """Limits that end a turn that would go on. Not set: no limit."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -473,7 +473,7 @@ class LimitsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionConfig:
-    """What happens when a session outgrows the model's context."""
+    """Compaction of a session that outgrows the model's context."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 

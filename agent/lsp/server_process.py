@@ -105,7 +105,7 @@ class ServerProcess:
         self._errors.cancel()
         await asyncio.gather(self._errors, return_exceptions=True)
         # asyncio has no call for it: pipes that nobody reads to the end stay open otherwise.
-        self._process._transport.close()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue, reportUnknownMemberType]
+        self._process._transport.close()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue, reportUnknownMemberType] - see above
 
     async def _read_errors(self) -> None:
         stream = self._process.stderr

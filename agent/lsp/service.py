@@ -6,7 +6,6 @@ that hangs or uses too much memory is ended.
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -236,8 +235,9 @@ class LspService:
 
 def _text(path: str) -> str | None:
     try:
-        if os.path.getsize(path) > MAX_FILE_SIZE:  # noqa: PTH202 - a string is what there is
+        file = Path(path)
+        if file.stat().st_size > MAX_FILE_SIZE:
             return None
-        return Path(path).read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from agent.config.model import McpConfig, McpOAuthConfig
-from agent.records.json import JsonObject
+from agent.records.json import Json, JsonObject
 
 CONNECT_TIMEOUT = 30.0
 """Seconds for a server to become ready for use."""
@@ -94,7 +94,7 @@ class ToolDefinition:
     name: str
     title: str = ""
     description: str = ""
-    schema: JsonObject = field(default_factory=dict[str, object])  # pyright: ignore[reportAssignmentType] - an empty object
+    schema: JsonObject = field(default_factory=dict[str, Json])
     """The JSON schema of the arguments."""
     read_only: bool = False
     """A hint of the server's on the tool's effects; it never allows anything."""

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from agent.mcp.connection import Connection, ConnectionSettings
 from agent.mcp.elicitation import Ask, Elicitation, ElicitationResult
@@ -315,8 +315,8 @@ class ServerSupervisor:
 def leaf_errors(error: BaseException) -> Iterator[BaseException]:
     """Yield *error*, or the errors in it if it is an exception group."""
     if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any kind
-            yield from leaf_errors(one)  # pyright: ignore[reportUnknownArgumentType] - as above
+        for one in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from leaf_errors(one)
     else:
         yield error
 

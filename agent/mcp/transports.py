@@ -177,7 +177,8 @@ class RepairedStream:
 
     def _repaired(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-            item.message.result = repaired_result(item.message.result, self._state.problems)  # pyright: ignore[reportAttributeAccessIssue] - the kind stays
+            result = repaired_result(item.message.result, self._state.problems)
+            item.message.result = cast("dict[str, Any]", result)
         return item
 
 

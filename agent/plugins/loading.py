@@ -222,9 +222,9 @@ def _register_of(path: Path) -> Register:
     sys.modules[name] = module  # dataclasses and pydantic look up their module
     spec.loader.exec_module(module)
     register = getattr(module, "register", None)
-    if not callable(register):
-        raise ValueError("it has no function register(plugin)")  # noqa: TRY004 - reported as a sentence
-    return register
+    if callable(register):
+        return register
+    raise ValueError("it has no function register(plugin)")
 
 
 def _load(plugin: Plugin, project: bool, find: Callable[[], Register]) -> LoadedPlugin:

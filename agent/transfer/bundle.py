@@ -94,11 +94,17 @@ def _message(item: JsonObject) -> MessageWithParts:
 
 def _todo(item: JsonObject) -> TodoItem:
     status, priority = item["status"], item["priority"]
-    if status not in {"pending", "in_progress", "completed", "cancelled"}:
-        raise ValueError("a to-do has no status that is known")
-    if priority not in {"high", "medium", "low"}:
-        raise ValueError("a to-do has no priority that is known")
-    return TodoItem(str(item["content"]), status, priority)  # pyright: ignore[reportArgumentType] - checked just above
+    match status:
+        case "pending" | "in_progress" | "completed" | "cancelled":
+            pass
+        case _:
+            raise ValueError("a to-do has no status that is known")
+    match priority:
+        case "high" | "medium" | "low":
+            pass
+        case _:
+            raise ValueError("a to-do has no priority that is known")
+    return TodoItem(str(item["content"]), status, priority)
 
 
 def _objects(value: Json) -> Sequence[JsonObject]:
