@@ -8,47 +8,52 @@ ShellState = Literal["running", "exited", "killed", "timed out"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellInfo:
-    """A background shell as it stands. *id* is what the model calls it by.
-
-    *started* and *ended* are seconds since the epoch; *exit_code* is None while it runs and
-    for one that a signal ended; *signal* is that signal's name or "".
-    """
+    """The current state of a background shell."""
 
     id: str
+    """The name by which the model refers to the shell."""
     session_id: str
     root_id: str
     command: str
     description: str
     directory: str
     started: float
+    """Seconds since the epoch, as *ended*."""
     state: ShellState = "running"
     ended: float | None = None
     exit_code: int | None = None
+    """None while the shell runs, and for one that a signal ended."""
     signal: str = ""
+    """The name of the signal that ended the shell, or ""."""
 
 
 BackgroundTaskState = Literal[
     "running", "completed", "cancelled", "rejected", "limit_reached", "failed", "interrupted"
 ]
-"""How work in the background stands: it runs, or ended like a turn does, or with the program."""
+"""The state of a background task: running, or how it ended. It ends like a turn, or is interrupted
+when the program ends."""
 
 SILENT_STATES: frozenset[BackgroundTaskState] = frozenset({"cancelled", "rejected", "interrupted"})
-"""Ends that are the user's doing or nobody's: they are told, but nothing is begun for them."""
+"""States for which no turn is started: the user or nobody ended the task. They are reported all the
+same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundTask:
-    """What a sub-agent's session does, or did last, in the background: the work of the call
-    *call_id* of the message *message_id* of its parent, which did not wait for it. Times are
-    seconds since the epoch; *facts* are short words about what it took."""
+    """The background task of a sub-agent's session: the work of a tool call that did not wait for
+    its end."""
 
     message_id: str
+    """The message of the parent session that contains the call."""
     call_id: str
+    """The call that started the task."""
     started: float
+    """Seconds since the epoch, as *ended*."""
     state: BackgroundTaskState = "running"
     ended: float | None = None
     facts: tuple[str, ...] = ()
+    """Short phrases about what the task used, for users."""
 
     def was_started_by(self, message_id: str, call_id: str) -> bool:
-        """Whether that call began it."""
+        """Return whether that call started the task."""
         return (self.message_id, self.call_id) == (message_id, call_id)

@@ -1,8 +1,8 @@
-"""Blocks that a tool may show: what a front end draws, whatever tool made it.
+"""Display blocks of tool calls: a front end draws kinds of *block*, never kinds of tool.
 
-A front end renders kinds of *block*, never kinds of tool, so a new tool needs no UI code.
-A test holds this union and the transcript's renderers equal. Blocks are frozen, hold plain
-text (a front end cleans it before it is shown), and are stored as JSON with their part.
+So a new tool needs no UI code. A test keeps this union and the transcript's renderers equal. Blocks
+are frozen, contain plain text (a front end sanitizes it before it is shown), and are stored as JSON
+with their part.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Neighbouring changes with their context. *index* counts from 0 over all the diffs of a
-    question, so that an answer can name hunks by it."""
+    """Neighboring changes with their context. *index* counts from 0 over all the diffs of a
+    request, so that a reply can name hunks by it."""
 
     index: int
     lines: tuple[DiffLine, ...]
@@ -32,7 +32,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class DiffBlock:
-    """A change of one file. *omitted* counts diff lines that were left out of a very long diff."""
+    """A change of one file. *omitted* counts the diff lines that a very long diff leaves out."""
 
     path: str
     hunks: tuple[Hunk, ...]
@@ -46,22 +46,21 @@ class DiffBlock:
 
 @dataclass(frozen=True, slots=True)
 class ShellBlock:
-    """A command and the end of what it printed. *exit_code* is None while it runs or if killed.
-
-    *earlier* counts the lines before *output* that are not kept.
-    """
+    """A command and the end of its output."""
 
     command: str
     output: str = ""
     exit_code: int | None = None
+    """None while the command runs, or if it was killed."""
     note: str = ""
     earlier: int = 0
+    """The number of lines before *output* that are not kept."""
     kind: Literal["shell"] = "shell"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Lines of a file, *first_line* 1-based. *language* is a lexer name or empty."""
+    """Lines of a file. *first_line* is 1-based; *language* is a lexer name or empty."""
 
     path: str
     text: str
@@ -72,7 +71,7 @@ class CodeBlock:
 
 @dataclass(frozen=True, slots=True)
 class ListingBlock:
-    """Paths or matches, in order. *total* may exceed what is listed."""
+    """Paths or matches, in order. *total* can exceed the number of items."""
 
     items: tuple[str, ...]
     total: int
@@ -103,7 +102,7 @@ class TableBlock:
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock:
-    """An image or PDF that the model was given. Sizes in pixels and bytes; 0 where unknown."""
+    """An image or PDF that the model got. Sizes in pixels and bytes; 0 where unknown."""
 
     path: str
     mime: str
@@ -115,16 +114,19 @@ class ImageBlock:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskBlock:
-    """A sub-agent's work. *session_id* is its session, *prompt* what it was asked, *activity* what
-    it does at the moment (a line), *text* its report (markdown) once it is done. Work in the
-    *background* outlives the call, and its report comes as a message of its own."""
+    """A sub-agent's work."""
 
     session_id: str
+    """The sub-agent's session."""
     agent: str
     prompt: str = ""
+    """The task that it got."""
     activity: str = ""
+    """Its current activity in one line."""
     text: str = ""
+    """Its report (markdown), once it is done."""
     background: bool = False
+    """Whether the work outlives the call; its report then comes as a message of its own."""
     kind: Literal["subtask"] = "subtask"
 
 
@@ -150,7 +152,7 @@ Block: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ToolLabel:
-    """A tool call as a sentence: ``Read src/a.py``, ``Edit src/a.py +4 −2``.
+    """A tool call in a few words: ``Read src/a.py``, ``Edit src/a.py +4 −2``.
 
     *verb* is shown bold, *object* plain, *note* muted (change counts and the like).
     """

@@ -1,5 +1,5 @@
-"""Parts of user messages that say what the model was told beside the user's words, and what of
-it is still owed: the report of a sub-agent that works in the background."""
+"""Message parts that carry context to the model: reminders, compaction markers, background task
+reports."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -10,50 +10,51 @@ from agent.records.usage import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPart:
-    """What the model is told beside the user's words. It is never drawn.
-
-    *block* is the session part of the system prompt from here on, None where it stays as it
-    was; *reminder* is sent with the message, "" for nothing; *facts* is what the model knows
-    from here on, by topic.
-    """
+    """Context that the model gets in addition to the user's words. It is never displayed."""
 
     id: str
     session_id: str
     message_id: str
     block: str | None = None
+    """The session block of the system prompt from this message on; None keeps the previous one."""
     reminder: str = ""
+    """Text that is sent with the message; "" for none."""
     facts: dict[str, str] = field(default_factory=dict[str, str])
+    """The facts that the model knows from this message on, by topic."""
     type: Literal["context"] = "context"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPart:
-    """Where what came before was summed up. The conversation goes on behind it with
-    *pins* (what is kept word for word), *summary* and the messages from *tail_start_id* on.
-
-    *tools* are those, of the ones that are offered on demand, that had been found or called.
-    *before* and *after* are tokens of context in use, as estimated; *usage* and *cost* are what
-    the summary took of *model*, None where unknown.
-    """
+    """A compaction marker. From here on the conversation consists of *pins*, *summary* and the
+    messages from *tail_start_id* on."""
 
     id: str
     session_id: str
     message_id: str
     summary: str
     auto: bool
+    """Whether the compaction started by itself."""
     tail_start_id: str | None = None
+    """The first message that is kept as it is; None for the marker's own message."""
     pins: str = ""
+    """Text that is kept word for word."""
     tools: tuple[str, ...] = ()
+    """The deferred tools that had been found or called before."""
     before: int | None = None
+    """Estimated tokens in use before the compaction."""
     after: int | None = None
+    """Estimated tokens in use after the compaction."""
     model: str = ""
     usage: Usage | None = None
+    """Tokens that the summary used of *model*; None where unknown."""
     cost: float | None = None
+    """US dollars; None where unknown."""
     type: Literal["compaction"] = "compaction"
 
     @property
     def first_kept_id(self) -> str:
-        """The id of the first message that is needed with this summary."""
+        """The id of the first message that is needed in addition to the summary."""
         return min(self.tail_start_id or self.message_id, self.message_id)
 
 
@@ -70,36 +71,37 @@ _STATE_VERBS: dict[BackgroundTaskState, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPart:
-    """What came of work in the background, as it is drawn; the model reads the text beside it.
-
-    *child_id* is the session of the sub-agent *agent*, *description* its work in a few words.
-    *text* is its report (markdown), *error* says why there is none. *usage* and *cost* are what
-    it took; *facts* are short words about that.
-    """
+    """The report of a background task, as users see it; the model reads a text part beside it."""
 
     id: str
     session_id: str
     message_id: str
     child_id: str
+    """The session of the sub-agent."""
     agent: str
     description: str
+    """The task in a few words."""
     outcome: BackgroundTaskState
     text: str = ""
+    """The sub-agent's last response (markdown)."""
     error: str = ""
+    """The reason for a missing or incomplete report; "" for none."""
     facts: tuple[str, ...] = ()
+    """Short phrases about what the task used, for users."""
     usage: Usage = field(default_factory=Usage)
+    """Tokens that the task used."""
     cost: float | None = None
     type: Literal["report"] = "report"
 
     @property
     def identity(self) -> "ReportPart":
-        """The report wherever it stands: one that waited while a step began comes again in a
-        later message."""
+        """The report without its place. One that is queued while a step starts comes again in a
+        later message, so equal identities are one report."""
         return replace(self, id="", message_id="")
 
     @property
     def headline(self) -> str:
-        """What came of it on one line, for people."""
+        """The outcome in one line, for users."""
         return " · ".join(
             (
                 f"{self.agent.capitalize()} {_STATE_VERBS[self.outcome]}: {self.description}",
@@ -109,5 +111,5 @@ class ReportPart:
 
     @property
     def body(self) -> str:
-        """What there is to read of it (markdown), "" where there is nothing."""
+        """The error and the text (markdown); "" without either."""
         return "\n\n".join(one for one in (self.error, self.text) if one)

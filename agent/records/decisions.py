@@ -1,34 +1,34 @@
-"""How a tool call came to be allowed or refused: what is kept with it."""
+"""Decisions to allow or reject a tool call, as they are stored with it."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 DecisionAnswer: TypeAlias = Literal["allow", "once", "always", "reject"]
-"""``allow`` where nobody was asked: something that was settled before allows it."""
+"""``allow`` means that nobody was asked: something settled before allows the call."""
 
 DecisionSource: TypeAlias = Literal["person", "rule", "mode", "policy", "hook"]
-"""Who decided: the person who was asked, a rule, the mode in which the program asks less, the
-policy of a run with nobody there, or a hook."""
+"""The source of a decision: the user who was asked, a rule, a permission mode that asks less, the
+policy of an unattended run, or a hook."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """One decision about a call, made *at* (seconds since the epoch).
-
-    *asked* is the question as it was put, "" where none was. *comment* is what the person or the
-    policy said, *reason* what it rests on: the rule, what "always" covers, what was changed.
-    """
+    """One decision about a call."""
 
     answer: DecisionAnswer
     by: DecisionSource
     at: float
+    """Seconds since the epoch."""
     question: str = ""
+    """The question that was asked; "" for none."""
     comment: str = ""
+    """Words of the user or the policy."""
     reason: str = ""
+    """The rule, the scope of "always", or the changes that the decision rests on."""
 
 
 def decision_label(decision: Decision) -> str:
-    """The decision in a few words: ``allowed once``, ``denied by a rule``."""
+    """Return the decision in a few words: ``allowed once``, ``denied by a rule``."""
     if decision.answer == "reject":
         return _REFUSED[decision.by]
     if decision.by == "person":
@@ -37,7 +37,7 @@ def decision_label(decision: Decision) -> str:
 
 
 def explain_decision(decision: Decision) -> str:
-    """``told`` with what was said and what it rests on."""
+    """Return the label with the comment and the reason."""
     words = decision_label(decision)
     if decision.reason:
         words = decision.reason if decision.by == "rule" else f"{words}: {decision.reason}"

@@ -1,4 +1,4 @@
-"""The exceptions of the harness, each with a sentence for the user.
+"""The exceptions of the agent package, each with a sentence for the user.
 
     OpencodePyError
     ├── ConfigError          a config file or value that cannot be used
@@ -7,17 +7,17 @@
     │   └── StoreUnavailable cannot be opened or written (permissions, full disk)
     ├── SessionNotFound
     ├── SessionBusy          a turn already runs and the call cannot be queued
-    ├── NothingToDo          what was asked for has nothing to work on
+    ├── NothingToDo          the requested action has nothing to work on
     ├── ModelNotFound        no such provider or model
     ├── AgentNotFound        no agent of that name
-    ├── CommandError         a slash command of the user's own cannot be sent
-    ├── PromptRefused        a hook of the user's refuses a prompt or a summary
-    ├── MissingKey           a provider's key is not set
+    ├── CommandError         a custom slash command cannot be sent
+    ├── PromptRefused        a hook refuses a prompt or a compaction
+    ├── MissingKey           a provider's API key is not set
     ├── ProviderError        a model call failed; carries a ProviderErrorKind
-    ├── ToolError            a tool cannot do what was asked; the text goes to the model
+    ├── ToolError            a tool cannot do what was requested; the text goes to the model
     │   ├── InvalidArguments the arguments do not fit the tool's schema
-    │   └── ToolStopped      the user stopped what the tool did
-    └── PermissionRejected   the user or a rule refused a tool call
+    │   └── ToolStopped      the user stopped the tool's work
+    └── PermissionRejected   the user or a rule rejected a tool call
 
 ``str(error)`` is the sentence: what happened and what to do. Nothing else is shown.
 """
@@ -82,7 +82,7 @@ class MissingKey(OpencodePyError):
 
 
 class ProviderErrorKind(StrEnum):
-    """What a failed model call means for the loop."""
+    """The kinds of failed model calls that the turn loop tells apart."""
 
     OVERFLOW = "overflow"
     RATE_LIMIT = "rate_limit"
@@ -96,10 +96,11 @@ class ProviderErrorKind(StrEnum):
 
 
 class ProviderError(OpencodePyError):
-    """A model call failed. *retry_after* is in seconds, None where the server named none.
+    """A failed model call.
 
-    *retry_once* marks a refusal that one more try may cure though its kind is not retried: the
-    provider could not read its own model's tool call.
+    *retry_after* is in seconds, None where the server named none. *retry_once* marks a refusal that
+    one more try may cure although its kind is not retried: the provider could not parse its own
+    model's tool call.
     """
 
     def __init__(
@@ -131,10 +132,11 @@ class ToolStopped(ToolError):
 
 
 class PermissionRejected(OpencodePyError):
-    """A call was refused. *feedback* is the user's word to the model, None without one.
+    """A rejected tool call.
 
-    *by_rule* is true when a rule denied it and nobody was asked, *withdrawn* when the
-    question went away before it was answered.
+    *feedback* is the user's message to the model, None without one. *by_rule* is true when a rule
+    denied the call and nobody was asked, *withdrawn* when the request was withdrawn before it was
+    answered.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The closed union of events on the bus. Each is frozen and carries a type tag.
 
-``SessionIdle`` is the only end-of-turn signal: published once per turn, after the
-store holds everything and the status is Idle. Handle the union with ``match`` and
-``assert_never`` so that the type checker lists every place a new event must be added.
+``SessionIdle`` is the only end-of-turn signal: it is published once per turn, after the store
+contains everything and the status is Idle. Handle the union with ``match`` and ``assert_never`` so
+that the type checker lists every place that a new event concerns.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class SessionStatusChanged:
 
 @dataclass(frozen=True, slots=True)
 class SessionIdle:
-    """A turn ended. *turn_id* names it; exit codes and notifications follow from *outcome*."""
+    """The end of a turn. Exit codes and notifications follow from *outcome*."""
 
     session_id: str
     turn_id: str
@@ -53,7 +53,7 @@ class SessionIdle:
 
 @dataclass(frozen=True, slots=True)
 class SessionError:
-    """Something failed that belongs to a session (or to none) but does not end a turn."""
+    """A failure that belongs to a session (or to none) but does not end a turn."""
 
     session_id: str | None
     error: ErrorInfo
@@ -75,7 +75,7 @@ class MessageRemoved:
 
 @dataclass(frozen=True, slots=True)
 class PartUpdated:
-    """Carries the whole part: what a consumer held of it before is replaced."""
+    """A new state of a part. It replaces the consumer's previous state as a whole."""
 
     part: Part
     type: Literal["part.updated"] = "part.updated"
@@ -86,15 +86,16 @@ DeltaField = Literal["text", "raw"]
 
 @dataclass(frozen=True, slots=True)
 class PartDelta:
-    """Text to append to an open part: ``text`` of text and reasoning, ``raw`` of a pending
-    tool call. *offset* is the length (in characters) before it; what lies below the length
-    already held is dropped, and a gap asks the store."""
+    """Text to append to an open part: ``text`` of text and reasoning, ``raw`` of a pending tool
+    call."""
 
     session_id: str
     message_id: str
     part_id: str
     field: DeltaField
     offset: int
+    """The length (in characters) before the delta. A consumer drops the overlap with the text that
+    it has, and reads the part from the store where there is a gap."""
     delta: str
     type: Literal["part.delta"] = "part.delta"
 
@@ -115,7 +116,8 @@ class PermissionAsked:
 
 @dataclass(frozen=True, slots=True)
 class PermissionReplied:
-    """*reply* is None when the question was withdrawn (cancel, session deleted, exit)."""
+    """The end of a permission request. *reply* is None when it was withdrawn (cancel, session
+    deleted, exit)."""
 
     request_id: str
     session_id: str
@@ -146,7 +148,7 @@ class TodoUpdated:
 
 @dataclass(frozen=True, slots=True)
 class ShellChanged:
-    """A background shell was started or ended; the whole of it as it stands."""
+    """The current state of a background shell that was started or ended."""
 
     session_id: str
     shell: ShellInfo
@@ -155,7 +157,7 @@ class ShellChanged:
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """The messages that wait in a session, oldest first (ids of stored user messages)."""
+    """The ids of the queued user messages of a session, oldest first."""
 
     session_id: str
     message_ids: tuple[str, ...]
@@ -164,7 +166,7 @@ class QueueChanged:
 
 @dataclass(frozen=True, slots=True)
 class SessionDiff:
-    """What a step changed: paths relative to the project, with the lines added and removed."""
+    """The files that a step changed: paths relative to the project, lines added and removed."""
 
     session_id: str
     files: tuple[tuple[str, int, int], ...]
@@ -179,8 +181,8 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTaskProgress:
-    """What a sub-agent in the background does at the moment, for the session that it is for. That
-    it begins and ends is told by ``SessionUpdated`` of its own session."""
+    """The current activity of a background task, for the session that it works for. Its start and
+    end are published as ``SessionUpdated`` of the sub-agent's own session."""
 
     session_id: str
     child_id: str
@@ -190,7 +192,7 @@ class BackgroundTaskProgress:
 
 @dataclass(frozen=True, slots=True)
 class FileEdited:
-    """A step changed the file at *path* (relative to the project), by whatever tool."""
+    """A step changed the file at *path* (relative to the project), with whatever tool."""
 
     session_id: str
     path: str
@@ -227,7 +229,8 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Resync:
-    """The subscriber fell too far behind; its queue was dropped. Rebuild from the store."""
+    """The subscriber fell too far behind and its queue was dropped: it must rebuild from the
+    store."""
 
     type: Literal["resync"] = "resync"
 

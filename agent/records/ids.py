@@ -1,8 +1,8 @@
-"""Ids that sort by time and are unique over processes.
+"""Ids that sort by time and are unique across processes.
 
-An id is ``<prefix>_<14 hex digits of time><12 hex digits of chance>``. The time part is
-milliseconds × 4096 plus a counter, so ids made in one process within one millisecond keep
-their order; the chance part keeps two processes apart.
+An id is ``<prefix>_<14 hex digits of time><12 random hex digits>``. The time part is milliseconds ×
+4096 plus a counter, so ids made in one process within one millisecond keep their order; the random
+part tells processes apart.
 """
 
 import secrets
@@ -17,7 +17,7 @@ _last = 0
 
 
 def new_id(prefix: IdPrefix) -> str:
-    """A new id of *kind*, greater than every id this process made before."""
+    """Return a new id, greater than every id that this process made before."""
     global _last
     with _lock:
         _last = max(_last + 1, int(time.time() * 1000) << 12)

@@ -1,4 +1,4 @@
-"""What a tool call is called wherever it is shown."""
+"""Labels of tool calls."""
 
 from dataclasses import replace
 
@@ -15,11 +15,12 @@ SUBJECT_ARGUMENTS = (
     "description",
     "name",
 )
-"""Arguments that say best what a call is about, the best first."""
+"""Arguments that name the subject of a call best, the best first."""
 
 
 def label_of(part: ToolPart) -> ToolLabel:
-    """The call as a sentence: of one that came to none, what its tool is called and was given."""
+    """Return the label of a call; for a call that never ran, the tool's title and its main
+    argument."""
     label = None if isinstance(part.state, Pending) else part.state.label
     if label is None or not label.verb:
         label = ToolLabel(part.title or part.tool.replace("_", " ").capitalize())

@@ -1,9 +1,9 @@
 """Sessions, messages and parts: the frozen records that the store keeps and events carry.
 
-A *session* holds messages; a user message starts or steers a *turn*; each *step* of a turn
-(one model response and its tools) is one assistant message; a message holds *parts*.
-Times are seconds since the epoch (float). Costs are US dollars, None where unknown.
-Records are replaced, never changed: use ``dataclasses.replace``.
+A *session* contains messages; a user message starts or steers a *turn*; each *step* of a turn (one
+model response and its tool calls) is one assistant message; a message contains *parts*. Times are
+seconds since the epoch (float). Costs are US dollars, None where unknown. Records are replaced,
+never changed: use ``dataclasses.replace``.
 """
 
 from dataclasses import dataclass, field
@@ -17,23 +17,25 @@ from agent.records.json import JsonObject
 from agent.records.usage import Usage
 
 Finish = Literal["stop", "tool-calls", "length", "paused", "content-filter", "error", "other"]
-"""How an answer ended; a *paused* one is not at its end: asked again, the model goes on with it."""
+"""The reason why a response ended. A ``paused`` one is incomplete: the next request continues
+it."""
 Delivery = Literal["steer", "follow_up"]
 Outcome = Literal["completed", "cancelled", "rejected", "limit_reached", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """A failure as it is stored and shown: *kind* is a ProviderErrorKind or a class of ours."""
+    """A failure as it is stored and shown."""
 
     kind: str
+    """A ``ProviderErrorKind`` or the name of one of the exception classes."""
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideUsage:
-    """What *model* took for titles, questions in passing and answers that were not kept. *cost*
-    is in US dollars, None where unknown."""
+    """Usage of *model* for calls of which the session keeps no message: titles, quick questions,
+    discarded responses."""
 
     model: str
     usage: Usage
@@ -42,18 +44,13 @@ class SideUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """*directory* is the folder that was opened, *project* its root (git root or the same).
-
-    From message *undone_at* on all is taken back, until the next prompt; *undone_tree* is the
-    snapshot of the files before that. *usage* and *cost* are the session's own, summaries and
-    titles included; *subagent_usage* and *subagent_cost* those of its sub-agents, at any depth.
-    *side_usage* is, by model, the part of its own that calls took of which it keeps no message.
-    *background_task* is what a sub-agent's session does in the background.
-    """
+    """A session."""
 
     id: str
     directory: str
+    """The folder that was opened."""
     project: str
+    """The root of the project: the git root, or *directory*."""
     title: str
     created: float
     updated: float
@@ -65,25 +62,25 @@ class Session:
     archived: bool = False
     pinned: bool = False
     usage: Usage = field(default_factory=Usage)
+    """The session's own usage, compactions and titles included; *cost* belongs to it."""
     cost: float | None = None
     turns: int = 0
     undone_at: str | None = None
+    """The message from which on everything is undone, until the next prompt."""
     undone_tree: str | None = None
+    """The snapshot of the files before the undo."""
     subagent_usage: Usage = field(default_factory=Usage)
+    """Usage of its sub-agents at any depth; *subagent_cost* belongs to it."""
     subagent_cost: float | None = None
     side_usage: tuple[SideUsage, ...] = ()
+    """The part of *usage* without a message, by model."""
     background_task: BackgroundTask | None = None
+    """The background task of a sub-agent's session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
-    """What the user sent. *turn_id* is None while the message waits in the queue.
-
-    *steered* is set for good when the message was taken up from the second step of a turn
-    on: its text is then sent wrapped in a reminder, always in the same form.
-    *synthetic* messages were written by the harness (continue, nudge) and are hidden. *pinned*
-    ones survive every summary word for word.
-    """
+    """A message of the user, or of the program on the user's side."""
 
     id: str
     session_id: str
@@ -92,16 +89,21 @@ class UserMessage:
     model: str
     effort: str | None = None
     turn_id: str | None = None
+    """None while the message is queued."""
     delivery: Delivery = "steer"
     steered: bool = False
+    """Set for good when the message was dequeued at a later step than the first of its turn: its
+    text is then always sent wrapped in a reminder."""
     synthetic: bool = False
+    """Whether the program wrote the message (continue, nudge); it is hidden."""
     pinned: bool = False
+    """Whether every compaction keeps the message word for word."""
     role: Literal["user"] = "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantMessage:
-    """One step: a model response and the tools it called. *step* counts from 1 in its turn."""
+    """One step: a model response and its tool calls."""
 
     id: str
     session_id: str
@@ -109,6 +111,7 @@ class AssistantMessage:
     parent_id: str
     turn_id: str
     step: int
+    """The number of the step in its turn, from 1."""
     agent: str
     model: str
     completed: float | None = None
@@ -126,11 +129,7 @@ Message: TypeAlias = UserMessage | AssistantMessage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
-    """Text of the user or the model; open while *ended* is None and it belongs to an assistant.
-    *synthetic* text was added by the harness; *ignored* text is shown but never sent. *opaque*
-    goes back unchanged with the text (its phase, its thought signature). *mark* names what a
-    text of the harness is for, where that matters later.
-    """
+    """Text of the user or the model."""
 
     id: str
     session_id: str
@@ -138,18 +137,22 @@ class TextPart:
     text: str = ""
     started: float = 0.0
     ended: float | None = None
+    """None while the model still writes the text."""
     synthetic: bool = False
+    """Whether the program added the text."""
     ignored: bool = False
+    """Whether the text is shown but never sent."""
     interrupted: bool = False
     opaque: JsonObject | None = None
+    """Provider data that goes back unchanged with the text (its phase, its thought signature)."""
     mark: Literal["compaction_continue"] | None = None
+    """The purpose of a text of the program, where that matters later."""
     type: Literal["text"] = "text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningPart:
-    """Reasoning. *field_name* is the wire field it came in; *opaque* what has to go back
-    unchanged with the next request (signatures, encrypted items), by provider key."""
+    """Reasoning of the model."""
 
     id: str
     session_id: str
@@ -158,54 +161,62 @@ class ReasoningPart:
     started: float = 0.0
     ended: float | None = None
     field_name: str | None = None
+    """The wire field that the reasoning came in."""
     opaque: JsonObject | None = None
+    """Provider data that goes back unchanged with the next request (signatures, encrypted items),
+    by provider key."""
     interrupted: bool = False
     type: Literal["reasoning"] = "reasoning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """The input is still streaming; *raw* is the JSON text so far."""
+    """A call whose input is still streaming."""
 
     raw: str = ""
+    """The JSON text so far."""
     status: Literal["pending"] = "pending"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """Input complete. *output* is the live tail (bounded); *waiting* the id of an open
-    question; *terminal* that of the terminal of the user's editor where it runs, "" for none."""
+    """A call whose input is complete."""
 
     input: JsonObject
     label: ToolLabel
     started: float
     blocks: tuple[Block, ...] = ()
     output: str = ""
+    """The end of the live output (bounded)."""
     waiting: str | None = None
+    """The id of the pending permission request or question."""
     terminal: str = ""
+    """The id of the terminal of the user's editor that the command runs in; "" for none."""
     status: Literal["running"] = "running"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """*output* is what the model reads (already cut); *facts* are short words for the row's
-    right side; *spill* is the private file that holds the whole output if it was cut; *files*
-    are images and documents that go to models which see them; *attached* names the instruction
-    files that the output ends with, each with its digest. *compacted* is when the output was left
-    out of requests (seconds since the epoch): only its ends are sent from then on."""
+    """A call that ended with a result."""
 
     input: JsonObject
     label: ToolLabel
     started: float
     ended: float
     output: str
+    """The text that the model reads, already truncated."""
     blocks: tuple[Block, ...] = ()
     facts: tuple[str, ...] = ()
+    """Short phrases for the right side of the row."""
     exit_code: int | None = None
     spill: str | None = None
+    """The private file with the whole output, if it was truncated."""
     files: tuple["FilePart", ...] = ()
+    """Images and documents for models that accept them."""
     attached: tuple[str, ...] = ()
+    """The instruction files at the end of the output, each with its digest."""
     compacted: float | None = None
+    """When the output was pruned (seconds since the epoch). From then on only its ends are sent."""
     status: Literal["completed"] = "completed"
 
 
@@ -214,11 +225,13 @@ FailureKind = Literal["error", "invalid", "denied", "aborted", "interrupted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """A call that ended without a result. *error* is what the model reads; *kind* tells why:
-    a fault of the tool, invalid input, a refusal, a cancel, or a crash found at start."""
+    """A call that ended without a result."""
 
     error: str
+    """The text that the model reads."""
     kind: FailureKind
+    """The reason: a fault of the tool, invalid input, a rejection, a cancel, or a crash found at
+    the next start."""
     started: float
     ended: float
     input: JsonObject | None = None
@@ -236,26 +249,27 @@ ToolState: TypeAlias = Pending | Running | Completed | Failed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPart:
-    """One tool call. *call_id* is the provider's id (or one made up, unique in the turn);
-    *opaque* goes back unchanged (thought signatures). *consents* tells who allowed or refused it,
-    in order. *title* is its tool's own word for calls, "" where nobody has such a tool."""
+    """One tool call."""
 
     id: str
     session_id: str
     message_id: str
     call_id: str
+    """The provider's id, or one made up that is unique in the turn."""
     tool: str
     state: ToolState = field(default_factory=Pending)
     opaque: JsonObject | None = None
+    """Provider data that goes back unchanged (thought signatures)."""
     decisions: tuple[Decision, ...] = ()
+    """The decisions that allowed or rejected the call, in order."""
     title: str = ""
+    """The tool's own name for its calls; "" for an unknown tool."""
     type: Literal["tool"] = "tool"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePart:
-    """An attached file of a user message or tool result. *data* is base64, or None when the
-    file is only named by *path*."""
+    """A file attached to a user message or a tool result."""
 
     id: str
     session_id: str
@@ -263,6 +277,7 @@ class FilePart:
     mime: str
     path: str | None = None
     data: str | None = field(default=None, repr=False)
+    """Base64, or None when the file is only named by *path*."""
     type: Literal["file"] = "file"
 
 
@@ -290,7 +305,7 @@ class StepFinishPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchPart:
-    """Files that a step changed, from the snapshot *base* to the snapshot *tree*."""
+    """The files that a step changed, from the snapshot *base* to the snapshot *tree*."""
 
     id: str
     session_id: str
@@ -326,7 +341,7 @@ class RetryPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPart:
-    """An ``@agent`` that the user named."""
+    """A sub-agent that the user named with ``@``."""
 
     id: str
     session_id: str
@@ -352,11 +367,12 @@ Part: TypeAlias = (
 )
 
 SyntheticPart: TypeAlias = CompactionPart | ToolPart | ReportPart
-"""What people see of a message of the harness: sums, their own command, sub-agents' reports."""
+"""Parts of the program's own messages that users see: compactions, their shell commands, reports of
+background tasks."""
 
 
 def is_open(part: Part) -> bool:
-    """Whether deltas may still come for *part* (the store keeps open parts in memory)."""
+    """Return whether deltas can still come for *part*; the store keeps open parts in memory."""
     match part:
         case TextPart() | ReasoningPart():
             return part.ended is None
@@ -379,18 +395,20 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A turn runs. *since* is its start; *cancelling* is set the moment a cancel arrives,
-    *summing* while the conversation is being summed up."""
+    """A turn runs."""
 
     since: float
+    """The start of the turn."""
     cancelling: bool = False
+    """Set the moment a cancel arrives."""
     compacting: bool = False
+    """Set while the conversation is compacted."""
     type: Literal["busy"] = "busy"
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The provider failed and is asked again at *next_at* (seconds since the epoch)."""
+    """The provider failed, and the request is sent again at *next_at* (seconds since the epoch)."""
 
     attempt: int
     message: str

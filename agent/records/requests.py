@@ -1,7 +1,7 @@
-"""Records of what the user is asked: permissions and questions.
+"""Pending requests to the user: permissions and questions.
 
-A question is a record with an id; the future that waits for the answer stays inside the
-service that asked. The first reply wins and a late one is refused.
+A request is a record with an id; the future that waits for the answer stays inside the service that
+asks. The first reply wins and a later one is refused.
 """
 
 from dataclasses import dataclass, field
@@ -13,43 +13,43 @@ from agent.records.decisions import DecisionSource
 Action = Literal["allow", "ask", "deny"]
 
 PermissionMode = Literal["ask", "accept edits", "auto"]
-"""How questions are answered while it holds: by the user; edits in the project by
-themselves; all by themselves. What is denied stays denied."""
+"""The permission mode: the user answers every request; edits in the project are accepted
+automatically; everything is accepted automatically. Denied calls stay denied in each."""
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionNeed:
-    """One thing that a tool call needs consent for.
-
-    *permission* is a key of spec 4, M4 (``edit``, ``bash``, ``external_directory`` …) and
-    *pattern* the text that rules are matched against (path, command, host). *always* is the
-    pattern offered for "always", None where none may be offered. *shown* is what a person
-    reads (defaults to the pattern) and *reason* why it is asked ("writes build.log").
-    *floor* is the mildest action that holds without a matching explicit rule: a read-only
-    command proven safe has ``allow``, everything else ``ask``.
-    *strict* limits what a rule may allow: ``unknown`` means that the pattern does not tell
-    what would happen, so only rules that allow everything and deny nothing cover it;
-    ``guarded`` means that no rule covers it (files that govern the agent or the repository).
-    *aliases* are other spellings of the pattern; only deny rules look at them. In *runs* a deny
-    rule may match from any word on; where one matches so in *mentions*, the need asks.
-    """
+    """One permission that a tool call needs."""
 
     permission: str
+    """A permission key: ``edit``, ``bash``, ``external_directory`` …"""
     pattern: str
+    """The text that rules are matched against: a path, a command, a host."""
     always: str | None = None
+    """The pattern offered for "always"; None where none can be offered."""
     shown: str = ""
+    """The text for users; "" for the pattern itself."""
     reason: str = ""
+    """The reason for asking ("writes build.log")."""
     floor: Action = "ask"
+    """The mildest action without a matching explicit rule: ``allow`` for a command proven
+    read-only, ``ask`` for everything else."""
     destructive: bool = False
     strict: Literal["", "unknown", "guarded"] = ""
+    """Limits the rules that can allow the need. ``unknown``: the pattern does not say what would
+    happen, so only rules that allow everything and deny nothing apply. ``guarded``: no rule
+    applies, as the files govern the agent or the repository."""
     aliases: tuple[str, ...] = ()
+    """Other spellings of the pattern; only deny rules look at them."""
     runs: str = ""
+    """Text in which a deny rule can match from any word on."""
     mentions: tuple[str, ...] = ()
+    """Texts in which such a match makes the need ask."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedNeed:
-    """A need with the verdict of the rules: the dialog shows one row for each."""
+    """A need with the verdict of the rules: one row of the dialog."""
 
     need: PermissionNeed
     action: Action
@@ -58,33 +58,33 @@ class EvaluatedNeed:
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """One dialog. *root_id* is the root of the session tree, by which replies are routed.
-
-    *heading* is the question ("Run this command?"), *blocks* what it is about (the whole
-    command, the diff), *needs* every part with its verdict, *always* the patterns that
-    "always" would store, as ``(permission, pattern)``. *callers* are the agents for which a
-    sub-agent asks, nearest first.
-    """
+    """One permission dialog."""
 
     id: str
     session_id: str
     root_id: str
+    """The root of the session tree, by which replies are routed."""
     message_id: str
     call_id: str
     agent: str
     tool: str
     heading: str
+    """The question ("Run this command?")."""
     folder: str
     blocks: tuple[Block, ...]
+    """The subject of the question: the whole command, the diff."""
     needs: tuple[EvaluatedNeed, ...]
+    """Every need with its verdict."""
     always: tuple[tuple[str, str], ...]
+    """The patterns that "always" would store, as ``(permission, pattern)``."""
     created: float
     callers: tuple[str, ...] = ()
+    """The agents for which a sub-agent asks, nearest first."""
 
     @property
     def always_labels(self) -> tuple[str, ...]:
-        """What "always" would allow, in words, not cleaned. A lone ``*`` would read as everything
-        there is: it is every call of the tool that asks."""
+        """The scope of "always" in words, not sanitized. A lone ``*`` covers every call of the
+        asking tool, and is worded so."""
         return tuple(
             f"{permission}: {pattern}"
             if permission != self.tool
@@ -95,15 +95,17 @@ class PermissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class PermissionReply:
-    """The answer. *comment* goes to the model. *hunks* are the indices of the hunks that were
-    accepted, over all diffs of the question (None: all). *edited_command* replaces the command
-    that was shown. *by* tells who answers; it makes no other answer of it."""
+    """The answer to a permission request."""
 
     answer: Literal["once", "always", "reject"]
     comment: str = ""
+    """A comment for the model."""
     hunks: frozenset[int] | None = None
+    """The indices of the accepted hunks, over all diffs of the request; None for all."""
     edited_command: str | None = None
+    """A command that replaces the one that was shown."""
     by: DecisionSource = field(default="person", compare=False)
+    """The source of the reply; replies from different sources compare equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,7 @@ class QuestionOption:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the ``question`` tool. *options* may be empty: the user can always answer
-    in their own words. It is *number* of *total* that one call asks, of agent *agent*."""
+    """A question of the ``question`` tool."""
 
     id: str
     session_id: str
@@ -123,9 +124,12 @@ class Question:
     header: str
     text: str
     options: tuple[QuestionOption, ...]
+    """Suggested answers, perhaps none: the user can always answer in their own words."""
     multiple: bool = False
     agent: str = ""
+    """The agent that asks."""
     number: int = 1
+    """The position among the *total* questions of one call."""
     total: int = 1
 
 

@@ -1,8 +1,8 @@
-"""How amounts are written for people, the same wherever one is told: 2.1k tokens, $0.42."""
+"""Amounts as text for users: 2.1k tokens, $0.42."""
 
 
 def tokens(count: int) -> str:
-    """``950``, ``2.1k``, ``128k``, ``1.2M``."""
+    """Format a token count: ``950``, ``2.1k``, ``128k``, ``1.2M``."""
     if count < 1000:
         return str(count)
     if count < 99_950:
@@ -11,7 +11,7 @@ def tokens(count: int) -> str:
 
 
 def money(dollars: float | None) -> str:
-    """US dollars to the cent, ``$0.42``, and what is less than one to its hundredth: ``$0.0034``.
+    """Format US dollars to the cent, ``$0.42``, and less than a cent to its hundredth, ``$0.0034``.
     An unknown cost is a dash, never a made-up zero."""
     if dollars is None:
         return "–"

@@ -1,20 +1,24 @@
-"""Tokens that model calls took."""
+"""Token usage of model calls."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of model calls: *input* is the whole prompt, cached tokens included,
-    *output* all that was generated, reasoning included; the next three are parts of these.
-    *charged* is what a provider says that one call cost, in US dollars; a sum has none."""
+    """Token usage of one or more model calls."""
 
     input: int = 0
+    """The whole prompt, cached tokens included."""
     output: int = 0
+    """All generated tokens, reasoning included."""
     reasoning: int = 0
+    """The part of *output* that is reasoning."""
     cache_read: int = 0
+    """The part of *input* that was read from the provider's cache."""
     cache_write: int = 0
+    """The part of *input* that was written to the provider's cache."""
     charged: float | None = None
+    """US dollars that the provider says one call cost; None in a sum."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(

@@ -1,5 +1,4 @@
-"""Work in the background, as it is stored: how its end is told to the session that it
-was for, and what is left of it by a program that died."""
+"""Reports of background tasks, as they are stored for the model of the parent session."""
 
 from dataclasses import replace
 
@@ -32,7 +31,7 @@ _REPORT_NOTICE = (
 
 
 def report_text(report: ReportPart) -> str:
-    """What the model reads of *report*."""
+    """Return the text of *report* for the model."""
     rest = f" {report.error}" if report.error else ""
     rest += " What it wrote last follows." if report.error and report.text else ""
     facts = "".join(f", {fact}" for fact in report.facts)
@@ -50,7 +49,7 @@ def report_text(report: ReportPart) -> str:
 def queued_report(
     parent: Session, report: ReportPart, now: float
 ) -> tuple[UserMessage, ReportPart, TextPart]:
-    """*report* as a message that waits in *parent*; its ids are made here."""
+    """Return *report* as a queued message of *parent*, with new ids."""
     message = UserMessage(
         id=new_id("msg"),
         session_id=parent.id,
@@ -74,7 +73,7 @@ def queued_report(
 
 
 def background_report(child: Session, outcome: BackgroundTaskState, error: str = "") -> ReportPart:
-    """A report on what *child* did, without a text and without a place yet."""
+    """Return a report on *child* without text and without a place."""
     return ReportPart(
         id="",
         session_id="",

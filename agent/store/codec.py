@@ -1,8 +1,8 @@
-"""Records to JSON and back, by pydantic over the frozen dataclasses of ``agent.model``.
+"""Records to JSON and back, by pydantic over the frozen dataclasses of ``agent.records``.
 
-The schemas are built when the first record is read or written, not on import: that is
-some 60 ms which the first frame need not wait for. Lone surrogates (half of a character
-that a model or a file name may carry) become U+FFFD, as they can't be written as UTF-8.
+The schemas are built when the first record is read or written, not on import: they take some 60 ms,
+which the first frame need not wait for. Lone surrogates (half of a character, which a model or a
+file name may contain) become U+FFFD, as they cannot be written as UTF-8.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ one that still runs while a newer one is started.
 
 
 def clean_text(text: str) -> str:
-    """*text* as it can be stored: surrogate pairs joined, lone surrogates replaced."""
+    """Return *text* as it can be stored: surrogate pairs joined, lone surrogates replaced."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -49,7 +49,7 @@ def clean_text(text: str) -> str:
 
 
 class _Codec(Generic[T]):
-    """Reads and writes one kind of record. *hint* is its type as pydantic reads it."""
+    """The codec of one kind of record. *hint* is its type as pydantic reads it."""
 
     def __init__(self, hint: Any) -> None:
         from pydantic import TypeAdapter  # kept off the start-up path
@@ -114,23 +114,23 @@ def encode_part(part: Part) -> str:
 
 
 def decode_session(data: str) -> Session:
-    """The session in *data*. Raises ``ValueError`` for what is none."""
+    """Decode a session. Raises ``ValueError`` for other data."""
     return _sessions().decode(data)
 
 
 def decode_message(data: str) -> Message:
-    """The message in *data*. Raises ``ValueError`` for what is none."""
+    """Decode a message. Raises ``ValueError`` for other data."""
     return _messages().decode(data)
 
 
 def decode_part(data: str) -> Part:
-    """The part in *data*. Raises ``ValueError`` for what is none."""
+    """Decode a part. Raises ``ValueError`` for other data."""
     return _parts().decode(data)
 
 
 def decode_all(decode: Callable[[str], T], rows: Iterable[str]) -> list[T]:
-    """Every row that can be read. One that can't (written by a later version, or by hand)
-    is left out and logged, so that it does not make its whole session unreadable."""
+    """Decode every row that can be read. An unreadable one (written by a later version, or by hand)
+    is skipped and logged, so that the rest of its session stays readable."""
     records: list[T] = []
     for data in rows:
         try:
@@ -156,7 +156,7 @@ def _stored_value(value: Any) -> Any:
 
 
 Schema: TypeAlias = Any
-"""A pydantic core schema: nested dictionaries and lists. What is not known is left alone."""
+"""A pydantic core schema: nested dictionaries and lists. Unknown content is kept as it is."""
 
 
 def stored_schema(schema: Schema) -> Schema:
@@ -214,7 +214,7 @@ def _converted(schema: Schema, definitions: dict[str, Schema]) -> Schema:
 
 
 def _tag(choice: Schema, definitions: dict[str, Schema]) -> tuple[str, str] | None:
-    """Name and value of the field of *choice* that takes exactly one literal, if it has one."""
+    """Return the name and value of the field of *choice* that takes exactly one literal, if any."""
     if not _is_node(choice):
         return None
     if choice["type"] == "definition-ref":

@@ -1,8 +1,8 @@
 """Two connections to one SQLite file, each in its own thread.
 
-One writes, in short transactions that wait for other processes; the other only reads, so
-that a read never waits for a running turn. Each call runs one function in the thread,
-however many statements it has: an awaited statement costs some 250 µs, a plain one 10.
+One writes, in short transactions that wait for other processes; the other only reads, so a read
+never waits for a running turn. Each call runs one function in the thread, however many statements
+it has: an awaited statement costs some 250 µs, a plain one 10.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from agent.records.errors import StoreError, StoreUnavailable
 from agent.store.database_file import is_damage, mark_damaged, open_reader, open_writer
 
 WRITE_TIMEOUT = 60.0
-"""Seconds a write keeps trying while other processes hold the lock."""
+"""Seconds for which a write is retried while other processes hold the lock."""
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _REFUSED = (
@@ -71,7 +71,8 @@ class Database:
 
     @classmethod
     async def open(cls, path: Path, notices: list[str]) -> "Database":
-        """Open or make the database at *path*; what was set aside is told in *notices*."""
+        """Open or create the database at *path*. A file that was set aside is reported in
+        *notices*."""
         try:
             writer = await _connected(partial(open_writer, path, notices))
         except (OSError, sqlite3.Error) as error:
@@ -84,8 +85,8 @@ class Database:
         return cls(path, writer, reader)
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run *work* in one write transaction. It may run more than once if the database is
-        busy, and runs to its end even when the caller is cancelled."""
+        """Run *work* in one write transaction. It can run more than once if the database is busy,
+        and runs to its end even when the caller is cancelled."""
         return await self._run(self._writer, partial(_transaction, work))
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -93,7 +94,7 @@ class Database:
         return await self._run(self._reader, partial(_snapshot, work))
 
     async def foreign_version(self) -> int:
-        """A number that changes when another process has committed something."""
+        """Return a number that changes when another process has committed."""
         return await self._run(self._writer, _data_version)
 
     async def _run(self, connection: _Connection, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -158,7 +159,7 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def store_error(error: OSError | sqlite3.Error, path: Path) -> StoreError:
-    """The error as a sentence for the user."""
+    """Return the error as a ``StoreError`` with a sentence for the user."""
     where = f"The session database {path}"
     remedy = "or set OPENCODE_PY_DATA to a folder that you can write to."
     if isinstance(error, OSError):

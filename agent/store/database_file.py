@@ -1,7 +1,7 @@
-"""The database file before anything is read from it: made, checked, set aside if damaged.
+"""The database file before anything is read from it: created, checked, set aside if damaged.
 
-All of it runs under a lock on a file beside the database, so that two processes which
-start together neither both create it nor one sets aside what the other has just made.
+All of it runs under a lock on a file beside the database, so that of two processes that start
+together neither sets aside the file that the other has just created.
 """
 
 import contextlib
@@ -15,17 +15,17 @@ from pathlib import Path
 from agent.store.migrations import migrate
 
 MAX_FULLY_CHECKED = 32 * 1024 * 1024
-"""Bytes up to which the whole file is checked at every start (some 0.5 ms per MiB). A
-larger one is checked when a session before met damage and left a mark."""
+"""Bytes up to which the whole file is checked at every start (some 0.5 ms per MiB). A larger one is
+checked when an earlier session met damage and left a mark."""
 
 BUSY_TIMEOUT = 5_000
-"""Milliseconds SQLite waits for another process's lock before it says busy."""
+"""Milliseconds for which SQLite waits for another process's lock."""
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether *error* says that the file's content is broken."""
+    """Return whether *error* says that the file's content is broken."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
 
 
@@ -40,10 +40,10 @@ def _mark(path: Path) -> Path:
 
 
 def open_writer(path: Path, notices: list[str]) -> sqlite3.Connection:
-    """The connection that writes, on a file that is whole and of this program's schema.
+    """Open the connection that writes, on an intact file with this program's schema.
 
-    A damaged file is renamed, with its companions, and told in *notices*. Raises
-    ``OSError``, ``sqlite3.Error`` or ``StoreTooNew``.
+    A damaged file is renamed, with its companions, and reported in *notices*. Raises ``OSError``,
+    ``sqlite3.Error`` or ``StoreTooNew``.
     """
     if not path.parent.exists():
         path.parent.mkdir(parents=True, mode=0o700)
@@ -63,7 +63,7 @@ def open_writer(path: Path, notices: list[str]) -> sqlite3.Connection:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A second connection, only for reading: it never waits for a write."""
+    """Open a second connection, only for reading: it never waits for a write."""
     connection = _connect(path)
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
@@ -123,7 +123,7 @@ def _is_whole(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _set_aside(path: Path, reason: str) -> str:
-    """Rename the file and its companions; returns the sentence for the user."""
+    """Rename the file and its companions; return the sentence for the user."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     kept = path.with_name(f"{path.name}.damaged-{stamp}")
     count = 1

@@ -1,8 +1,8 @@
-"""Leases: which process runs a turn in a session.
+"""Leases: the process that runs a turn in a session.
 
-An owner is a process, told apart from a later one with the same number by its start time.
-Where that can be read (Linux), an owner lives as long as its process does, even stopped;
-elsewhere, and for owners on another machine or in another container, by its heartbeat.
+An owner is a process, told apart from a later one with the same number by its start time. Where
+that can be read (Linux), an owner lives as long as its process does, even stopped; elsewhere, and
+for owners on another machine or in another container, as long as its heartbeat is fresh.
 """
 
 import asyncio
@@ -32,18 +32,20 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """*token* names one open store; *started* is the process's start time, empty where it
-    can't be known; *heartbeat* is in seconds since the epoch."""
+    """One lease of a session."""
 
     session_id: str
     token: str
+    """Identifies one open store."""
     pid: int
     started: str
+    """The start time of the process; "" where it cannot be read."""
     machine: str
     heartbeat: float
+    """Seconds since the epoch."""
 
     def is_alive(self, now: float) -> bool:
-        """Whether the owner still runs."""
+        """Return whether the owner still runs."""
         fresh = now - self.heartbeat < STALE
         if self.machine != machine():
             return fresh
@@ -54,7 +56,7 @@ class Lease:
 
 @functools.cache
 def machine() -> str:
-    """The machine's run and process-number space: pids are comparable only within it."""
+    """Return an id of this boot and process-number space: pids are comparable only within one."""
     parts = [platform.node()]
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -63,8 +65,8 @@ def machine() -> str:
 
 
 def process_start(pid: int) -> str:
-    """The start time of a running process in clock ticks since boot; empty if it has ended
-    or can't be known."""
+    """Return the start time of a running process in clock ticks since boot; "" if it has ended or
+    the time cannot be read."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -125,7 +127,7 @@ def _beat(connection: sqlite3.Connection, token: str, now: float) -> int:
 
 
 class Leases:
-    """The leases that one open store holds, kept alive while there are any."""
+    """The leases of one open store, kept alive while there are any."""
 
     def __init__(self, database: Database, token: str) -> None:
         self._database = database
@@ -134,8 +136,8 @@ class Leases:
         self.held: set[str] = set()
 
     async def acquire(self, session_id: str) -> bool:
-        """Take the lease; false while a living process other than this one has it. Cancelled, it
-        takes none that it did not have."""
+        """Take the lease; false while another living process has it. A cancelled call takes no
+        lease that the store did not have before."""
         pid = os.getpid()
         lease = Lease(session_id, self._token, pid, process_start(pid), machine(), time.time())
         try:
@@ -153,7 +155,7 @@ class Leases:
         return True
 
     async def release(self, session_id: str) -> None:
-        """Give the lease back; nothing happens if it is not held."""
+        """Release the lease, if it is held."""
         if session_id not in self.held:
             return
         self.held.discard(session_id)
@@ -162,7 +164,7 @@ class Leases:
         await self._give_back((session_id,))
 
     async def close(self) -> None:
-        """Give back every lease."""
+        """Release every lease."""
         self._stop()
         held, self.held = self.held, set()
         if held:

@@ -1,5 +1,4 @@
-"""Sessions as a list shows them: read without their whole records, so that ten thousand are
-there at once."""
+"""Sessions for lists: read without their whole records, so that ten thousand are listed at once."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -9,29 +8,31 @@ from agent.store.codec import clean_text
 from agent.store.search import RawHit, SearchHit, find_hits, with_excerpts
 
 MAX_SEARCHED_HITS = 1_000
-"""Hits of a search that are looked through for the sessions that hold them, newest first."""
+"""Hits of a search that are examined for their sessions, newest first."""
 
 MAX_HITS_PER_SESSION = 3
-"""Hits of one session that are told: a word that is everywhere in it hides no other."""
+"""Hits shown per session: a word that is everywhere in one session hides no other session."""
 
 _COLUMNS = (
     "id, directory, title, updated, json_extract(data, '$.turns'), json_extract(data, '$.cost'), "
     "archived, pinned, parent_id"
 )
 _READABLE = "json_valid(data)"
-"""One record that is no JSON would keep all others from being listed."""
+"""Excludes records that are not JSON: one of them would fail the whole query."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionListItem:
-    """*updated* is seconds since the epoch, *cost* US dollars, None where it is not known."""
+    """One row of a session list."""
 
     id: str
     directory: str
     title: str
     updated: float
+    """Seconds since the epoch."""
     turns: int
     cost: float | None
+    """US dollars; None where unknown."""
     archived: bool
     pinned: bool
     parent_id: str | None
@@ -39,7 +40,7 @@ class SessionListItem:
 
 @dataclass(frozen=True, slots=True)
 class SessionHit:
-    """A session and one of its texts that holds what was searched for."""
+    """A session and one of its texts that matches a search."""
 
     session: SessionListItem
     hit: SearchHit
@@ -47,11 +48,12 @@ class SessionHit:
 
 @dataclass(frozen=True, slots=True)
 class SessionScope:
-    """Which sessions count: those of *directory* (None: of every folder), with the *archived*
-    ones or without."""
+    """A selection of sessions."""
 
     directory: str | None = None
+    """The folder of the sessions; None for every folder."""
     archived: bool = False
+    """Whether archived sessions are included."""
 
     def includes(self, line: SessionListItem) -> bool:
         here = self.directory is None or line.directory == self.directory
@@ -59,8 +61,8 @@ class SessionScope:
 
 
 def session_list(connection: sqlite3.Connection, scope: SessionScope) -> list[SessionListItem]:
-    """Sessions that were used, the pinned ones first, then the one updated last first.
-    Sub-agents' sessions are left out."""
+    """Return the sessions that were used, the pinned ones first, then by last update. Sub-agents'
+    sessions are excluded."""
     conditions = [_READABLE, "+parent_id IS NULL"]
     values: list[str] = []
     if scope.directory is not None:
@@ -79,8 +81,8 @@ def session_list(connection: sqlite3.Connection, scope: SessionScope) -> list[Se
 def search_sessions(
     connection: sqlite3.Connection, text: str, scope: SessionScope, limit: int
 ) -> list[SessionHit]:
-    """Up to *limit* texts that hold every word of *text*, newest first, a few of each session;
-    sub-agents' sessions too."""
+    """Return up to *limit* texts that contain every word of *text*, newest first, a few per
+    session; sub-agents' sessions included."""
     of_session: dict[str, list[RawHit]] = {}
     for hit in find_hits(connection, text, MAX_SEARCHED_HITS):
         of_session.setdefault(hit.session_id, []).append(hit)

@@ -1,8 +1,8 @@
 """Numbered, forward-only schema migrations.
 
-A migration is a file ``NNNN_name.sql`` beside this module, in the folder ``migrations``.
-``PRAGMA user_version`` holds the number of the last one that ran. Each runs in one
-transaction with its own number, so one that is interrupted has not happened.
+A migration is a file ``NNNN_name.sql`` in the folder ``migrations`` beside this module. ``PRAGMA
+user_version`` is the number of the last one that ran. Each runs in one transaction with its own
+number, so an interrupted one has no effect.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).with_suffix("")
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """*number* is the schema version that *sql* leads to."""
+    """One migration: *number* is the schema version that *sql* leads to."""
 
     number: int
     sql: str
@@ -27,7 +27,7 @@ class Migration:
 
 @functools.cache
 def packaged() -> tuple[Migration, ...]:
-    """The migrations of this program, in order."""
+    """Return the migrations of this program, in order."""
     return tuple(
         Migration(int(file.name[:4]), file.read_text(encoding="utf-8"))
         for file in sorted(FOLDER.glob("[0-9][0-9][0-9][0-9]_*.sql"))
@@ -43,8 +43,8 @@ def migrate(
 ) -> None:
     """Bring the database up to the last of *migrations* (default: those of this program).
 
-    A database that already holds data is copied first, to ``<name>.v<old version>``. Raises
-    ``StoreTooNew`` for one of a later version, without touching it.
+    A database with data is copied first, to ``<name>.v<old version>``. Raises ``StoreTooNew`` for
+    one of a later version, without touching it.
     """
     migrations = packaged() if migrations is None else migrations
     newest = migrations[-1].number

@@ -1,4 +1,4 @@
-"""Reading sessions, messages and parts: plain functions on one state of the database."""
+"""Queries of sessions, messages and parts: plain functions on one state of the database."""
 
 import json
 import sqlite3
@@ -15,7 +15,7 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """Which sessions to list. Times are seconds since the epoch; see ``Store.sessions``."""
+    """A selection of sessions. Times are seconds since the epoch; see ``Store.sessions``."""
 
     directory: str | None = None
     include_children: bool = False
@@ -32,7 +32,7 @@ def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
 
 
 def sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[Session]:
-    """The sessions that fit *wanted*, the one updated last first."""
+    """Return the sessions that match *wanted*, the last updated first."""
     conditions = ["1"]
     values: list[str | float] = []
     if wanted.directory is not None:
@@ -77,7 +77,7 @@ def message(connection: sqlite3.Connection, message_id: str) -> MessageWithParts
 def messages(
     connection: sqlite3.Connection, session_id: str, before: str | None, limit: int | None
 ) -> list[MessageWithParts]:
-    """The last *limit* messages before the id *before*, oldest first."""
+    """Return the last *limit* messages before the id *before*, oldest first."""
     rows = connection.execute(
         "SELECT id, data FROM message WHERE session_id = ? AND (?2 IS NULL OR id < ?2) "
         "ORDER BY id DESC LIMIT ?",
@@ -95,15 +95,15 @@ def messages(
 
 
 PINNED = "CASE WHEN json_valid(data) THEN json_extract(data, '$.pinned') END = 1"
-"""As the index has it, word for word."""
+"""Spelled exactly as in the index."""
 
 
 def context_messages(
     connection: sqlite3.Connection, session_id: str, before: str | None
 ) -> list[MessageWithParts]:
-    """What a session goes on from, of its messages before the id *before*, oldest first: those
-    from the tail of the newest summary on, and those that wait wherever they stand; all where it
-    was never summed up."""
+    """Return the messages that a turn continues from, of those before the id *before*, oldest
+    first: all from the tail of the newest compaction on, and queued ones wherever they are; every
+    message where the session was never compacted."""
     start = _start(connection, session_id, before)
     rows = connection.execute(
         "SELECT id, data FROM message "
@@ -118,7 +118,8 @@ def context_messages(
 
 
 def _start(connection: sqlite3.Connection, session_id: str, before: str | None) -> str:
-    """The id of the first message that the newest summary left as it is, "" without one."""
+    """Return the id of the first message that the newest compaction keeps as it is; "" without
+    one."""
     rows = connection.execute(
         "SELECT message_id, data FROM part WHERE session_id = ?1 AND type = 'compaction' "
         "AND (?2 IS NULL OR message_id < ?2) ORDER BY message_id DESC",
@@ -134,8 +135,8 @@ def _start(connection: sqlite3.Connection, session_id: str, before: str | None) 
 def preserved_messages(
     connection: sqlite3.Connection, session_id: str, before: str
 ) -> list[MessageWithParts]:
-    """The messages before the id *before* that a summary keeps word for word, oldest first: the
-    first request, those that are pinned, those that loaded a skill."""
+    """Return the messages before the id *before* that a compaction keeps word for word, oldest
+    first: the first request, the pinned ones, those that loaded a skill."""
     rows = connection.execute(
         "SELECT id, data FROM message WHERE id IN ("  # constants
         "SELECT * FROM (SELECT id FROM message WHERE session_id = ?1 AND id < ?2 AND role = 'user' "
@@ -150,7 +151,7 @@ def preserved_messages(
 
 
 def pinned_ids(connection: sqlite3.Connection, session_id: str) -> frozenset[str]:
-    """The ids of the messages of a session that are pinned."""
+    """Return the ids of the pinned messages of a session."""
     rows = connection.execute(
         f"SELECT id FROM message WHERE session_id = ? AND {PINNED}",  # constants
         (session_id,),
@@ -159,7 +160,7 @@ def pinned_ids(connection: sqlite3.Connection, session_id: str) -> frozenset[str
 
 
 def message_count(connection: sqlite3.Connection, session_id: str, before: str) -> int:
-    """How many messages of a session come before the id *before*."""
+    """Return the number of messages of a session before the id *before*."""
     row = connection.execute(
         "SELECT COUNT(*) FROM message WHERE session_id = ? AND id < ?", (session_id, before)
     ).fetchone()
@@ -167,7 +168,7 @@ def message_count(connection: sqlite3.Connection, session_id: str, before: str) 
 
 
 def _parts_of(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The parts of the messages in *rows*, those of a message together."""
+    """Return the parts of the messages in *rows*, grouped by message."""
     return connection.execute(
         "SELECT message_id, data FROM part WHERE message_id IN (SELECT value FROM json_each(?)) "
         "ORDER BY message_id, id",

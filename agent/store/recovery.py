@@ -1,4 +1,4 @@
-"""Closing what a crashed process left open."""
+"""Recovery: closing what a crashed process left open."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -30,14 +30,14 @@ INTERRUPTED = (
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """The sessions that were touched and the records as they are now."""
+    """The sessions that were changed and the new state of their records."""
 
     session_ids: tuple[str, ...]
     records: tuple[Session | Message | Part, ...]
 
 
 def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -> RecoveryResult:
-    """End everything open in sessions that no living process holds, but for those in *own*.
+    """End everything open in sessions that no living process holds, except those in *own*.
 
     Part of one write transaction, so that two processes that start together do it once.
     """
@@ -97,8 +97,8 @@ def _close_parts(connection: sqlite3.Connection, session_id: str, ended: float) 
 def _end_lost_tasks(
     connection: sqlite3.Connection, own: AbstractSet[str], now: float
 ) -> list[Session | Message | Part]:
-    """The records that end the background tasks which no living process follows, but for those
-    of the sessions in *own*. Who follows one holds the lease of the session that it is for."""
+    """Return the records that end the background tasks that no living process follows, except those
+    of the sessions in *own*. The follower of a task holds the lease of the parent session."""
     rows = connection.execute(
         # As the index has it, word for word.
         "SELECT data FROM session WHERE CASE WHEN json_valid(data) "
@@ -127,7 +127,7 @@ def _end_lost_task(
 
 
 def close_part(part: Part, ended: float) -> Part:
-    """*part* as it is once its process has died at about *ended*; unchanged if not open."""
+    """Return *part* as interrupted at about *ended*; unchanged if it is not open."""
     match part:
         case TextPart(ended=None):
             return replace(part, ended=max(part.started, ended), interrupted=True)

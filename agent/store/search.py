@@ -1,12 +1,12 @@
 """Full-text search over finished texts.
 
-Ways that are tried until there are enough hits, each newest first: whole words (without
-accents), substrings of three or more characters by the trigram index, the last word as a
-beginning, and, where a word is shorter, a scan of the newest texts.
+Several searches run until there are enough hits, each newest first: whole words (without accents),
+substrings of three or more characters by the trigram index, the last word as a prefix, and, where a
+word is shorter, a scan of the newest texts.
 
-The first two stop at the last hit that is wanted, however many there are. A beginning is looked
-up whole, so it comes when the others have shown that there are few. Only hits that are
-shown get an excerpt, which is what costs most.
+The first two stop at the last hit that is wanted. A prefix search reads all its hits, so it comes
+when the others have shown that there are few. Only hits that are shown get an excerpt, which costs
+the most.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from agent.store.codec import clean_text
 
 MAX_SCANNED = 20_000
-"""Texts that the scan for words of one or two characters looks at, newest first."""
+"""Texts that the scan for words of one or two characters reads, newest first."""
 
 _TRIGRAM = 3
 
@@ -43,18 +43,19 @@ WHERE part.number > (SELECT coalesce(max(number), 0) - ? FROM part) AND part.ind
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A part whose text matches. *snippet* is the text round the match, cut with ``…``."""
+    """A part whose text matches."""
 
     session_id: str
     message_id: str
     part_id: str
     snippet: str
+    """The text around the match, cut with ``…``."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawHit:
-    """A hit without an excerpt: *table* and *query* tell where one comes from, and *snippet* is it
-    where it is known already."""
+    """A hit without an excerpt. *table* and *query* are its source; *snippet* is set where it is
+    already known."""
 
     number: int
     session_id: str
@@ -66,12 +67,12 @@ class RawHit:
 
 
 def search(connection: sqlite3.Connection, text: str, limit: int) -> list[SearchHit]:
-    """Up to *limit* parts that hold every word of *text*; none for an empty text."""
+    """Return up to *limit* parts that contain every word of *text*; none for an empty text."""
     return with_excerpts(connection, find_hits(connection, text, limit))
 
 
 def find_hits(connection: sqlite3.Connection, text: str, limit: int) -> list[RawHit]:
-    """What ``search`` gives, without excerpts."""
+    """Return the hits of ``search`` without excerpts."""
     words = [word for word in clean_text(text).replace("\0", " ").split() if word]
     if not words or limit <= 0:
         return []
@@ -89,7 +90,7 @@ def find_hits(connection: sqlite3.Connection, text: str, limit: int) -> list[Raw
 
 
 def with_excerpts(connection: sqlite3.Connection, found: Sequence[RawHit]) -> list[SearchHit]:
-    """*found* with the text round each match, in the same order."""
+    """Return *found* with the text around each match, in the same order."""
     texts: dict[int, str] = {hit.number: hit.snippet for hit in found if not hit.table}
     for table, query in dict.fromkeys((hit.table, hit.query) for hit in found if hit.table):
         numbers = [hit.number for hit in found if (hit.table, hit.query) == (table, query)]

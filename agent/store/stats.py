@@ -1,4 +1,4 @@
-"""What was used, summed up in the database: by day, model and project."""
+"""Usage statistics, summed up in the database by day, model and project."""
 
 import sqlite3
 from collections.abc import Callable, Iterable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agent.records.messages import Usage
 
 QUARTER = 900
-"""Seconds that a row of the table stands for: days begin with one, in every time zone."""
+"""Seconds that a row of the table covers: days begin with one, in every time zone."""
 
 SUMS = """
 SELECT date(quarter * 900, 'unixepoch', 'localtime') AS day, model, project,
@@ -21,23 +21,24 @@ GROUP BY day, model, project HAVING done > 0 ORDER BY day, model, project
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The use of one model in one project on one day (``YYYY-MM-DD``, local time). *cost* in US
-    dollars is of the steps whose cost is known, None where none is. A turn counts where its first
-    step does."""
+    """The usage of one model in one project on one day."""
 
     day: str
+    """``YYYY-MM-DD``, local time."""
     model: str
     project: str
     steps: int
     turns: int
+    """A turn counts where its first step does."""
     usage: Usage
     cost: float | None
+    """US dollars of the steps with a known cost; None without any."""
 
 
 def usage_rows(
     connection: sqlite3.Connection, since: float, project: str | None
 ) -> tuple[UsageRow, ...]:
-    """What was used from *since* (seconds since the epoch, to a quarter of an hour) on, of one
+    """Return the usage from *since* (seconds since the epoch, to a quarter of an hour) on, of one
     project or of all."""
     rows = connection.execute(SUMS, (int(since // QUARTER), project))
     return tuple(
@@ -58,7 +59,7 @@ class UsageTotal:
 
 
 def total(name: str, rows: Iterable[UsageRow]) -> UsageTotal:
-    """The sum of *rows*."""
+    """Return the sum of *rows*."""
     given = list(rows)
     costs = [row.cost for row in given if row.cost is not None]
     return UsageTotal(
@@ -71,7 +72,7 @@ def total(name: str, rows: Iterable[UsageRow]) -> UsageTotal:
 
 
 def totals(rows: Iterable[UsageRow], key: Callable[[UsageRow], str]) -> tuple[UsageTotal, ...]:
-    """A sum for each value of *key*, in the order of the rows."""
+    """Return a sum for each value of *key*, in the order of the rows."""
     groups: dict[str, list[UsageRow]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)

@@ -1,8 +1,8 @@
 """The store: everything that outlives the process.
 
-SQLite in WAL mode; sessions, messages and parts are saved in one transaction per call and
-published on the bus after the commit. Parts that are still growing live in memory, are
-published as they change and are durable within 250 ms; every read sees them.
+SQLite in WAL mode; sessions, messages and parts are saved in one transaction per call and published
+on the bus after the commit. Parts that still grow live in memory, are published as they change and
+are durable within 250 ms; every read sees them.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ _MAX_READS = 5
 
 @dataclass(frozen=True, slots=True)
 class MessagePage:
-    """Some messages of a session, oldest first, and how many there are before them."""
+    """Consecutive messages of a session, oldest first, and the number of *older* ones."""
 
     messages: tuple[MessageWithParts, ...]
     older: int
@@ -73,7 +73,7 @@ class MessagePage:
 class Store:
     """The session database. Make one with ``open``; used from one event loop.
 
-    *notices* are sentences for the user: a damaged file that was set aside.
+    *notices* are sentences for the user, for example about a damaged file that was set aside.
     """
 
     notices: tuple[str, ...] = ()
@@ -88,10 +88,10 @@ class Store:
 
     @classmethod
     async def open(cls, path: Path, bus: Bus) -> "Store":
-        """Open the database at *path*, making it (0600) and its folder (0700) if need be.
+        """Open the database at *path*, creating it (0600) and its folder (0700) if needed.
 
-        Raises ``StoreTooNew`` for a later version's file and ``StoreUnavailable`` when it
-        can't be opened or written.
+        Raises ``StoreTooNew`` for a later version's file and ``StoreUnavailable`` when it cannot be
+        opened or written.
         """
         notices: list[str] = []
         store = cls(await Database.open(path, notices), bus)
@@ -99,7 +99,7 @@ class Store:
         return store
 
     async def close(self) -> None:
-        """Write what is still in memory, give the leases back and close the file.
+        """Write the changes in memory, release the leases and close the file.
 
         Raises ``StoreError`` if something could not be written; the file is closed anyway.
         """
@@ -114,7 +114,7 @@ class Store:
                 await self._database.close()
 
     async def session(self, session_id: str) -> Session:
-        """Raises ``SessionNotFound``."""
+        """Return a session. Raises ``SessionNotFound``."""
         found = await self._database.read(partial(queries.session, session_id=session_id))
         if found is None:
             raise SessionNotFound(NO_SESSION.format(session_id=session_id))
@@ -129,35 +129,36 @@ class Store:
         limit: int = 100,
         before: float | None = None,
     ) -> list[Session]:
-        """Up to *limit* sessions, the one updated last first.
+        """Return up to *limit* sessions, the last updated first.
 
-        *directory* keeps those opened there; sub-agents' sessions are left out unless
-        *include_children*, archived ones unless *archived*; *before* (seconds since the
-        epoch) keeps those updated earlier, for the next page.
+        *directory* selects those opened there. Sub-agents' sessions are excluded unless
+        *include_children*, archived ones unless *archived*. *before* (seconds since the epoch)
+        selects those updated earlier, for the next page.
         """
         wanted = queries.SessionFilter(directory, include_children, archived, limit, before)
         return await self._database.read(partial(queries.sessions, wanted=wanted))
 
     async def session_list(self, scope: SessionScope) -> list[SessionListItem]:
-        """The sessions of *scope* as a list shows them, the pinned first, then newest first."""
+        """Return the sessions of *scope* for a list: the pinned first, then newest first."""
         return await self._database.read(partial(listing.session_list, scope=scope))
 
     async def search_sessions(
         self, text: str, scope: SessionScope, limit: int = 100
     ) -> list[SessionHit]:
-        """Up to *limit* texts of sessions of *scope* that hold every word of *text*."""
+        """Return up to *limit* texts of sessions of *scope* that contain every word of *text*."""
         return await self._database.read(
             partial(listing.search_sessions, text=text, scope=scope, limit=limit)
         )
 
     async def children(self, session_id: str) -> list[Session]:
-        """The sub-agents' sessions of a session, oldest first."""
+        """Return the sub-agents' sessions of a session, oldest first."""
         return await self._database.read(partial(queries.children, session_id=session_id))
 
     async def messages(
         self, session_id: str, *, before: str | None = None, limit: int | None = None
     ) -> list[MessageWithParts]:
-        """The last *limit* messages before the message *before* (default: all), oldest first.
+        """Return the last *limit* messages before the message *before* (default: all), oldest
+        first.
 
         A session that does not exist has none.
         """
@@ -168,20 +169,20 @@ class Store:
     async def context_messages(
         self, session_id: str, *, before: str | None = None
     ) -> list[MessageWithParts]:
-        """What a session goes on from, oldest first: the newest summary with the messages that it
-        left as they are and all that came since, and what waits. All where it was never summed
-        up. *before*: as it was before that message."""
+        """Return the messages that a turn continues from, oldest first: the newest compaction with
+        the messages that it kept and all later ones, and queued messages; every message where the
+        session was never compacted. *before*: the state before that message."""
         work = partial(queries.context_messages, session_id=session_id, before=before)
         return self._with_open_parts(await self._consistent(work, session_id), session_id)
 
     async def preserved_messages(self, session_id: str, before: str) -> list[MessageWithParts]:
-        """Of the messages before the message *before* those that summaries keep word for word,
+        """Return the messages before the message *before* that compactions keep word for word,
         oldest first (``agent.session.context.pins``)."""
         work = partial(queries.preserved_messages, session_id=session_id, before=before)
         return await self._database.read(work)
 
     async def page(self, session_id: str, *, before: str | None = None, limit: int) -> MessagePage:
-        """The last *limit* messages before the message *before* (default: of all)."""
+        """Return the last *limit* messages before the message *before* (default: of all)."""
         messages = await self.messages(session_id, before=before, limit=limit)
         if len(messages) < limit:
             return MessagePage(tuple(messages), 0)
@@ -190,7 +191,7 @@ class Store:
         return MessagePage(tuple(messages), await self._database.read(work))
 
     async def message(self, message_id: str) -> MessageWithParts | None:
-        """One message with its parts, None if there is none."""
+        """Return one message with its parts, None if it does not exist."""
         work = partial(queries.message, message_id=message_id)
         found = await self._database.read(work)
         if found is None:
@@ -201,22 +202,23 @@ class Store:
         return self._with_open_parts([found], session_id)[0] if found is not None else None
 
     async def pinned_ids(self, session_id: str) -> frozenset[str]:
-        """The ids of the messages that the user pinned."""
+        """Return the ids of the messages that the user pinned."""
         return await self._database.read(partial(queries.pinned_ids, session_id=session_id))
 
     async def search(self, text: str, limit: int = 50) -> list[SearchHit]:
-        """Up to *limit* finished texts that hold every word of *text*, newest first."""
+        """Return up to *limit* finished texts that contain every word of *text*, newest first."""
         return await self._database.read(partial(search.search, text=text, limit=limit))
 
     async def usage_rows(
         self, since: float = 0.0, project: str | None = None
     ) -> tuple[UsageRow, ...]:
-        """What models used from *since* on (seconds since the epoch), in *project* or in all."""
+        """Return the usage of models from *since* on (seconds since the epoch), in *project* or in
+        all."""
         return await self._database.read(partial(stats.usage_rows, since=since, project=project))
 
     async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
-        """Read again while a part leaves memory during the read: the state that was read may
-        be from before it was committed, and memory no longer has it."""
+        """Read again while a part leaves memory during the read: the result can be from before its
+        commit, and memory no longer has it."""
         for _ in range(_MAX_READS):
             held = self._parts.ids(session_id)
             found = await self._database.read(work)
@@ -242,9 +244,9 @@ class Store:
     async def save(self, *given: Session | Message | Part) -> None:
         """Insert or replace records in one transaction, then publish them in their order.
 
-        A part that was open is replaced, and leaves memory if it is closed now. Runs to its
-        end even if the caller is cancelled. Raises ``StoreError`` with nothing saved and
-        nothing published; open parts stay in memory and are tried again.
+        An open part is replaced, and leaves memory if it is closed now. Runs to its end even if the
+        caller is cancelled. Raises ``StoreError`` with nothing saved and nothing published; open
+        parts stay in memory and are retried.
         """
         parts = [r for r in given if not isinstance(r, Session | UserMessage | AssistantMessage)]
         users = writes.user_message_ids(given)
@@ -266,9 +268,9 @@ class Store:
         change: Callable[[Session], Session],
         *beside: UserMessage | Part,
     ) -> Session:
-        """Replace a session's record by what *change* makes of it, in one transaction, so that no
-        change is lost, of whichever program. *change* runs in another thread, at times twice. A
-        user's message with its parts *beside* it is stored with it, or not at all.
+        """Replace a session's record by the result of *change*, in one transaction, so that no
+        change of any program is lost. *change* runs in another thread, sometimes twice. The records
+        *beside*, a user message with its parts, are stored in the same transaction.
 
         Raises ``SessionNotFound``.
         """
@@ -318,7 +320,7 @@ class Store:
 
     def stage(self, record: Part | AssistantMessage) -> None:
         """Hold an open part in memory and publish it now; durable within 250 ms. A message is one
-        that could not be saved: it is stored once the disk takes it."""
+        that could not be saved: its write is retried."""
         if isinstance(record, AssistantMessage):
             self._write_behind.add_unsaved(record)
         else:
@@ -327,7 +329,7 @@ class Store:
     def append(self, part_id: str, field: DeltaField, delta: str) -> None:
         """Add *delta* to an open part and publish it now; durable within 250 ms.
 
-        Raises ``StoreError`` if the part is not held or takes no such deltas.
+        Raises ``StoreError`` if the part is not open or takes no such deltas.
         """
         self._write_behind.append(part_id, field, delta)
 
@@ -370,7 +372,7 @@ class Store:
             self._bus.publish(SessionDeleted(id_))
 
     async def todos(self, session_id: str) -> tuple[TodoItem, ...]:
-        """The session's todo list, in order."""
+        """Return the session's todo list, in order."""
         rows = await self._database.read(partial(queries.todos, session_id=session_id))
         return tuple(TodoItem(*row) for row in rows)
 
@@ -383,13 +385,13 @@ class Store:
         self._bus.publish(TodoUpdated(session_id, items))
 
     async def session_rules(self, root_id: str) -> tuple[tuple[str, str], ...]:
-        """What the user allowed for a session's tree, as ``(permission, pattern)`` in the
-        order it was given."""
+        """Return the user's "always" rules for a session's tree, as ``(permission, pattern)``,
+        oldest first."""
         rows = await self._database.read(partial(queries.session_rules, root_id=root_id))
         return tuple((permission, pattern) for permission, pattern in rows)
 
     async def add_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
-        """Keep one rule; one that is there already is kept once."""
+        """Store one rule, unless it exists."""
         await self._database.write(
             partial(
                 writes.add_session_rule, root_id=root_id, permission=permission, pattern=pattern
@@ -397,7 +399,7 @@ class Store:
         )
 
     async def drop_session_rule(self, root_id: str, permission: str, pattern: str) -> None:
-        """Forget one rule; nothing happens when it is not there."""
+        """Delete one rule, if it exists."""
         await self._database.write(
             partial(
                 writes.delete_session_rule, root_id=root_id, permission=permission, pattern=pattern
@@ -405,44 +407,44 @@ class Store:
         )
 
     async def prompt_history(self, limit: int = 500) -> list[str]:
-        """The last prompts of all sessions, newest first."""
+        """Return the last prompts of all sessions, newest first."""
         rows = await self._database.read(partial(queries.prompt_history, limit=limit))
         return [text for (text,) in rows]
 
     async def add_prompt_history(self, text: str, directory: str) -> None:
-        """Keep one prompt, unless it repeats the last one."""
+        """Store one prompt, unless it repeats the last one."""
         await self._database.write(
             partial(writes.add_prompt_history, text=clean_text(text), directory=directory)
         )
 
     async def acquire_lease(self, session_id: str) -> bool:
-        """Claim the session for a turn of this process; false while another living process
-        has it. Take it before the turn writes anything, so that no other process closes
-        the turn's open parts as those of a crash."""
+        """Claim the session for a turn of this process; false while another living process has it.
+        Call it before the turn writes anything, so that no other process closes the turn's open
+        parts as those of a crash."""
         return await self._leases.acquire(session_id)
 
     async def release_lease(self, session_id: str) -> None:
-        """Give the session free; nothing happens if it is not held."""
+        """Release the session's lease, if it is held."""
         await self._leases.release(session_id)
 
     async def leased_elsewhere(self, session_id: str) -> bool:
-        """Whether a turn of this session runs in another living process."""
+        """Return whether a turn of this session runs in another living process."""
         if session_id in self._leases.held:
             return False
         found = await self._database.read(partial(lease.read_lease, session_id=session_id))
         return found is not None and found.is_alive(time.time())
 
     async def foreign_version(self) -> int:
-        """A number that changes when another process has written: a session that is
-        followed is read again when it does."""
+        """Return a number that changes when another process has written: a displayed session is
+        read again then."""
         return await self._database.foreign_version()
 
     async def recover(self) -> list[str]:
-        """Close what processes that died left open; returns the sessions that were touched.
+        """Close what dead processes left open; return the changed sessions.
 
-        Open tool calls fail as interrupted, open text is ended, its message completed, each
-        marked interrupted. Work in the background ends as interrupted, and a message that waits
-        tells the session that it was for. Sessions with a living owner are left alone.
+        Open tool calls fail as interrupted, open text is ended, its message completed, each marked
+        interrupted. Background tasks end as interrupted, and a queued message reports that to the
+        parent session. Sessions with a living owner are left alone.
         """
         own = self._leases.held | self._parts.session_ids()
         found = await self._database.write(partial(recover, own=own, now=time.time()))
@@ -451,8 +453,8 @@ class Store:
         return list(found.session_ids)
 
     async def _run_to_end(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of *work*, which runs to its end even if the caller is cancelled: what
-        was handed to the database will be committed, so memory and bus must follow."""
+        """Return the result of *work*, which runs to its end even if the caller is cancelled: the
+        database will commit it, so memory and bus must follow."""
         task = asyncio.create_task(work)
         self._writes.add(task)
         task.add_done_callback(self._write_done)

@@ -1,8 +1,9 @@
-"""Open parts on their way to the disk: applied and published at once, durable soon after.
+"""Open parts in memory, and their write-behind: published at once, durable within 250 ms.
 
-Every change is written within 250 ms by one task that exists only while there
-is something to write. What ``Store.save`` is writing is *held back* meanwhile, so that an
-older state can't overtake it.
+Appending collects chunks and joins them only when the part is read, so thousands of deltas a second
+cost next to nothing. One task writes; it exists only while there is something to write. Parts that
+``Store.save`` is writing are *held back* meanwhile, so that an older state cannot overtake a newer
+one.
 """
 
 import asyncio
@@ -52,7 +53,7 @@ class _OpenPart:
 
 
 def _growing(part: Part) -> tuple[DeltaField | None, str]:
-    """The field of *part* that takes deltas, and what it holds."""
+    """Return the field of *part* that takes deltas, and its text."""
     match part:
         case TextPart() | ReasoningPart():
             return "text", part.text
@@ -81,11 +82,11 @@ class OpenParts:
         self._parts: dict[str, _OpenPart] = {}
 
     def put(self, part: Part) -> None:
-        """Hold *part*, in place of what was held under its id."""
+        """Hold *part*, replacing an earlier state."""
         self._parts[part.id] = _OpenPart(part)
 
     def get(self, part_id: str) -> Part | None:
-        """The part with all its deltas, None if it is not held."""
+        """Return the part with all its deltas, None if it is not open."""
         held = self._parts.get(part_id)
         return held.current() if held is not None else None
 
@@ -102,25 +103,25 @@ class OpenParts:
         return PartDelta(part.session_id, part.message_id, part_id, field, offset, delta)
 
     def session_ids(self) -> set[str]:
-        """The sessions that have open parts here."""
+        """Return the sessions with open parts."""
         return {held.part.session_id for held in self._parts.values()}
 
     def ids(self, session_id: str) -> set[str]:
-        """The ids of the open parts of a session."""
+        """Return the ids of the open parts of a session."""
         return {id_ for id_, held in self._parts.items() if held.part.session_id == session_id}
 
     def of_session(self, session_id: str) -> list[Part]:
-        """The open parts of a session with all their deltas."""
+        """Return the open parts of a session with all their deltas."""
         return [
             held.current() for held in self._parts.values() if held.part.session_id == session_id
         ]
 
 
 FLUSH_DELAY = 0.15
-"""Seconds from a change to its write, which itself may take the rest of the 250 ms."""
+"""Seconds from a change to its write, which itself can take the rest of the 250 ms."""
 
 MAX_RETRY_DELAY = 5.0
-"""Seconds between two tries while the disk refuses writes."""
+"""Seconds between two attempts while the disk refuses writes."""
 
 
 class WriteBehind:
@@ -144,13 +145,13 @@ class WriteBehind:
         self._mark((part.id,))
 
     def add_unsaved(self, message: AssistantMessage) -> None:
-        """Publish *message*, whose end the disk would not take, and write it once it does."""
+        """Publish *message*, whose end could not be saved, and retry the write."""
         self._unsaved[message.id] = message
         self._bus.publish(MessageUpdated(message))
         self._mark(())
 
     def drop_unsaved(self, message_ids: Iterable[str]) -> None:
-        """Newer states of these messages are about to be written: none is owed any more."""
+        """Forget these messages: newer states of them are about to be written."""
         for message_id in message_ids:
             self._unsaved.pop(message_id, None)
 
@@ -162,14 +163,14 @@ class WriteBehind:
             self._mark((part_id,))
 
     def hold_back(self, part_ids: list[str]) -> None:
-        """Keep the flush from writing what it has of *part_ids* until ``let_go``: a newer
-        state of them is about to be committed."""
+        """Keep the flush from writing *part_ids* until ``release``: a newer state of them is about
+        to be committed."""
         self._held_back.update(part_ids)
         for part_id in part_ids:
             self._dirty.pop(part_id, None)
 
     def release(self, part_ids: list[str], *, committed: bool) -> None:
-        """The end of ``hold_back``. If the commit failed, what memory has is written."""
+        """End ``hold_back``. If the commit failed, the state in memory is written."""
         self._held_back.subtract(part_ids)
         self._held_back += Counter()  # drops the zeros
         if not committed:

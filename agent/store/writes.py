@@ -1,4 +1,4 @@
-"""Writing sessions, messages and parts: plain functions that run inside a transaction."""
+"""Writes of sessions, messages and parts: plain functions that run inside a transaction."""
 
 import sqlite3
 import time
@@ -58,12 +58,12 @@ _PART_OF_STORED = (
 
 
 def user_message_ids(records: Iterable[Record]) -> set[str]:
-    """The user messages among *records*: their text is never open, whatever it says."""
+    """Return the ids of the user messages among *records*: their text is never open."""
     return {record.id for record in records if isinstance(record, UserMessage)}
 
 
 def write_records(connection: sqlite3.Connection, records: Iterable[Record]) -> set[str]:
-    """Insert or replace *records*; returns the ids of sessions that were not there before."""
+    """Insert or replace *records*; return the ids of sessions that did not exist before."""
     records = tuple(records)
     users = user_message_ids(records)
     created: set[str] = set()
@@ -83,8 +83,8 @@ def write_records(connection: sqlite3.Connection, records: Iterable[Record]) -> 
 def write_if_stored(
     connection: sqlite3.Connection, parts: Iterable[Part], messages: Iterable[AssistantMessage]
 ) -> None:
-    """Write the present state of *parts* and *messages*, leaving out those that are gone or
-    whose message is: another process may delete a session at any time."""
+    """Write the current state of *parts* and *messages*, except those that are gone or whose
+    message is: another process can delete a session at any time."""
     for part in parts:
         connection.execute(_PART_OF_STORED, _part_row(part, frozenset()))
     for message in messages:
@@ -155,7 +155,7 @@ def _part_row(part: Part, users: AbstractSet[str]) -> tuple[str | int | None, ..
 
 
 def delete_session(connection: sqlite3.Connection, session_id: str) -> list[str]:
-    """Delete a session and its descendants; returns their ids, children before parents."""
+    """Delete a session and its descendants; return their ids, children before parents."""
     rows = connection.execute(
         """
         WITH RECURSIVE tree (id, depth) AS (

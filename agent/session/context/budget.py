@@ -1,4 +1,4 @@
-"""What fits into a model's window: limits, and what each message takes of it."""
+"""Token budgets of models, and the estimated size of each message."""
 
 import json
 from collections.abc import Sequence
@@ -21,28 +21,31 @@ from agent.session.context.estimate import estimate_tokens
 from agent.session.context.request_turns import input_of, result_text
 
 MAX_RESERVED = 20_000
-"""Tokens of the window that are kept for the answer at most, unless the settings say more."""
+"""Tokens of the window that are reserved for the response at most, unless the settings say more."""
 
 IMAGE_TOKENS = 1_600
-"""What providers document for the largest picture that they take unscaled."""
+"""Tokens of the largest image that providers accept without scaling, as they document it."""
 
 MESSAGE_OVERHEAD = 4
-"""Tokens that a message takes beside its content."""
+"""Tokens that a message takes in addition to its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits in tokens. *window* is what a prompt may have (the input limit, else the context
-    limit), *reserved* what is kept of it for the answer."""
+    """Token limits of a model."""
 
     window: int
+    """Tokens that a prompt can have: the input limit, else the context limit."""
     reserved: int
+    """Tokens of the window that are reserved for the response."""
 
     @classmethod
     def for_model(cls, model: ModelInfo, reserved: int | None = None) -> "Budget | None":
-        """None for a model without known limits: it relies on the provider's own error.
+        """Return the budget of *model*; None without known limits: then the provider's own error
+        decides.
 
-        *reserved* is what the settings say, None for the rule; a quarter stays usable always.
+        *reserved* comes from the settings, None for the default; a quarter of the window always
+        stays usable.
         """
         window = model.input_limit or model.context_limit
         if window is None:
@@ -52,57 +55,61 @@ class Budget:
         return cls(window, min(reserved, window * 3 // 4))
 
     def after_refusal(self, refused: int) -> "Budget":
-        """The budget when a prompt of *refused* tokens did not fit, whatever the limits say."""
+        """Return the budget after a prompt of *refused* tokens did not fit, whatever the limits
+        say."""
         window = min(self.window, refused)
         return Budget(window, min(self.reserved, window // 4))
 
     @property
     def usable(self) -> int:
-        """At or above this a conversation is made shorter before the next step."""
+        """Tokens from which on a conversation is shortened before the next step."""
         return self.window - self.reserved
 
     @property
     def kept_output_tokens(self) -> int:
-        """Tool output that pruning leaves, newest first."""
+        """Tokens of tool output that pruning keeps, newest first."""
         return min(40_000, self.usable * 40 // 100)
 
     @property
     def min_pruned_tokens(self) -> int:
-        """Less than this is not worth another beginning of the prompt."""
+        """Tokens that pruning must save at least: less is not worth another start of the prompt,
+        which the provider has cached."""
         return min(20_000, self.usable * 15 // 100)
 
     @property
     def tail_tokens(self) -> int:
-        """Newest messages that compaction keeps as they are."""
+        """Tokens of the newest messages that compaction keeps as they are."""
         return min(max(self.usable // 4, 2_000), 8_000)
 
     @property
     def pin_tokens(self) -> int:
-        """What is pinned takes this much at most."""
+        """Tokens of pinned text at most."""
         return self.usable // 5
 
 
 DEFAULT_BUDGET = Budget(100_000, 20_000)
-"""What pruning and compaction reckon with where neither a limit nor a refusal is known."""
+"""Used by pruning and compaction where neither a limit nor a refusal is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageWeight:
-    """Estimated tokens of messages, by what they are for. *words* is what the user wrote, *told*
-    what the harness added, *summary* summaries with what is pinned, *results* the tool output
-    with its files, *files* what the user attached; *pruned* is when an output among them was
-    last left out (seconds since the epoch)."""
+    """Estimated tokens of messages, by purpose."""
 
     user_text: int = 0
     reminders: int = 0
+    """Text that the program added."""
     summary: int = 0
+    """Summaries with the pinned text."""
     responses: int = 0
     reasoning: int = 0
     calls: int = 0
     results: int = 0
+    """Tool output with its files."""
     files: int = 0
+    """Files that the user attached."""
     overhead: int = 0
     pruned: float = 0.0
+    """When an output among them was last pruned (seconds since the epoch)."""
 
     def __add__(self, other: "MessageWeight") -> "MessageWeight":
         counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
@@ -117,8 +124,8 @@ _COUNTS = tuple(field.name for field in fields(MessageWeight) if field.name != "
 
 
 class WeightCache:
-    """Weighs the messages of one conversation. A list that only grew is not looked through
-    again, and a message is weighed once as long as it stays the same object."""
+    """The weights of one conversation's messages. A list that only grew is not read again, and a
+    message is weighed once as long as it stays the same object."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[MessageWithParts, MessageWeight]] = {}
@@ -128,7 +135,7 @@ class WeightCache:
         self._pruned = 0.0
 
     def weights(self, messages: Sequence[MessageWithParts]) -> Sequence[MessageWeight]:
-        """The weights of *messages*, a list that nobody changes but at its end."""
+        """Return the weights of *messages*, a list that is changed only at its end."""
         if messages is not self._list or len(messages) < len(self._weights):
             self._list, self._weights, self._total, self._pruned = messages, [], 0, 0.0
         for item in messages[len(self._weights) :]:
@@ -143,7 +150,7 @@ class WeightCache:
         return self._total
 
     def pruned(self, messages: Sequence[MessageWithParts]) -> float:
-        """When an output among *messages* was last left out (seconds since the epoch)."""
+        """Return when an output among *messages* was last pruned (seconds since the epoch)."""
         self.weights(messages)
         return self._pruned
 
@@ -155,7 +162,7 @@ class WeightCache:
 
 
 def message_weight(item: MessageWithParts) -> MessageWeight:
-    """What a message takes in a request."""
+    """Return the size of a message in a request."""
     total = MessageWeight(overhead=MESSAGE_OVERHEAD)
     users = not isinstance(item.message, AssistantMessage)
     harness = not isinstance(item.message, AssistantMessage) and item.message.synthetic
@@ -197,7 +204,7 @@ def _call_weight(part: ToolPart) -> MessageWeight:
 
 
 def output_tokens(part: ToolPart) -> int:
-    """What the output of a call takes as it is sent, with its files."""
+    """Return the size of a call's output as it is sent, with its files."""
     size = estimate_tokens(result_text(part)[0])
     if isinstance(part.state, Completed) and part.state.compacted is None:
         size += sum(map(media_tokens, part.state.files))
@@ -205,8 +212,8 @@ def output_tokens(part: ToolPart) -> int:
 
 
 def media_tokens(file: FilePart) -> int:
-    """An estimate for an attachment: a picture costs what its size allows at most (Anthropic and
-    OpenAI scale it to some 1.2 megapixels), a document by its pages, of some 50 KB each."""
+    """Estimate an attachment: an image costs at most its scaled size (Anthropic and OpenAI scale to
+    some 1.2 megapixels), a document its pages, of some 50 KB each."""
     if file.data is None:
         return 0
     if file.mime.startswith("image/"):
@@ -215,7 +222,7 @@ def media_tokens(file: FilePart) -> int:
 
 
 def schema_tokens(tools: Sequence[ToolSchema]) -> int:
-    """What the descriptions of *tools* take."""
+    """Return the size of the descriptions of *tools*."""
     return sum(
         MESSAGE_OVERHEAD
         + estimate_tokens(f"{tool.name}\n{tool.description}\n{json.dumps(tool.parameters)}")

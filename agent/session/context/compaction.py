@@ -1,8 +1,8 @@
-"""Where a session was summed up, and how it reads from there on.
+"""Compaction markers, and the conversation as it reads after one.
 
-Nothing is deleted: a marker message holds the summary and says where the tail begins, and
-``compacted`` reads a history through the newest marker. It depends on stored records alone, so
-the same history is always sent the same way.
+Nothing is deleted: a marker message contains the summary and says where the tail begins, and
+``visible_messages`` reads a history through the newest marker. The result depends on stored records
+alone, so the same history is always sent the same way.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from agent.records.messages import (
 )
 
 MIN_TAIL = 2
-"""Messages that the tail holds at least."""
+"""Messages that the tail contains at least."""
 
 SUMMARY_REMINDER = (
     "<system-reminder>\nThe conversation so far was summed up to save space. What came before "
@@ -43,7 +43,7 @@ def marker_of(item: MessageWithParts) -> CompactionPart | None:
 
 
 def visible_messages(messages: Sequence[MessageWithParts]) -> tuple[MessageWithParts, ...]:
-    """*messages* as they are sent: behind the newest marker's summary only its tail stands."""
+    """Return *messages* as they are sent: the newest marker's summary and its tail."""
     for index in range(len(messages) - 1, -1, -1):
         marker = marker_of(messages[index])
         if marker is not None:
@@ -78,8 +78,8 @@ def _summary_text(marker: CompactionPart) -> TextPart:
 
 
 def _without_context(item: MessageWithParts, *, replay: bool) -> MessageWithParts:
-    """*item* without what it told of the session's place: the marker tells it anew. In a
-    message that is *replayed* because nobody has answered it, files are described."""
+    """Return *item* without its context: the marker states it anew. In an unanswered message
+    (*replay*) files are replaced by a description."""
     parts = tuple(
         file_placeholder(part) if replay and isinstance(part, FilePart) and part.data else part
         for part in item.parts
@@ -94,7 +94,7 @@ def _is_same(one: Part, other: Part) -> bool:
 
 
 def file_placeholder(file: FilePart) -> TextPart:
-    """A line in the place of an attachment."""
+    """Return a line in the place of an attachment."""
     what = "A picture" if file.mime.startswith("image/") else f"A file of type {file.mime}"
     return TextPart(
         id=file.id,
@@ -111,7 +111,7 @@ def file_placeholder(file: FilePart) -> TextPart:
 
 
 def first_unanswered(messages: Sequence[MessageWithParts]) -> int:
-    """The index of the first message at the end that the model has said or done nothing about."""
+    """Return the index of the first message at the end that the model has not reacted to."""
     for index in range(len(messages) - 1, -1, -1):
         item = messages[index]
         if isinstance(item.message, AssistantMessage) and _has_content(item):
@@ -124,7 +124,7 @@ def _has_content(item: MessageWithParts) -> bool:
 
 
 def is_request(item: MessageWithParts) -> bool:
-    """Whether *item* is the user's own and was sent."""
+    """Return whether *item* is the user's own and was sent."""
     message = item.message
     return (
         isinstance(message, UserMessage) and not message.synthetic and message.turn_id is not None
@@ -140,11 +140,11 @@ def tail_start(
     max_tokens: int,
     weigh: Callable[[MessageWithParts], float],
 ) -> int:
-    """The index at which the tail of at most *most* tokens begins: whole turns, newest
-    first; of a newest turn that is too long its newest steps. At least ``LEAST_TAIL`` messages
-    and all that nobody has answered are in it, and where it can be one message is not.
+    """Return the index at which the tail of at most *max_tokens* begins: whole turns, newest first;
+    of a newest turn that is too long its newest steps.
 
-    Messages are whole steps, so no call is ever split from its result.
+    The tail contains at least ``MIN_TAIL`` messages and all unanswered ones, and where possible at
+    least one message is outside it. Messages are whole steps, so no call is split from its result.
     """
     total = 0.0
     start = cut = len(messages)
@@ -167,14 +167,14 @@ def tail_start(
 
 
 def marker_message(newest: UserMessage, now: float) -> UserMessage:
-    """The message that carries a marker. *newest* is the request at hand."""
+    """Return the message that carries a marker. *newest* is the current request."""
     return replace(
         newest, id=new_id("msg"), created=now, steered=False, synthetic=True, pinned=False
     )
 
 
 def continue_message(marker: UserMessage, now: float) -> MessageWithParts:
-    """What the harness says after a summary in mid-work, hidden from the user."""
+    """Return the hidden message that has the model continue after a compaction in mid-work."""
     message = replace(marker, id=new_id("msg"), created=now)
     text = TextPart(
         id=new_id("prt"),

@@ -1,7 +1,8 @@
-"""A session's messages while a turn works on them, and what of them is sent.
+"""A session's messages while a turn works on them, and the part of them that is sent.
 
-What a summary stands for is not held: it is in the store (``Store.context_messages`` reads what a
-turn begins with), and a session that goes on all day takes no more than its window does.
+Messages before the newest compaction are not held: they are in the store
+(``Store.context_messages`` reads the start of a turn), so a session that runs all day takes no more
+memory than its window.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,9 +15,8 @@ from agent.session.context.request_turns import TurnConverter
 
 
 class Conversation:
-    """Messages, oldest first, from the tail of the newest summary on. What a step adds costs the
-    same however many there are: what did not change is neither looked through nor converted
-    again."""
+    """Messages, oldest first, from the tail of the newest compaction on. The cost of a step does
+    not depend on their number: unchanged messages are neither read nor converted again."""
 
     def __init__(self, messages: Iterable[MessageWithParts] = ()) -> None:
         self._all = list(messages)
@@ -31,7 +31,7 @@ class Conversation:
 
     @property
     def visible(self) -> Sequence[MessageWithParts]:
-        """What is sent: behind the newest summary only the messages that it left as they are."""
+        """The messages that are sent: after the newest compaction only those that it kept."""
         if self._visible is None:
             self._visible = list(visible_messages(self._all))
             markers = (found for item in reversed(self._all) if (found := marker_of(item)))
@@ -43,15 +43,15 @@ class Conversation:
 
     @property
     def marker(self) -> CompactionPart | None:
-        """The newest summary, None before there is one."""
+        """The newest compaction, None without one."""
         return self._marker if self.visible else None
 
     def turns(self) -> tuple[Turn, ...]:
-        """What is sent, as a request holds it."""
+        """Return the visible messages as the turns of a request."""
         return self._turns.convert(self.visible)
 
     def add(self, *items: MessageWithParts) -> None:
-        """Messages at the end."""
+        """Append messages."""
         self._all.extend(items)
         if self._visible is not None and not any(marker_of(item) for item in items):
             self._visible.extend(items)
@@ -59,7 +59,7 @@ class Conversation:
             self._visible = None
 
     def replace_all(self, messages: list[MessageWithParts]) -> None:
-        """Other messages in place of all that are there; the same objects stay converted."""
+        """Replace all messages; the same objects stay converted."""
         if messages is not self._all:
             self._all, self._visible = messages, None
 
@@ -67,7 +67,7 @@ class Conversation:
         self.replace_all([item for item in self._all if item.message.id != message_id])
 
     def replace_parts(self, parts: Mapping[str, Part]) -> None:
-        """Put *parts* (by their ids) in the place of those that have these ids."""
+        """Replace the parts with the ids of *parts*."""
         self.replace_all([_with(item, parts) for item in self._all])
 
 

@@ -1,9 +1,9 @@
-"""Tools that are offered once they are asked for.
+"""Tools that are offered only after the model has searched for them.
 
-The schemas of connected servers can take more of a model's window than the work does. Where all
-of them together are more than a tenth of it, the model gets a tool that finds them instead, and
-then those that it found or has called. What was found stands in the history itself, so it is the
-same after a restart and in a fork.
+The schemas of connected servers can take more of a model's window than the work does. Where all of
+them together take more than a tenth of it, the model gets a search tool instead, and then the tools
+that it found or has called. The history itself records those, so they are the same after a restart
+and in a fork.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ from agent.session.context.budget import schema_tokens
 from agent.tools.registry import Registry
 
 MAX_SHARE = 0.1
-"""Part of the window that such tools may take together."""
+"""Part of the window that such tools can take together."""
 
 DEFAULT_WINDOW = 128_000
 """Tokens of the window where it is not known."""
@@ -28,7 +28,7 @@ def offered_tools(
     model: ModelInfo,
     history: Sequence[MessageWithParts],
 ) -> frozenset[str]:
-    """Those of *names* that go into the next request to *model*."""
+    """Return those of *names* that go into the next request to *model*."""
     finders = {tool.spec.name for tool in registry if tool.spec.finds_tools}
     late = set(registry.on_demand).intersection(names)
     window = model.context_limit or model.input_limit or DEFAULT_WINDOW
@@ -44,8 +44,8 @@ def offered_tools(
 def found_deferred_tools(
     registry: Registry, history: Sequence[MessageWithParts]
 ) -> tuple[str, ...]:
-    """The tools of *history*, found or called, that a request may leave out: what a summary has
-    to tell of. One whose server is away at the time is among them."""
+    """Return the deferred tools that were found or called in *history*, for a compaction to record.
+    Tools of a server that is disconnected at the moment are included."""
     finders = {tool.spec.name for tool in registry if tool.spec.finds_tools}
     always = {tool.spec.name for tool in registry if not tool.spec.on_demand}
     return tuple(sorted(_known_tools(history, finders) - always)) if finders else ()
@@ -56,7 +56,7 @@ def _schemas_size(registry: Registry, names: Collection[str]) -> int:
 
 
 class _SchemaKey:
-    """A schema as a key: the registry keeps each for as long as it holds."""
+    """A schema as a key by identity: the registry keeps each for as long as it is valid."""
 
     def __init__(self, schema: ToolSchema) -> None:
         self.schema = schema
@@ -74,7 +74,7 @@ def _schema_size(key: _SchemaKey) -> int:
 
 
 def _known_tools(history: Sequence[MessageWithParts], finders: Collection[str]) -> set[str]:
-    """The tools that were found, or called, in *history*."""
+    """Return the tools that were found or called in *history*."""
     known: set[str] = set()
     for item in history:
         for part in item.parts:

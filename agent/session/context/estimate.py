@@ -1,10 +1,10 @@
-"""How many tokens a text has, told without any tokenizer's data.
+"""Token estimates without any tokenizer's data.
 
-The shape of a text nearly decides it: tokenizers split at the same places, where letters,
-digits and marks meet, and differ in how they cut long words. The weights below were fitted by
-least squares to some 700 files of prose, code, logs and tables as OpenAI's ``o200k_base``
-counts them; half of those are met within 4 %, 95 % within 12 %. Other tokenizers differ by a
-factor that hardly changes within a session: ``Calibration`` learns it from what is reported.
+The shape of a text nearly decides its tokens: tokenizers split at the same places, where letters,
+digits and marks meet, and differ in how they cut long words. The weights below were fitted by least
+squares to some 700 files of prose, code, logs and tables as OpenAI's ``o200k_base`` counts them;
+half of those are met within 4 %, 95 % within 12 %. Other tokenizers differ by a factor that hardly
+changes within a session: ``Calibration`` learns it from the reported usage.
 """
 
 import re
@@ -22,13 +22,13 @@ _FOREIGN_LETTERS = re.compile(r"[^\W\d_\x00-\x7f]")
 
 SLICE_COUNT = 10
 SLICE_SIZE = 20_000
-"""Characters of a slice: of a text longer than all slices together only these are looked at."""
+"""Characters of a slice: of a text longer than all slices together only these are counted."""
 
 MIN_CACHED_LENGTH = 100
-"""Characters from which on it is worth while to remember what a text was estimated at."""
+"""Characters from which on an estimate is worth caching."""
 
 MAX_CACHED = 8_192
-"""Texts of which that is remembered."""
+"""Number of cached estimates."""
 
 MIN_FACTOR, MAX_FACTOR = 0.5, 2.5
 """No tokenizer is further from the estimate than this; a report that is, was made up."""
@@ -38,8 +38,8 @@ cached_estimates: dict[tuple[int, int], int] = {}
 
 
 def estimate_tokens(text: str) -> int:
-    """The estimated tokens of *text*, 0 for none. Some 80 ns a character, and a hundredth of
-    that where the text was met lately: each turn weighs its session anew."""
+    """Estimate the tokens of *text*. Some 80 ns a character, and a hundredth of that where the
+    estimate is cached: each turn weighs its session anew."""
     if len(text) < MIN_CACHED_LENGTH:
         return _estimate(text)
     # The texts themselves are not held. Two that agree in both are met by nobody, and what is
@@ -83,7 +83,7 @@ def _tokens(text: str) -> float:
 
 
 def _non_ascii_tokens(text: str) -> float:
-    """What is not ASCII, between what older and newer tokenizers make of it."""
+    """Estimate the tokens outside ASCII, between older and newer tokenizers."""
     east_asian = len(_EAST_ASIAN.findall(text))
     hangul = len(_HANGUL.findall(text))
     others = len(_FOREIGN_LETTERS.findall(text)) - hangul
@@ -93,18 +93,18 @@ def _non_ascii_tokens(text: str) -> float:
 
 
 class Calibration:
-    """What the estimates of sessions have to be multiplied by, as the providers' last reports
-    say; kept as long as the program runs."""
+    """Correction factors of the estimates by session and model, from the providers' last reports;
+    kept as long as the program runs."""
 
     def __init__(self) -> None:
         self._factors: dict[tuple[str, str], float] = {}
 
     def observe(self, session_id: str, model: str, estimated: int, reported: int) -> None:
-        """Note that a prompt of *estimated* tokens had *reported* ones."""
+        """Record that a prompt of *estimated* tokens had *reported* ones."""
         if estimated > 0 and reported > 0:
             factor = min(MAX_FACTOR, max(MIN_FACTOR, reported / estimated))
             self._factors[session_id, model] = factor
 
     def factor(self, session_id: str, model: str) -> float:
-        """1.0 before anything was reported for that session and model."""
+        """Return the factor; 1.0 before anything was reported for that session and model."""
         return self._factors.get((session_id, model), 1.0)

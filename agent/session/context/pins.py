@@ -1,6 +1,8 @@
-"""What survives a summary word for word: the session's first request, messages
-that the user pinned, the todo list, skills that were loaded. The project's instructions are
-told anew with the session part of the system prompt."""
+"""Pins: text that a compaction keeps word for word.
+
+The session's first request, messages that the user pinned, the todo list, loaded skills. The
+project's instructions are restated with the session block of the system prompt.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -14,10 +16,10 @@ from agent.session.context.estimate import estimate_tokens
 from agent.store.store import Store
 
 MIN_PIN_TOKENS = 60
-"""Tokens that a pin gets however many there are."""
+"""Tokens that a pin gets, however many there are."""
 
 MAX_LATE_PIN_TOKENS = 2_000
-"""Tokens at most of a message that is pinned after it was summed up."""
+"""Tokens at most of a message that is pinned after its compaction."""
 
 CUT = "[… {left_out:,} characters are left out here. The whole is in {where} …]"
 TODO_MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
@@ -35,9 +37,9 @@ def collect_pins(
     todos: Sequence[TodoItem],
     tail: AbstractSet[str],
 ) -> tuple[Pin, ...]:
-    """What is to be kept of *messages*, of which there are at least those that outlast a summary
-    (``Store.preserved_messages``). *pinned* are the ids of those that
-    the user pinned, *tail* of those that stand as they are anyway."""
+    """Return the pins of *messages*, which contain at least those that a compaction preserves
+    (``Store.preserved_messages``). *pinned* are the ids of messages that the user pinned, *tail*
+    those of messages that are kept as they are."""
     pins: list[Pin] = []
     first = next((item for item in messages if is_request(item)), None)
     if first is not None and first.message.id not in tail and (text := _message_text(first)):
@@ -60,7 +62,7 @@ def collect_pins(
 
 @dataclass(frozen=True, slots=True)
 class PinnableMessage:
-    """A message that the user may pin; *text* is what it says."""
+    """A message that the user can pin, with its *text*."""
 
     message_id: str
     role: Literal["user", "assistant"]
@@ -69,7 +71,7 @@ class PinnableMessage:
 
 
 def pinnable_messages(messages: Sequence[MessageWithParts]) -> tuple[PinnableMessage, ...]:
-    """What of a session the user may pin: messages that say something and are finished."""
+    """Return the messages that the user can pin: finished ones with text."""
     return tuple(
         PinnableMessage(item.message.id, item.message.role, text, item.message.pinned)
         for item in messages
@@ -79,15 +81,15 @@ def pinnable_messages(messages: Sequence[MessageWithParts]) -> tuple[PinnableMes
 
 
 async def set_pinned(store: Store, message_id: str, *, pinned: bool) -> None:
-    """Pin a finished message, or no longer; does nothing if it is gone."""
+    """Pin a finished message, or unpin it; does nothing if it is gone."""
     stored = await store.message(message_id)
     if stored is not None:
         await store.save(replace(stored.message, pinned=pinned))
 
 
 def late_pins(messages: Iterable[MessageWithParts], save: Callable[[str], str]) -> dict[str, str]:
-    """What *messages* say, which the user pinned after they were summed up, by id. Of a long one
-    there are head and tail, and the file in which *save* keeps the whole."""
+    """Return the texts of *messages*, which the user pinned after their compaction, by id. A long
+    one is cut in the middle; *save* stores the whole and returns the file."""
     return {
         item.message.id: _fit(_message_text(item), MAX_LATE_PIN_TOKENS, save) for item in messages
     }
@@ -100,7 +102,7 @@ def _message_text(item: MessageWithParts) -> str:
 
 
 def _loaded_skills(messages: Sequence[MessageWithParts]) -> Iterator[tuple[str, ToolPart]]:
-    """The skills that were loaded, by name; of one that was loaded again the later call."""
+    """Yield the loaded skills by name; the later call of one that was loaded again."""
     for item in messages:
         for part in item.parts:
             if isinstance(part, ToolPart) and part.tool == "skill":
@@ -111,8 +113,8 @@ def _loaded_skills(messages: Sequence[MessageWithParts]) -> Iterator[tuple[str, 
 
 
 def pinned_text(pins: Sequence[Pin], max_tokens: float, save: Callable[[str], str]) -> str:
-    """*pins* under their headings in some *most* estimated tokens. Of what does not fit there
-    are head and tail, and the file in which *save* keeps the whole."""
+    """Return *pins* under their headings in some *max_tokens* estimated tokens. One that does not
+    fit is cut in the middle; *save* stores the whole and returns the file."""
     shares = _shares([estimate_tokens(pin.text) for pin in pins], max_tokens)
     sections = [
         f"# {pin.heading}\n\n{_fit(pin.text, share, save)}"
@@ -122,7 +124,7 @@ def pinned_text(pins: Sequence[Pin], max_tokens: float, save: Callable[[str], st
 
 
 def _shares(sizes: Sequence[int], most: float) -> list[float]:
-    """What each pin may take: small ones are whole, the large ones share what they leave."""
+    """Return the tokens of each pin: small ones are whole, the large ones share the rest."""
     shares = [0.0] * len(sizes)
     left = most
     order = sorted(range(len(sizes)), key=sizes.__getitem__)

@@ -1,4 +1,4 @@
-"""Leaving old tool output out of requests."""
+"""Pruning: leaving old tool output out of requests."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,7 +10,7 @@ from agent.session.context.estimate import estimate_tokens
 from agent.session.context.request_turns import result_text
 
 PROTECTED_TOOLS = frozenset({"skill"})
-"""Tools whose output is never pruned; the settings may name more."""
+"""Tools whose output is never pruned; the settings can name more."""
 
 PROTECTED_TURNS = 2
 """Turns whose output is protected: the running one and the one before it."""
@@ -19,7 +19,7 @@ PROTECTED_STEPS = 10
 """Steps of the running turn whose output is protected, when it has more."""
 
 MIN_GAIN = 100
-"""Tokens below which shortening an output is not worth while."""
+"""Tokens below which shortening an output is not worth it."""
 
 
 def outputs_to_prune(
@@ -29,9 +29,9 @@ def outputs_to_prune(
     keep: AbstractSet[str] = PROTECTED_TOOLS,
     factor: float = 1.0,
 ) -> tuple[ToolPart, ...]:
-    """The old outputs to leave out, () when too little would be won.
+    """Return the old outputs to leave out, () when that would save too little.
 
-    Outputs of the tools in *keep* stay; *factor* makes tokens of the model's of estimated ones.
+    Outputs of the tools in *keep* stay; *factor* converts estimated tokens to the model's.
     """
     protected = first_protected(messages)
     kept = won = 0.0
@@ -58,7 +58,8 @@ def outputs_to_fit(
     keep: AbstractSet[str],
     factor: float,
 ) -> tuple[ToolPart, ...]:
-    """The outputs to leave out, oldest first, so that those of *messages* take *most* tokens."""
+    """Return the outputs to leave out, oldest first, so that the rest takes at most
+    *max_tokens*."""
     parts = [part for part in _tool_parts(messages) if can_shorten(part, keep)]
     total = sum(output_tokens(part) for part in parts) * factor
     chosen: list[ToolPart] = []
@@ -72,7 +73,7 @@ def outputs_to_fit(
 
 
 def can_shorten(part: ToolPart, keep: AbstractSet[str]) -> bool:
-    """Whether an output is there whole and may be left out."""
+    """Return whether an output is complete and not protected."""
     state = part.state
     return (
         isinstance(state, Completed | Failed) and state.compacted is None and part.tool not in keep
@@ -80,7 +81,7 @@ def can_shorten(part: ToolPart, keep: AbstractSet[str]) -> bool:
 
 
 def tokens_saved(part: ToolPart) -> int:
-    """The tokens that are won by leaving an output out, 0 where that is not worth while."""
+    """Return the tokens saved by leaving an output out, 0 where that is not worth it."""
     gain = output_tokens(part) - estimate_tokens(result_text(shorten(part, 0.0, None))[0])
     return gain if gain >= MIN_GAIN else 0
 
@@ -95,7 +96,7 @@ def shorten(part: ToolPart, now: float, spill: str | None) -> ToolPart:
 
 
 def first_protected(messages: Sequence[MessageWithParts]) -> int:
-    """The index from which on nothing is pruned."""
+    """Return the index from which on nothing is pruned."""
     turns = steps = 0
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index].message

@@ -35,7 +35,7 @@ from agent.records.messages import (
 )
 
 ABORTED = "Tool execution aborted: cancelled by the user"
-"""What the model reads for a call that never got its result."""
+"""Sent for a call that never got its result."""
 
 STEERED = (
     "<system-reminder>\nThe user sent this message while you were working:\n{text}\n"
@@ -54,19 +54,19 @@ _AssistantContent = TextContent | ReasoningContent | ToolCallContent
 
 
 def request_turns(messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
-    """The turns of *messages* (oldest first); messages that still wait are left out."""
+    """Return the turns of *messages* (oldest first), without queued messages."""
     return TurnConverter().convert(messages)
 
 
 class TurnConverter:
-    """Converts one history again and again: what was converted before, by identity, is not
-    converted a second time."""
+    """Converts one history repeatedly: objects that were converted before are not converted
+    again."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
 
     def convert(self, messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
-        """See ``turns_of``."""
+        """Return the turns of *messages*; see ``request_turns``."""
         turns: list[Turn] = []
         held: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
         interrupted = False
@@ -162,7 +162,7 @@ def _call(part: ToolPart) -> tuple[ToolCallContent, ToolResultContent]:
 
 
 def _media(state: ToolState) -> tuple[MediaContent, ...]:
-    """What a result shows beside its text; gone with the text when it is pruned."""
+    """Return the files of a result; they are gone once its text is pruned."""
     if not isinstance(state, Completed) or state.compacted is not None:
         return ()
     return tuple(
@@ -173,7 +173,7 @@ def _media(state: ToolState) -> tuple[MediaContent, ...]:
 
 
 def input_of(state: ToolState) -> JsonObject | None:
-    """The parsed input of a call, None where it never parsed."""
+    """Return the parsed input of a call, None if it never parsed."""
     match state:
         case Completed() | Failed():
             return state.input
@@ -182,7 +182,7 @@ def input_of(state: ToolState) -> JsonObject | None:
 
 
 def result_text(part: ToolPart) -> tuple[str, bool]:
-    """What the model reads of a call's end, and whether it is an error."""
+    """Return the text that the model reads for a call, and whether it is an error."""
     match part.state:
         case Completed() as state:
             return (state.output if state.compacted is None else shortened_output(part)), False
@@ -197,7 +197,7 @@ def result_text(part: ToolPart) -> tuple[str, bool]:
 
 
 def shortened_output(part: ToolPart) -> str:
-    """What is sent of an output that was pruned: its ends, and where the whole is."""
+    """Return a pruned output: its ends, and where the whole is."""
     if not isinstance(part.state, Completed | Failed):
         return ""
     lines = part.state.output.splitlines()

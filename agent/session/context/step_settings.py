@@ -1,4 +1,4 @@
-"""What holds for one step of a turn."""
+"""The settings of one step of a turn."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from agent.session.guards import Guard
 
 @dataclass(frozen=True, slots=True)
 class StepSettings:
-    """The agent and model that the newest user message names, and what follows from them."""
+    """The agent and model that the newest user message names, and the settings that follow."""
 
     agent: str
     model: ModelInfo

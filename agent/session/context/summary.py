@@ -1,4 +1,4 @@
-"""Asking a model to sum up the older part of a session."""
+"""Summaries of the older part of a session, requested from a model."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,13 +31,13 @@ from agent.session.context.estimate import estimate_tokens
 from agent.session.context.request_turns import request_turns
 
 MAX_OUTPUT = 8_192
-"""Tokens of a summary at most; a reasoning model thinks within them too."""
+"""Tokens of a summary at most, the reasoning of a reasoning model included."""
 
 MESSAGE_SHARES = (1.0, 0.5, 0.25)
-"""How much of the messages each try takes, newest first; there are so many tries."""
+"""Share of the messages that each attempt takes, newest first; their number is that of attempts."""
 
 OUTPUT_CHARS = (2_000, 800, 300)
-"""Characters of a tool's output or of one argument that each try shows."""
+"""Characters of a tool's output or of one argument that each attempt shows."""
 
 REQUEST = "Sum up the conversation above in the sections that you were given."
 FOCUS = " The person asks that it keeps this above all: {focus}"
@@ -51,7 +51,7 @@ TOO_LONG = (
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """*usage* is what the request for it took, None where the provider did not say."""
+    """A summary. *usage* is None where the provider did not report it."""
 
     text: str
     usage: Usage | None
@@ -59,22 +59,22 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarizer:
-    """Who sums up: a model, its *prompt* (the sections), and what to keep above all.
-
-    *factor* makes tokens of the model's of estimated ones; *session_id* goes with the request.
-    """
+    """A model with the *prompt* (the sections of a summary)."""
 
     client: ModelClient
     model: ModelInfo
     prompt: str
     session_id: str
+    """Sent with the request."""
     focus: str = ""
+    """The user's wish for what to keep above all."""
     factor: float = 1.0
+    """The factor from estimated tokens to the model's."""
 
     async def summarize(self, messages: Sequence[MessageWithParts], earlier: str = "") -> Summary:
-        """The summary of *messages* and of what an *earlier* summary tells.
+        """Return the summary of *messages* and of an *earlier* summary.
 
-        Raises ``ProviderError`` when the model gives none: of kind overflow after the last try.
+        Raises ``ProviderError`` when the model gives none: of kind overflow after the last attempt.
         """
         for share, chars in zip(MESSAGE_SHARES, OUTPUT_CHARS, strict=True):
             taken = messages[-max(1, round(len(messages) * share)) :] if messages else ()
@@ -89,7 +89,7 @@ class Summarizer:
         raise ProviderError(ProviderErrorKind.OVERFLOW, sentence)
 
     def _first_fitting(self, messages: Sequence[MessageWithParts]) -> int:
-        """The index from which on *messages* fit the window, as far as it is known."""
+        """Return the index from which on *messages* fit the window, as far as it is known."""
         budget = Budget.for_model(self.model)
         if budget is None:
             return 0
@@ -122,7 +122,7 @@ class Summarizer:
 
 
 def _simplify(item: MessageWithParts, chars: int) -> MessageWithParts:
-    """*item* as the summary needs it: files described, long outputs and arguments cut."""
+    """Return *item* for the summary request: files described, long outputs and arguments cut."""
     return replace(item, parts=tuple(_simplified_parts(item, chars)))
 
 
@@ -171,7 +171,7 @@ def _cut_json(value: Json, chars: int) -> Json:
 
 
 def cut_middle(text: str, chars: int) -> str:
-    """*text* with its middle left out, so that some *chars* characters stay."""
+    """Return *text* with its middle left out, so that some *chars* characters stay."""
     if len(text) <= chars:
         return text
     half = chars // 2

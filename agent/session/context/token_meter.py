@@ -1,4 +1,4 @@
-"""How full the model's window is: what was reported, else what is estimated."""
+"""The token meter: how full the model's window is, as reported, else as estimated."""
 
 from agent.records.messages import AssistantMessage, Usage
 from agent.session.context.budget import DEFAULT_BUDGET, Budget, WeightCache, schema_tokens
@@ -27,12 +27,12 @@ class TokenMeter:
         self._refused: int | None = None
 
     def budget(self, setting: StepSettings) -> Budget | None:
-        """The limits of the step's model, None where they are not known."""
+        """Return the limits of the step's model, None where they are not known."""
         return Budget.for_model(setting.model, self._reserved)
 
     def used_tokens(self, setting: StepSettings) -> int:
-        """Tokens of the next request: what the last step reported and what came since; where
-        nothing fitting was reported, an estimate."""
+        """Return the tokens of the next request: the last step's report plus everything since; an
+        estimate without a usable report."""
         whole = self.estimated_tokens(setting)
         reported = self.reported_tokens(setting)
         if reported is None:
@@ -41,8 +41,8 @@ class TokenMeter:
         return max(reported, round(MIN_FACTOR * whole))
 
     def reported_tokens(self, setting: StepSettings) -> int | None:
-        """What the last step reported with what came since; None where it does not hold: it was
-        another model's, or the conversation was made shorter."""
+        """Return the last step's report plus everything since. None if the report does not apply:
+        it was another model's, or the conversation was shortened since."""
         visible, marker = self._conversation.visible, self._conversation.marker
         weights, pruned = self._scales.weights(visible), self._scales.pruned(visible)
         since = 0
@@ -58,29 +58,29 @@ class TokenMeter:
         return None
 
     def estimated_tokens(self, setting: StepSettings) -> int:
-        """The estimated tokens of the next request, before any correction."""
+        """Return the estimated tokens of the next request, before any correction."""
         return self.fixed_tokens(setting) + self._scales.total(self._conversation.visible)
 
     def calibrate(self, setting: StepSettings, estimated: int, usage: Usage | None) -> None:
-        """Correct later estimates by what was reported for a request of *estimated* tokens."""
+        """Correct later estimates by the report for a request of *estimated* tokens."""
         if usage is not None:
             name = setting.model.full_name
             self._calibration.observe(self._session_id, name, estimated, usage.input)
 
     def note_refusal(self, setting: StepSettings) -> None:
-        """Note that the provider found the request too long that was just sent."""
+        """Record that the provider refused the last request as too long."""
         self._refused = self.used_tokens(setting)
 
     def clear_refusal(self) -> None:
-        """Forget what was refused: the conversation is another one."""
+        """Forget the refusal: the conversation was shortened."""
         self._refused = None
 
     def factor(self, setting: StepSettings) -> float:
-        """What makes tokens of the model's of estimated ones."""
+        """Return the factor from estimated tokens to the model's."""
         return self._calibration.factor(self._session_id, setting.model.full_name)
 
     def fixed_tokens(self, setting: StepSettings) -> int:
-        """The estimated tokens of the system prompt and the tools."""
+        """Return the estimated tokens of the system prompt and the tools."""
         key = (*setting.system, *(tool.name for tool in setting.tools))
         if key not in self._overheads:
             size = sum(map(estimate_tokens, setting.system)) + schema_tokens(setting.tools)
@@ -88,7 +88,7 @@ class TokenMeter:
         return self._overheads[key]
 
     def effective_budget(self, setting: StepSettings) -> Budget:
-        """The limits to make room by: what the model has, or less where less was refused."""
+        """Return the limits for shortening: the model's, or less after a refusal."""
         known = self.budget(setting)
         if self._refused is None:
             return known or DEFAULT_BUDGET
