@@ -87,8 +87,8 @@ def tokens_saved(part: ToolPart) -> int:
 
 
 def shorten(part: ToolPart, now: float, spill: str | None) -> ToolPart:
-    """*part* marked as left out since *now*: the store keeps its output, a request shows its
-    ends only. *spill* is the file that holds the whole, where there was none before."""
+    """Return *part* marked as pruned at *now*: the store keeps its output, a request shows its ends
+    only. *spill* is the file with the whole output, where there was none before."""
     state = part.state
     if not isinstance(state, Completed | Failed):
         return part

@@ -1,5 +1,7 @@
-"""Files that a prompt names: read by the ``read`` tool itself, so that a folder, an image or a
-notebook comes out as it does for the model, and the file counts as read."""
+"""Mentioned files, read by the ``read`` tool itself.
+
+So a folder, an image or a notebook comes out as it does for the model, and the file counts as read.
+"""
 
 from dataclasses import replace
 
@@ -21,8 +23,8 @@ ATTACHED = '<attached path="{path}">\n{text}\n</attached>'
 
 
 class MentionReader:
-    """Reads what prompts name. The user named the files, so only those that may hold secrets are
-    asked about: their content leaves the machine with the prompt."""
+    """Reads the files that prompts mention. The user named them, so permission is asked only for
+    those that can contain secrets: their content leaves the machine with the prompt."""
 
     def __init__(
         self, registry: Registry, files: FileTracker, permissions: PermissionService
@@ -38,8 +40,8 @@ class MentionReader:
         session: Session,
         model: ModelInfo,
     ) -> MessageWithParts:
-        """*item* with the content of its *mentions*. Raises ``ToolError`` for one that cannot
-        be read."""
+        """Return *item* with the content of its *mentions*. Raises ``ToolError`` for one that
+        cannot be read."""
         parts: list[Part] = list(item.parts)
         for mention in mentions:
             parts += await self._read(mention, item, session, model)
@@ -114,7 +116,7 @@ class MentionReader:
 
 
 def _ignore(text: str) -> None:
-    """A file that is read tells nothing on the way."""
+    """Ignore the progress of reading a file."""
 
 
 async def _asked_already(

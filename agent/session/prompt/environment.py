@@ -1,7 +1,7 @@
-"""Where a session works, at one moment: what the model is told of it.
+"""The environment of a session, as the model reads it.
 
-A situation becomes the session part of the system prompt once; after that only what differs
-from the *facts* that the model knows is told, as a reminder.
+It becomes the session block of the system prompt once; after that only differences from the *facts*
+that the model knows are sent, as a reminder.
 """
 
 import datetime as dt
@@ -18,10 +18,10 @@ from agent.session.prompt.templates import template
 from agent.tools.core.clean_text import without_invisible
 
 MAX_STATUS_LINES = 20
-"""Lines of ``git status`` that are told at most."""
+"""Lines of ``git status`` at most."""
 
 MODE_TEMPLATES = {"plan": "plan"}
-"""Agents whose way of working is told as a mode, and the template that tells it."""
+"""Agents that work in a mode, with the template that describes it."""
 
 INSTRUCTIONS_HEAD = (
     "The person, or a project that they trust, wrote these instructions for you. Follow them. "
@@ -40,7 +40,8 @@ SKILLS_HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class GitState:
-    """*branch* as git tells it, with what it follows; *changes* are its short status lines."""
+    """The state of a git repository. *branch* is as git prints it, with its upstream; *changes* are
+    the short status lines."""
 
     branch: str
     changes: tuple[str, ...]
@@ -48,22 +49,25 @@ class GitState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """*mode* is the name of a template, "" for none; *skills* their listing. *pinned* are the ids
-    of the messages that the user pinned, each with what it says if it is not sent any more.
-    *servers* are the words of MCP servers on their tools, by the server's name."""
+    """The environment of a session at one moment."""
 
     directory: str
     project: str
     date: str
     git: GitState | None
     mode: str = ""
+    """The name of a template, "" for none."""
     skills: str = ""
+    """The list of skills."""
     instructions: tuple[Instruction, ...] = ()
     server_instructions: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Instructions of MCP servers for their tools, by the server's name."""
     pinned: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The ids of the messages that the user pinned; with the text of those that are no longer
+    sent."""
 
     def session_block(self) -> str:
-        """The session part of the system prompt."""
+        """Return the session block of the system prompt."""
         parts = [self._environment_section()]
         if self.skills:
             parts.append(f"<skills>\n{SKILLS_HEAD}\n{self.skills}\n</skills>")
@@ -81,7 +85,7 @@ class Environment:
         return "\n\n".join(parts)
 
     def facts(self) -> dict[str, str]:
-        """What the model knows once it was told all this, by topic."""
+        """Return the facts that the model knows after the session block, by topic."""
         facts = {"date": self.date, "mode": self.mode, "skills": self.skills}
         if self.git is not None:
             facts["branch"] = self.git.branch
@@ -94,7 +98,7 @@ class Environment:
         return facts | {f"{FILE_TOPIC}{i.source}": i.digest for i in self.instructions}
 
     def reminder(self, known: Mapping[str, str]) -> str:
-        """What is otherwise than the model *known*s, "" for nothing."""
+        """Return a reminder of the differences from *known* facts, "" for none."""
         told = list(self._changes(known, self.facts()))
         if not told:
             return ""
@@ -159,13 +163,13 @@ class Environment:
 
 
 def quote_server(server: str, text: str) -> str:
-    """A server's words, each line marked: none of them can pass for a part of the prompt."""
+    """Return a server's text with each line marked: none can pass for a part of the prompt."""
     lines = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
     return f"The MCP server {server_label(server)} says:\n{lines}"
 
 
 def server_label(name: str) -> str:
-    """The name of a server as the model reads it."""
+    """Return the name of a server as the model reads it."""
     return " ".join(without_invisible(name).split())
 
 
@@ -174,7 +178,7 @@ def _digest(text: str) -> str:
 
 
 def server_texts(block: str) -> Iterator[tuple[str, str]]:
-    """What each server says in the session part *block*, by its name."""
+    """Yield the text of each server in the session block, by the server's name."""
     for found in _SERVER_TEXT.finditer(dict(block_sections(block)).get("mcp", "")):
         yield found[1], found[0]
 
@@ -183,7 +187,7 @@ _SERVER_TEXT = re.compile(r"^The MCP server (.+) says:\n(?:>.*\n?)*", re.MULTILI
 
 
 def block_sections(block: str) -> Iterator[tuple[str, str]]:
-    """The sections of a session part by name, in order: what ``Situation.block`` made."""
+    """Yield the sections of a session block by name, in order."""
     for found in _SECTION.finditer(block):
         yield found[1], found[0]
 
@@ -193,17 +197,18 @@ _SECTION = re.compile(
 )
 
 FILE_TOPIC = "file "
-"""What the topics of instruction files begin with."""
+"""Prefix of the topics of instruction files."""
 
 SERVER_TOPIC = "mcp "
-"""What the topics of MCP servers begin with."""
+"""Prefix of the topics of MCP servers."""
 
 PINNED_TOPIC = "pinned "
-"""What the topics of messages that the user pinned begin with."""
+"""Prefix of the topics of messages that the user pinned."""
 
 
 async def read_git_state(directory: str) -> GitState | None:
-    """The repository around *directory*; None where there is none, or git takes too long."""
+    """Return the state of the repository around *directory*; None without one, or if git takes too
+    long."""
     status = await git(directory, "status", "--short", "--branch", "--untracked-files=normal")
     if status is None:
         return None
@@ -219,5 +224,5 @@ def _status_lines(changes: tuple[str, ...]) -> list[str]:
 
 
 def iso_date(now: dt.datetime) -> str:
-    """The date as the model reads it."""
+    """Return the date as the model reads it."""
     return f"{now:%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""What guides the agent in an opened folder: instruction files and skills."""
+"""Guidance of the agent in an opened folder: instruction files and skills."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,7 +16,8 @@ from agent.skills import FoundSkills, Skills
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """*remember* adds to the instructions what the user types behind a ``#``."""
+    """The instructions and skills of an opened folder. *instruction_editor* adds the lines that the
+    user types after a ``#``."""
 
     instructions: Instructions
     skills: Skills
@@ -26,8 +27,8 @@ class Guidance:
     def for_folder(
         cls, directory: Path, trust: Trust, paths: Paths, env: Mapping[str, str], config: Config
     ) -> Self:
-        """The guidance in *directory*, by the settings and by whether its project is trusted
-        when it is asked for."""
+        """Return the guidance in *directory*, by the settings. Whether the project is trusted is
+        checked at each use."""
 
         def trusted() -> bool:
             return trust.trusted
@@ -44,5 +45,5 @@ class Guidance:
         )
 
     async def find_skills(self) -> FoundSkills:
-        """The skills that there are now."""
+        """Return the current skills."""
         return await asyncio.to_thread(self.skills.find)

@@ -1,7 +1,7 @@
-"""The text of one instruction file with what it imports.
+"""The text of one instruction file with its imports.
 
-A line may name another file as ``@path``; that file's text follows below. What is imported is
-bounded in depth and number, comes once, and never leads out of where it may.
+A line can name another file as ``@path``; that file's text follows below. Imports are bounded in
+depth and number, come once, and never leave the allowed folder.
 """
 
 import errno
@@ -20,13 +20,13 @@ MAX_CHARACTERS = 40_000
 """Characters of one file (some 10,000 tokens); the rest is left out with a note."""
 
 MAX_BYTES = 4 * 1024 * 1024
-"""A larger file is not opened."""
+"""Bytes above which a file is not opened."""
 
 MAX_DEPTH = 5
-"""Imports inside imports."""
+"""Depth of imports inside imports."""
 
 MAX_IMPORTS = 30
-"""Files that one instruction file brings in."""
+"""Files that one instruction file can import."""
 
 CUT = "[{shown:,} of {whole:,} characters are shown. Read {name} where you need the rest.]"
 
@@ -38,15 +38,17 @@ _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ImportBounds:
-    """Where files may lie: really below *inside* (None: anywhere), shown relative to *base*,
-    the project. *home* is what ``~`` stands for; None where it may not be used."""
+    """The allowed places of instruction files and their imports."""
 
     inside: Path | None = None
+    """The folder that files really lie in; None for anywhere."""
     base: Path | None = None
+    """The project, to which displayed paths are relative."""
     home: Path | None = None
+    """The meaning of ``~``; None where it cannot be used."""
 
     def display_name(self, path: Path) -> str:
-        """*path* as people and the model read it."""
+        """Return *path* as users and the model read it."""
         if self.base is not None and path.is_relative_to(self.base):
             return printable(path.relative_to(self.base).as_posix())
         if self.home is not None and path.is_relative_to(self.home):
@@ -56,16 +58,16 @@ class ImportBounds:
 
 @dataclass(slots=True)
 class ReadState:
-    """What is read of several files: *seen* are real paths, which come once over all of them;
-    *notes* are sentences for the user."""
+    """State over several files. *seen* are real paths, each of which is read once; *notes* are
+    sentences for the user."""
 
     seen: set[str] = field(default_factory=set[str])
     notes: list[str] = field(default_factory=list[str])
 
 
 def read_instructions(path: Path, bounds: ImportBounds, reading: ReadState) -> str | None:
-    """The text of the file at *path* and of its imports; None where there is none to read, or
-    it was read before."""
+    """Return the text of the file at *path* and of its imports; None if it cannot be read or was
+    read before."""
     parts = list(_read_with_imports(path, bounds, reading, MAX_DEPTH, [MAX_IMPORTS]))
     if not parts:
         return None
@@ -77,7 +79,7 @@ def read_instructions(path: Path, bounds: ImportBounds, reading: ReadState) -> s
 def _read_with_imports(
     path: Path, bounds: ImportBounds, reading: ReadState, depth: int, left: list[int]
 ) -> Iterator[tuple[str, str]]:
-    """Name and text of a file, then of what it imports, in the order of the imports."""
+    """Yield name and text of a file, then of its imports, in order."""
     name = bounds.display_name(path)
     real = _allowed_path(path, name, bounds, reading)
     text = _read_text(real, name, reading) if real is not None else None
@@ -97,7 +99,7 @@ def _read_with_imports(
 
 
 def imported_paths(text: str) -> list[str]:
-    """The paths that *text* imports, in order, each once; none from code."""
+    """Return the paths that *text* imports, in order, each once; none from code."""
     plain = _CODE.sub(" ", _without_fences(text))
     words = (match[1].rstrip(".,;:!?)]}'\"") for match in _IMPORT.finditer(plain))
     return list(dict.fromkeys(word for word in words if word))
@@ -120,7 +122,7 @@ def _without_fences(text: str) -> str:
 
 
 def _import_target(word: str, folder: Path, bounds: ImportBounds) -> Path | None:
-    """The file that an import names; None for a word that only looks like one."""
+    """Return the file that an import names; None for a word that only looks like one."""
     if word.startswith("~"):
         if bounds.home is None or not word.startswith("~/"):
             return None
@@ -134,7 +136,7 @@ def _import_target(word: str, folder: Path, bounds: ImportBounds) -> Path | None
 
 
 def _allowed_path(path: Path, name: str, bounds: ImportBounds, reading: ReadState) -> Path | None:
-    """The real path of a file that may be read and was not yet."""
+    """Return the real path of a file that can be read and was not read yet."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError):

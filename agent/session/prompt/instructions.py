@@ -1,5 +1,7 @@
-"""The instruction files in force: the user's own, those of the config, and
-the project's, which count once it is trusted."""
+"""The instruction files in force: the user's own, those of the config, and the project's.
+
+A project's files count once the project is trusted.
+"""
 
 import asyncio
 import glob
@@ -23,7 +25,7 @@ from agent.session.prompt.instruction_file import ImportBounds, ReadState, read_
 from agent.tools.files.paths import printable
 
 MAX_TOTAL = 120_000
-"""Characters of all files together (some 30,000 tokens); what comes after is left out."""
+"""Characters of all files together (some 30,000 tokens); later files are left out."""
 
 MAX_NESTED = 20_000
 """Characters that are attached to the result of one call."""
@@ -34,12 +36,13 @@ InstructionScope = Literal["yours", "config", "project", "folder"]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One file or address with its *text*, bounded, imports below. *source* is what people and
-    the model read of where it is; *scope* whose it is, ``folder`` for one of a deeper folder."""
+    """One file or address with its *text*, truncated, imports included."""
 
     source: str
+    """The place of the file, as users and the model read it."""
     text: str
     scope: InstructionScope
+    """The origin of the file; ``folder`` for one of a deeper folder."""
 
     @property
     def digest(self) -> str:
@@ -47,13 +50,14 @@ class Instruction:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this text of this file from any other."""
+        """Identifies this text of this file."""
         return f"{self.source} {self.digest}"
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedInstructions:
-    """What is in force, the nearest to the work last. *notes* are sentences for the user."""
+    """The instructions in force, the nearest to the work last. *notes* are sentences for the
+    user."""
 
     files: tuple[Instruction, ...] = ()
     notes: tuple[str, ...] = ()
@@ -61,8 +65,8 @@ class CollectedInstructions:
 
 class Instructions:
     """Finds and reads instructions. *entries* are the ``instructions`` of the config;
-    *standing* tells where a project (its path) stands with the user now: its files count only
-    if it is trusted."""
+    *trust_status* returns the user's trust in a project (its path): its files count only if it is
+    trusted."""
 
     def __init__(
         self,
@@ -82,10 +86,10 @@ class Instructions:
         self._fetched: dict[str, str] = {}
 
     async def collect(self, directory: str, project: str, *, fetch: bool) -> CollectedInstructions:
-        """The instructions for a session in *directory* of *project*.
+        """Return the instructions for a session in *directory* of *project*.
 
-        Files are read each time. Addresses are asked only with *fetch*; else what they said
-        before holds.
+        Files are read each time. Addresses are requested only with *fetch*; otherwise their last
+        text counts.
         """
         notes = await self._fetch() if fetch else []
         work = partial(self._collect, Path(directory), Path(project))
@@ -95,8 +99,8 @@ class Instructions:
     async def nested(
         self, touched: str, directory: str, project: str, known: frozenset[str]
     ) -> CollectedInstructions:
-        """The instructions of folders deeper than *directory* on the way to the file *touched*
-        (a real path), the outermost first; without those whose source is *known*."""
+        """Return the instructions of folders deeper than *directory* on the way to the file
+        *touched* (a real path), the outermost first; without those whose source is *known*."""
         standing = self._trust_status(project)
         if standing not in {"trusted", "nothing"}:
             return CollectedInstructions()
@@ -139,7 +143,7 @@ class Instructions:
         return CollectedInstructions(files, (*reading.notes, *notes, *waiting))
 
     def _user_file(self) -> list[Path]:
-        """The user's own file: ours, else the one of another program."""
+        """Return the user's own file: ours, else another program's."""
         candidates = [self._paths.config / "AGENTS.md", opencode_folder(self._env) / "AGENTS.md"]
         if not any(
             environment.is_on(self._env, name)
@@ -149,7 +153,7 @@ class Instructions:
         return [path for path in candidates if path.is_file()][:1]
 
     def _files_outside(self, entry: str) -> list[Path]:
-        """The files of an entry that is a path of its own (only the user's config has such)."""
+        """Return the files of an entry with an absolute path (only the user's config has such)."""
         if not entry.startswith(("/", "~/")):
             return []
         path = str(self._home / entry[2:]) if entry.startswith("~/") else entry
@@ -157,7 +161,7 @@ class Instructions:
         return [Path(name) for name in islice(found, MAX_PATTERN_FILES) if Path(name).is_file()]
 
     async def _fetch(self) -> list[str]:
-        """Ask the addresses, side by side; the sentences on those that failed."""
+        """Request the addresses side by side; return sentences on those that failed."""
         addresses = [entry for entry in self._entries if "://" in entry]
         answers = await asyncio.gather(*map(fetch_text, addresses))
         notes: list[str] = []
@@ -190,13 +194,13 @@ INSTRUCTIONS_REMINDER = (
 
 
 async def no_instructions(touched: tuple[str, ...]) -> tuple[Instruction, ...]:
-    """For calls whose files bring no instructions with them."""
+    """For calls that bring no instructions."""
     _ = touched
     return ()
 
 
 def with_instructions(state: Completed, found: Iterable[Instruction]) -> Completed:
-    """The result of a call with the instructions that it brought with it."""
+    """Return the result of a call with the instructions that it brings."""
     texts = [INSTRUCTIONS_REMINDER.format(source=each.source, text=each.text) for each in found]
     return replace(
         state,
@@ -207,8 +211,8 @@ def with_instructions(state: Completed, found: Iterable[Instruction]) -> Complet
 
 
 def project_files(directory: Path, project: Path, mode: InstructionsMode) -> list[Path]:
-    """The project's instruction files: the nearest folder's from *directory* up to *project*,
-    or with ``stack`` each folder's from the root down."""
+    """Return the project's instruction files: the nearest folder's from *directory* up to
+    *project*, or with ``stack`` each folder's from the root down."""
     chain = [
         found
         for folder in folder_chain(directory, project)
@@ -218,15 +222,14 @@ def project_files(directory: Path, project: Path, mode: InstructionsMode) -> lis
 
 
 def instruction_file_in(folder: Path) -> Path | None:
-    """The instruction file of *folder*: the first of the known names that is there."""
+    """Return the instruction file of *folder*: the first of the known names that exists."""
     return next((folder / name for name in INSTRUCTION_FILES if (folder / name).is_file()), None)
 
 
 def nested_files(touched: Path, directory: Path, project: Path) -> list[Path]:
-    """The instruction files on the way from *directory* down to *touched*, outermost first.
+    """Return the instruction files on the way from *directory* down to *touched*, outermost first.
 
-    A repository inside the project is another one: what lies in it does not count. Nor does
-    *touched* itself.
+    Files in a repository inside the project do not count, nor does *touched* itself.
     """
     found: list[Path] = []
     for folder in touched.parents:
@@ -241,13 +244,13 @@ def nested_files(touched: Path, directory: Path, project: Path) -> list[Path]:
 
 
 def _untrusted_notes(paths: Iterable[Path], project: Path) -> tuple[str, ...]:
-    """What is said of files that were not there, or not found, when the folder was opened."""
+    """Return a note for each file that is used only once the project is trusted."""
     names = (printable(path.relative_to(project).as_posix()) for path in paths)
     return tuple(f"{name} is used once you trust this folder (/trust)." for name in names)
 
 
 def _within_limit(found: Iterable[Instruction]) -> tuple[tuple[Instruction, ...], list[str]]:
-    """The files that fit together, and the names of those that do not."""
+    """Return the files that fit together, and the names of those that do not."""
     total = 0
     kept: list[Instruction] = []
     left_out: list[str] = []
@@ -261,15 +264,15 @@ def _within_limit(found: Iterable[Instruction]) -> tuple[tuple[Instruction, ...]
 
 
 FETCH_TIMEOUT = 5.0
-"""How long a server may take; a session's first prompt waits for it."""
+"""Seconds that a server can take; a session's first prompt waits for it."""
 
 MAX_FETCHED_BYTES = 256 * 1024
 MAX_FETCHED_CHARACTERS = 40_000
 
 
 async def fetch_text(url: str) -> tuple[str, str]:
-    """The text at *url* and "", or "" and why there is none. Only https, or http of this
-    machine; no redirects, no credentials."""
+    """Return the text at *url* and "", or "" and the reason for the failure. Only https, or http of
+    this machine; no redirects, no credentials."""
     parts = _url_parts(url)
     local = parts is not None and parts[1] in {"localhost", "127.0.0.1", "::1"}
     if parts is None or (parts[0] != "https" and not (parts[0] == "http" and local)):
@@ -297,7 +300,7 @@ async def fetch_text(url: str) -> tuple[str, str]:
 
 
 def _url_parts(url: str) -> tuple[str, str] | None:
-    """Scheme and host of *url*; None for none, and for one that holds a password."""
+    """Return scheme and host of *url*; None for no URL, and for one with a password."""
     try:
         parts = urlsplit(url)
         return None if "@" in parts.netloc else (parts.scheme.lower(), parts.hostname or "")

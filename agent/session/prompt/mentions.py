@@ -1,4 +1,4 @@
-"""What a prompt names with @: files, folders and sub-agents."""
+"""Mentions in a prompt: files, folders, resources and sub-agents that it names with ``@``."""
 
 import re
 from collections.abc import Collection
@@ -9,11 +9,11 @@ from agent.session.api import Mention
 MENTION = re.compile(r'(?<![\w@/.`])@(?:"([^"\n]+)"|([^\s"@]+))')
 LINES = re.compile(r"#L?(\d+)(?:-L?(\d+))?$")
 TRAILING_PUNCTUATION = ".,;:!?)]}'`"
-"""What stands behind a path in a sentence and is no part of it, unless there is such a file."""
+"""Not part of a path at its end, unless such a file exists."""
 
 
 def mentions_in(text: str, directory: Path) -> tuple[Mention, ...]:
-    """The files and folders that *text* names and that there are, each once."""
+    """Return the existing files and folders that *text* names, each once."""
     found: dict[str, Mention] = {}
     for match in MENTION.finditer(text):
         mention = _parse_mention(match[1] or match[2], directory)
@@ -23,7 +23,7 @@ def mentions_in(text: str, directory: Path) -> tuple[Mention, ...]:
 
 
 def agents_in(text: str, names: Collection[str]) -> tuple[str, ...]:
-    """Those of the agents *names* that *text* names, each once."""
+    """Return the agents among *names* that *text* names, each once."""
     found: dict[str, None] = {}
     for match in MENTION.finditer(text):
         word = match[1] or match[2]
@@ -35,7 +35,7 @@ def agents_in(text: str, names: Collection[str]) -> tuple[str, ...]:
 
 
 def resources_in(text: str, resources: Collection[tuple[str, str]]) -> tuple[Mention, ...]:
-    """Those of *resources* (server and address) that *text* names as ``@server:address``."""
+    """Return the *resources* (server and address) that *text* names as ``@server:address``."""
     known = {f"{server}:{uri}": (server, uri) for server, uri in resources}
     named = (known[word] for word in agents_in(text, known))
     return tuple(Mention(uri, server=server) for server, uri in named)

@@ -1,6 +1,6 @@
 """A line that the user adds to the project's instructions with ``#``.
 
-It is asked about like any edit: the dialog shows the change, and what was shown is written.
+Permission is asked like for any edit: the dialog shows the change, and exactly that is written.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ from agent.tools.files.paths import resolve_path
 from agent.tools.files.text_file import load_text
 
 NEW_FILE = "# Instructions for coding agents\n\n"
-"""What a new file begins with."""
+"""The beginning of a new file."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionDraft:
-    """A change to be asked about: *request* is what the dialog shows."""
+    """A change that needs permission: *request* is shown in the dialog."""
 
     change: Change
     request: PermissionRequest
@@ -45,12 +45,13 @@ class InstructionEditor:
         self._files = FileTracker()
 
     async def draft(self, line: str) -> InstructionDraft:
-        """The change that adds *line*. Raises ``ToolError`` when the file can't be changed."""
+        """Return the change that adds *line*. Raises ``ToolError`` when the file cannot be
+        changed."""
         check_text(line, "the line")
         return await asyncio.to_thread(self._draft, " ".join(line.split()))
 
     async def write(self, draft: InstructionDraft, reply: PermissionReply) -> str:
-        """Write what was shown; the name of the file. Raises ``ToolError``."""
+        """Write the change as shown; return the name of the file. Raises ``ToolError``."""
         done = await apply_change(draft.change, reply, self._context())
         self._trust.trust_own_file()
         return done.target.shown
@@ -99,7 +100,7 @@ class InstructionEditor:
 
 
 def _with_line(text: str, line: str) -> str:
-    """*text* with *line* as its last list item, in the file's own line ends."""
+    """Return *text* with *line* as its last list item, with the file's own line ends."""
     newline = "\r\n" if "\r\n" in text else "\n"
     if not text.strip():
         return f"{NEW_FILE}- {line}\n"
@@ -111,7 +112,7 @@ def _with_line(text: str, line: str) -> str:
 
 
 def _ignore(text: str) -> None:
-    """A written line tells nothing on the way."""
+    """Ignore the progress of writing a line."""
 
 
 async def _cannot_ask(

@@ -1,4 +1,4 @@
-"""What hooks change about a model request before it is sent, or why it is not."""
+"""Hooks that change a model request before it is sent, or refuse it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,14 +23,14 @@ KNOWN_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class RequestHooks:
-    """The gate of every request of an opened folder."""
+    """Runs every request of an opened folder through its hooks."""
 
     hooks: Hooks
     bus: Bus
     directory: str
 
     async def __call__(self, request: ModelRequest) -> ModelRequest:
-        """*request* as the hooks leave it. Raises ``ProviderError`` for one that they refuse."""
+        """Return *request* as the hooks change it. Raises ``ProviderError`` for a refused one."""
         model = request.model
         if not self.hooks.any_for("PreRequest", model.full_name):
             return request
@@ -74,7 +74,7 @@ def _refuse(answer: HookAnswer) -> None:
 def _apply_changes(
     given: Mapping[str, Json], request: ModelRequest
 ) -> tuple[ModelRequest, list[str]]:
-    """*request* with what *given* says of it, and the names in it that say nothing."""
+    """Return *request* with the changes of *given*, and the names that have no effect."""
     useless: list[str] = []
     for name, value in given.items():
         match name, value:
@@ -101,7 +101,7 @@ def _apply_changes(
 
 
 def _is_valid_header(name: str, value: str) -> bool:
-    """Whether a header can be sent: a line break in one would begin another."""
+    """Return whether a header can be sent: a line break in one would begin another."""
     return (
         bool(name)
         and name.isascii()

@@ -1,8 +1,8 @@
-"""Makes a prompt of a slash command.
+"""Slash commands: each becomes a prompt.
 
-What a template runs and reads goes through the one pipeline, as the model's own calls do: the
-same rules, questions and hooks. What the user typed behind the command is theirs: the files it
-names are attached like those of any prompt.
+Commands and files of a template go through the same pipeline as the model's own calls: the same
+rules, permission requests and hooks. The argument after the command is the user's own text: the
+files it names are attached like those of any prompt.
 """
 
 import json
@@ -75,7 +75,7 @@ class SlashCommands:
         self._editor = editor
 
     async def all(self) -> tuple[CommandInfo, ...]:
-        """All commands, by name."""
+        """Return all commands, by name."""
         found = await self._guidance.find_skills()
         taken = {known.name for known in self._own}
         skills = [_skill_command(s) for s in found.skills.values() if s.name not in taken]
@@ -84,10 +84,10 @@ class SlashCommands:
     async def prompt(
         self, name: str, argument: str, session: Session, base: PromptInput
     ) -> PromptInput:
-        """What the command *name* sends in *session*; what it leaves open is as in *base*.
+        """Return the prompt of the command *name* in *session*; it inherits from *base*.
 
-        Raises ``CommandError`` for a command that there is none of, or whose command line or
-        file was refused.
+        Raises ``CommandError`` for an unknown command, or one whose command line or file was
+        refused.
         """
         known = await self.all()
         command = next((each for each in known if each.name == name), None)
@@ -119,7 +119,7 @@ class SlashCommands:
         return replace(made, agent=agent, model=model or base.model)
 
     def _runs_as_subtask(self, command: CommandInfo) -> bool:
-        """Whether a sub-agent does it."""
+        """Return whether a sub-agent runs the command."""
         if command.subtask is not None or command.agent is None:
             return bool(command.subtask)
         return self._agents.get(command.agent).mode == "subagent"
@@ -130,7 +130,7 @@ class SlashCommands:
         return SKILL.format(name=command.name, text=await call("skill", {"name": command.name}))
 
     async def _piece_text(self, command: CommandInfo, piece: TemplatePart, call: "_Call") -> str:
-        """The text of a *piece*; of a command what it printed."""
+        """Return the text of a *piece*; of a command its output."""
         if piece.kind == "text":
             return piece.text
         if command.kind == "skill":  # what stands there in such marks is an example
@@ -146,7 +146,8 @@ class SlashCommands:
         typed: Sequence[Mention],
         call: "_Call",
     ) -> list[str]:
-        """The files that the template itself names, each once, and none that the user *typed*."""
+        """Return the files that the template itself names, each once, except those that the user
+        *typed*."""
         if command.kind == "skill":
             return []
         text = "".join(piece.text for piece in pieces if piece.kind == "text")
@@ -164,7 +165,7 @@ class SlashCommands:
         tool: str,
         arguments: JsonObject,
     ) -> str:
-        """What a tool gives. Raises ``CommandError`` when it does not."""
+        """Return the output of a tool. Raises ``CommandError`` when it fails."""
         resolved = self._pipeline.resolve(tool, json.dumps(arguments))
         if isinstance(resolved, CallFailed):
             raise CommandError(f"/{command.name} was not sent: {resolved.error}")
@@ -211,12 +212,12 @@ def _skill_command(skill: Skill) -> CommandInfo:
 
 
 def _ignore(text: str) -> None:
-    """What runs for a command shows nothing on the way."""
+    """Ignore the progress of a call."""
     _ = text
 
 
 async def _never_asks(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
-    """Replaced by the pipeline before anything runs."""
+    """Stand in until the pipeline sets its own function."""
     raise AssertionError(heading, needs, blocks)

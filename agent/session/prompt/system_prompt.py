@@ -1,7 +1,6 @@
-"""What the model is told beside the conversation: the two blocks of the system prompt, and
-reminders of what changed.
+"""The system prompt: its two blocks, and reminders of changes.
 
-What was told stands in the history itself (``ContextPart``), so it is the same after a
+The sent context is recorded in the history itself (``ContextPart``), so it is the same after a
 restart, in a fork and for every request: nothing ahead of the history ever changes.
 """
 
@@ -40,7 +39,7 @@ from agent.tools.registry import Registry
 
 
 class SystemPrompt:
-    """Tells the model where it works. Built once; what was told is in each history."""
+    """Builds the system prompt and reminders. Built once; each history records its own context."""
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class SystemPrompt:
         self._notified: set[str] = set()
 
     def head(self, agent: AgentInfo, model: ModelInfo) -> str:
-        """The static block for a model and an agent."""
+        """Return the static block for a model and an agent."""
         return system_head(model.wire_id or model.id, agent.prompt, self._prompts)
 
     async def add_context(
@@ -77,8 +76,8 @@ class SystemPrompt:
         history: list[MessageWithParts],
         callers: tuple[str, ...],
     ) -> list[MessageWithParts]:
-        """*history* with what is to be told with its *newest* message, which was not sent yet:
-        the session part where there is none, else a reminder of what changed since."""
+        """Return *history* with the context that goes with its *newest* message, which was not sent
+        yet: the session block where there is none, else a reminder of later changes."""
         if session_block(history):
             if newest.synthetic:
                 return history
@@ -100,7 +99,7 @@ class SystemPrompt:
     async def with_session_block(
         self, session: Session, marker: MessageWithParts, callers: tuple[str, ...]
     ) -> MessageWithParts:
-        """*marker*, where the history begins anew, with the session part as of now."""
+        """Return *marker*, where the history begins anew, with a session block of the present."""
         message = marker.message
         assert isinstance(message, UserMessage)  # a marker always is one
         now = await self._environment(session, message.agent, callers, fresh=True)
@@ -115,9 +114,9 @@ class SystemPrompt:
         touched: Iterable[str],
         claimed: set[str],
     ) -> tuple[Instruction, ...]:
-        """Instructions of deeper folders for a call that *touched* files (real paths), each
-        once: not what the session part holds, what *conversation* shows, or what is *claimed* by
-        an earlier call of the step."""
+        """Return the instructions of deeper folders for a call that *touched* files (real paths),
+        each once: without those in the session block, those that *conversation* shows, and those
+        *claimed* by an earlier call of the step."""
         topics = known_facts(conversation.all)
         known = {topic.removeprefix(FILE_TOPIC) for topic in topics if topic.startswith(FILE_TOPIC)}
         shown = attached_instructions(conversation.visible) | claimed
@@ -137,7 +136,7 @@ class SystemPrompt:
     async def _environment(
         self, session: Session, agent: str, callers: tuple[str, ...], *, fresh: bool
     ) -> Environment:
-        """How things are now; *fresh* asks the addresses of instructions again."""
+        """Return the present environment; *fresh* requests the addresses of instructions again."""
         collected, repository, skills = await asyncio.gather(
             self._guidance.instructions.collect(session.directory, session.project, fetch=fresh),
             read_git_state(session.directory),
@@ -158,7 +157,7 @@ class SystemPrompt:
     async def _pinned(
         self, session: Session, history: Sequence[MessageWithParts]
     ) -> Mapping[str, str]:
-        """What the user pinned, in a *history* that was summed up."""
+        """Return the pinned messages in a *history* that was compacted."""
         if not any(map(marker_of, history)):
             return {}
         pinned = await self._store.pinned_ids(session.id)
@@ -173,7 +172,7 @@ class SystemPrompt:
         return {each: said.get(each, "") for each in sorted(pinned)}
 
     def _server_instructions(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
-        """What those servers say that the agent may call a tool of."""
+        """Return the instructions of the servers that offer the agent a tool."""
         registry = self._registry
         offered = self._agents.offered_tools(agent, registry.names, callers)
         heard = {tool.spec.server for tool in registry if tool.spec.name in offered}
@@ -182,7 +181,7 @@ class SystemPrompt:
         }
 
     async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:
-        """The skills that the agent may load."""
+        """Return the list of skills that the agent can load."""
         found = await self._guidance.find_skills()
         self._notify(found.notes)
         agents = self._agents
@@ -197,7 +196,7 @@ class SystemPrompt:
         return skill_list(s for s in found.skills.values() if not denied(s.name))
 
     def _notify(self, notes: Iterable[str]) -> None:
-        """Each note once for as long as the program runs."""
+        """Publish each note once for as long as the program runs."""
         for note in notes:
             if note not in self._notified:
                 self._notified.add(note)
@@ -229,7 +228,7 @@ def _with_part(item: MessageWithParts, part: ContextPart) -> MessageWithParts:
 
 
 def _context_parts(history: Sequence[MessageWithParts]) -> Iterable[ContextPart]:
-    """What was told, newest first."""
+    """Yield the context parts, newest first."""
     for item in reversed(history):
         for part in reversed(item.parts):
             if isinstance(part, ContextPart):
@@ -237,25 +236,25 @@ def _context_parts(history: Sequence[MessageWithParts]) -> Iterable[ContextPart]
 
 
 def session_block(history: Sequence[MessageWithParts]) -> str:
-    """The session part of the system prompt that is in force, "" before there is one."""
+    """Return the session block of the system prompt that is in force, "" without one."""
     return next((part.block for part in _context_parts(history) if part.block is not None), "")
 
 
 def known_facts(history: Sequence[MessageWithParts]) -> Mapping[str, str]:
-    """What the model knows of the place, by topic."""
+    """Return the facts that the model knows of the environment, by topic."""
     for part in _context_parts(history):
         return part.facts
     return {}
 
 
 def useful_tools(tools: Iterable[str], history: Sequence[MessageWithParts]) -> tuple[str, ...]:
-    """*tools* without the one that loads skills where the model knows of none."""
+    """Return *tools* without the one that loads skills where the model knows of no skill."""
     skills = known_facts(history).get("skills")
     return tuple(tool for tool in tools if tool != "skill" or skills)
 
 
 def attached_instructions(history: Sequence[MessageWithParts]) -> set[str]:
-    """The instruction files that *history* still shows in the results of calls."""
+    """Return the instruction files that *history* still shows in results of calls."""
     return {
         mark
         for item in history

@@ -1,7 +1,7 @@
 """The static head of the system prompt: who the agent is and how it works.
 
-One template for each family of models; the rules that all share are one fragment, so that a
-change of policy is one edit.
+One template for each family of models; the rules that all share are one fragment, so that a change
+of policy is one edit.
 """
 
 import re
@@ -29,7 +29,8 @@ _PATTERNS: tuple[tuple[str, Family], ...] = (
 
 
 def model_family(model_id: str) -> Family:
-    """The family of a model by its id, as providers write it; ``default`` for an unknown one."""
+    """Return the family of a model by its id, as providers write it; ``default`` for an unknown
+    one."""
     for pattern, family in _PATTERNS:
         if re.search(pattern, model_id, re.IGNORECASE):
             return family
@@ -38,7 +39,7 @@ def model_family(model_id: str) -> Family:
 
 @cache
 def template(name: str) -> str:
-    """The text of a file of ``agent/prompts`` with its shared fragment put in."""
+    """Return the text of a file of ``agent/prompts`` with its shared fragment inserted."""
     folder = files("agent.prompts")
     text = folder.joinpath(f"{name}.txt").read_text(encoding="utf-8").strip()
     if "{{shared}}" in text:
@@ -47,16 +48,16 @@ def template(name: str) -> str:
 
 
 def init_prompt(wish: str = "") -> str:
-    """What ``/init`` sends; *wish* is what stands behind it."""
+    """Return the prompt of ``/init``; *wish* is the argument of the command."""
     more = f"\nThe person adds: {wish}" if wish else ""
     return template("init").replace("{{more}}", more).strip()
 
 
 def system_head(model_id: str, agent_prompt: str | None, own: Mapping[str, str]) -> str:
-    """The head for a model and an agent.
+    """Return the head for a model and an agent.
 
-    An agent's own prompt stands in the template's place, before the shared rules. One of the
-    user's *own* by family replaces all; ``{{shared}}`` in it is where the shared rules go.
+    An agent's own prompt replaces the template, before the shared rules. One of the user's *own* by
+    family replaces everything; ``{{shared}}`` in it stands for the shared rules.
     """
     family = model_family(model_id)
     if agent_prompt:

@@ -1,4 +1,4 @@
-"""A prompt on its way into the store: the message it becomes."""
+"""The user message that a prompt becomes, and the title of its session."""
 
 import re
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ DELEGATE = (
 def user_message(
     session: Session, prompt: PromptInput, default_model: str, now: float, agent: AgentInfo | None
 ) -> MessageWithParts:
-    """The message that *prompt* becomes in *session*, whose *agent* is the prompt's; what it leaves
-    open the session says, then the agent, then the default."""
+    """Return the message that *prompt* becomes in *session*, whose *agent* is the prompt's. Missing
+    values come from the session, then the agent, then the default."""
     own_model, own_effort = (agent.model, agent.effort) if agent is not None else (None, None)
     message = UserMessage(
         id=new_id("msg"),
@@ -79,7 +79,8 @@ def _parts(message: UserMessage, prompt: PromptInput, now: float) -> Iterator[Pa
 def session_after_prompt(
     session: Session, message: UserMessage, prompt: PromptInput, now: float
 ) -> Session:
-    """*session* as it stands after a prompt: its title, and what the next prompt takes over."""
+    """Return *session* after a prompt: its title, and the settings that the next prompt
+    inherits."""
     titled = replace(session, title=session.title or title_of(prompt.visible_text), updated=now)
     if prompt.one_off:
         return titled
@@ -91,7 +92,7 @@ MAX_TITLE = 60
 
 
 def title_of(prompt: str) -> str:
-    """The first words of *prompt* in one line, cut at a word where it is long."""
+    """Return the first words of *prompt* in one line, cut at a word where it is long."""
     text = " ".join(re.sub(r"[`*_#>\x00-\x1f\x7f-\x9f]+", " ", prompt).split())
     if len(text) <= MAX_TITLE:
         return text or "New session"

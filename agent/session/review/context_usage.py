@@ -1,4 +1,4 @@
-"""What fills the model's window, by source."""
+"""Context usage: the content of the model's window, by source."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,16 +35,16 @@ MESSAGE_LABELS = {
     "reminders": "reminders",
     "overhead": "message frames",
 }
-"""What each kind of ``Weight`` is called; tool output is told by tool."""
+"""Labels of the kinds of ``MessageWeight``; tool output is listed by tool."""
 
 SECTION_LABELS = {"instructions": "instruction files", "skills": "skills"}
-"""What parts of the session block have a line of their own; the others are its rest."""
+"""Sections of the session block with a line of their own; the others are summed up."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextSource:
-    """*name* says what takes *tokens*: of group ``tools`` a tool's description or those of all
-    tools of an MCP server, of ``output`` the results of one tool."""
+    """One source of *tokens*. Its *name* in group ``tools`` is a tool or an MCP server with all its
+    tools, in ``output`` the tool of the results."""
 
     group: SourceGroup
     name: str
@@ -53,26 +53,27 @@ class ContextSource:
 
 @dataclass(frozen=True, slots=True)
 class ContextUsage:
-    """*used* tokens are those of the next request, which *sources* add up to; *measured* says
-    that the provider reported them, else they are estimated. *window* and *reserved* are None
-    where the model's limits are not known."""
+    """The content of a model's window."""
 
     model: str
     used: int
+    """Tokens of the next request, the sum of *sources*."""
     measured: bool
+    """Whether the provider reported *used*; otherwise it is estimated."""
     window: int | None
+    """None where the model's limits are not known, as *reserved*."""
     reserved: int | None
     sources: tuple[ContextSource, ...]
 
     @property
     def free(self) -> int | None:
-        """What is left before the conversation is made shorter."""
+        """Tokens left before the conversation is shortened."""
         if self.window is None or self.reserved is None:
             return None
         return max(0, self.window - self.reserved - self.used)
 
     def in_group(self, group: SourceGroup) -> tuple[ContextSource, ...]:
-        """The sources of a group, the largest first."""
+        """Return the sources of a group, the largest first."""
         chosen = [source for source in self.sources if source.group == group]
         return tuple(sorted(chosen, key=lambda source: -source.tokens))
 
@@ -86,9 +87,8 @@ def measure_context(
     gauge: TokenMeter,
     servers: Mapping[str, str],
 ) -> ContextUsage:
-    """What the next request of *conversation* would hold. Estimates by source are scaled so that
-    they add up to what the gauge says of the whole. *servers* are those of tools by their names.
-    """
+    """Return the content of *conversation*'s next request. Estimates by source are scaled so that
+    they add up to the meter's total. *servers* are those of tools by their names."""
     estimated = [
         *_system_sources(setting),
         *_tool_sources(setting, servers),
@@ -120,7 +120,7 @@ def _system_sources(setting: StepSettings) -> Iterator[ContextSource]:
 
 
 def _tool_sources(setting: StepSettings, servers: Mapping[str, str]) -> Iterator[ContextSource]:
-    """Each tool of ours, each server with all of its and with what it says of them."""
+    """Yield each built-in tool, and each server with all its tools and its instructions."""
     said = {server: estimate_tokens(text) for server, text in server_texts(setting.system[-1])}
     by_server: dict[str, list[ToolSchema]] = {}
     for tool in setting.tools:
@@ -154,7 +154,7 @@ def _message_sources(messages: Sequence[MessageWithParts]) -> Iterator[ContextSo
 
 
 def _scaled(sources: Sequence[ContextSource], used: int, whole: int) -> tuple[ContextSource, ...]:
-    """*sources* that add up to *used*; what rounding leaves goes to the largest."""
+    """Return *sources* scaled to add up to *used*; the largest takes the rounding error."""
     factor = used / whole if whole else 0.0
     scaled = [ContextSource(s.group, s.name, round(s.tokens * factor)) for s in sources]
     if not scaled:
@@ -167,15 +167,15 @@ def _scaled(sources: Sequence[ContextSource], used: int, whole: int) -> tuple[Co
 
 
 class ContextMeter:
-    """Tells what fills the window of a session of *folder*."""
+    """Measures the context usage of the sessions of a folder."""
 
     def __init__(self, deps: SessionServices, folder: SessionRepository) -> None:
         self._deps = deps
         self._folder = folder
 
     async def measure(self, session_id: str | None, model: str, agent: str) -> ContextUsage:
-        """What a next prompt to *agent* and *model* (``provider/model``) would send beside itself,
-        in a new session without a *session_id*.
+        """Return the context of a next prompt to *agent* and *model* (``provider/model``) without
+        the prompt itself; without a *session_id* in a new session.
 
         Raises ``SessionNotFound``, ``ModelNotFound`` or ``AgentNotFound``.
         """
@@ -197,7 +197,7 @@ class ContextMeter:
         return await asyncio.to_thread(measure_context, setting, conversation, gauge, servers)
 
     async def _first_message(self, agent: str, model: str) -> MessageWithParts:
-        """The first message of a new session, with what is told with it."""
+        """Return the first message of a new session, with its context."""
         session = self._folder.draft(agent, model)
         message = UserMessage(
             id="", session_id=session.id, created=session.created, agent=agent, model=model
@@ -208,5 +208,5 @@ class ContextMeter:
 
 
 def _is_sent(item: MessageWithParts) -> bool:
-    """Whether a message does not wait."""
+    """Return whether a message is not queued."""
     return not isinstance(item.message, UserMessage) or item.message.turn_id is not None

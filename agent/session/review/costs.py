@@ -1,4 +1,4 @@
-"""What a session has used and what that cost, by what it was for and by model."""
+"""Usage and costs of a session, by purpose and by model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,12 +22,13 @@ UNKNOWN_MODEL = "model not noted"
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Model calls. *cost* is in US dollars, None where no price is known; *unpriced* says that
-    some of these calls have none, so that *cost* is less than what was spent."""
+    """Usage and cost of model calls."""
 
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
+    """US dollars; None where no price is known."""
     unpriced: bool = False
+    """Whether some of these calls have no known price, so that *cost* is too low."""
 
     def __add__(self, other: "Spending") -> "Spending":
         usage = self.usage + other.usage
@@ -40,17 +41,17 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class SessionCosts:
-    """*purposes* and *models* each add up to *total*. *last* is the usage of the newest step,
-    None before there is one."""
+    """The costs of a session. *purposes* and *models* each add up to *total*."""
 
     total: Spending
     purposes: tuple[tuple[str, Spending], ...]
     models: tuple[tuple[str, Spending], ...]
     last: Usage | None = None
+    """The usage of the newest step, None without one."""
 
 
 class CostLedger:
-    """Adds up what sessions used, call by call."""
+    """Adds up the usage of sessions, call by call."""
 
     def __init__(self) -> None:
         self._purposes: dict[str, Spending] = {}
@@ -58,8 +59,8 @@ class CostLedger:
         self._last: Usage | None = None
 
     def add(self, session: Session, messages: Sequence[MessageWithParts], *, child: bool) -> None:
-        """The calls of a session; *child*: it is a sub-agent's. What its sums hold beside the
-        calls that it knows is from before it noted the models of those that it keeps nothing of."""
+        """Add the calls of a session; *child*: it is a sub-agent's. The rest of its sums is from
+        before it recorded the models of calls without a message."""
         kept = Spending()
         for item in messages:
             for purpose, model, spent in _model_calls(item):
@@ -106,7 +107,7 @@ def _spending(usage: Usage, cost: float | None) -> Spending:
 
 
 def _difference(whole: Spending, part: Spending) -> Spending:
-    """What of *whole* is beside *part*, never below nothing; the sums are of floats."""
+    """Return *whole* minus *part*, never below zero; the sums are floats."""
     cost = None
     if whole.cost is not None and whole.cost - (part.cost or 0.0) > 1e-9:
         cost = whole.cost - (part.cost or 0.0)
@@ -123,7 +124,8 @@ def _difference(whole: Spending, part: Spending) -> Spending:
 
 
 async def session_costs(store: Store, session_id: str) -> SessionCosts:
-    """The costs of a session with its sub-agents, at any depth. Raises ``SessionNotFound``."""
+    """Return the costs of a session with its sub-agents, at any depth. Raises
+    ``SessionNotFound``."""
     ledger = CostLedger()
     session = await store.session(session_id)
     ledger.add(session, await store.messages(session_id), child=False)

@@ -1,4 +1,4 @@
-"""What the model was sent in a step, read back from the stored messages."""
+"""The request that a past step sent, reconstructed from the stored messages."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -25,9 +25,9 @@ Section = tuple[str, str]
 def past_request(
     messages: Sequence[MessageWithParts], message_id: str, secrets: Sequence[str] = ()
 ) -> tuple[Section, ...]:
-    """The session's part of the system prompt, then the turns, that the step *message_id* was
-    asked with; secrets are replaced. The head of the system prompt and the tools, which are the
-    same in every session, are not stored."""
+    """Return the session block of the system prompt, then the turns, that the step *message_id* was
+    requested with; secrets are replaced. The head of the system prompt and the tools, the same in
+    every session, are not stored."""
     before = [item for item in messages if item.message.id < message_id]
     history = visible_messages(before)
     found = [("system", session_block(history))] if session_block(history) else []

@@ -1,4 +1,4 @@
-"""A session as a timeline: turns and their steps, with what each took and how it went."""
+"""The timeline of a session: turns and their steps, with usage and outcome."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class TimelineStep:
 
     @property
     def seconds(self) -> float | None:
-        """From its start to its end, tools included; None while it runs."""
+        """Seconds from start to end, tools included; None while it runs."""
         done = self.message.completed
         return None if done is None else max(0.0, done - self.message.created)
 
@@ -46,7 +46,7 @@ class TimelineStep:
 
     @property
     def failures(self) -> int:
-        """Calls that failed, and the step's own error."""
+        """The number of failed calls, plus the step's own error."""
         return sum(is_failed(part) for part in self.tools) + (
             self.message.error is not None and not self.message.interrupted
         )
@@ -54,13 +54,13 @@ class TimelineStep:
 
 @dataclass(frozen=True, slots=True)
 class TimelineTurn:
-    """What one prompt led to. *prompts* are the user's messages, the first of which began it;
-    there is none where the harness did. *told* are those messages of the harness that people see
-    something of."""
+    """One turn."""
 
     prompts: tuple[MessageWithParts, ...]
+    """The user's messages, the first of which started the turn; none where the program did."""
     steps: tuple[TimelineStep, ...]
     synthetic: tuple[MessageWithParts, ...] = ()
+    """The program's messages with content for users."""
 
     @property
     def messages(self) -> tuple[MessageWithParts, ...]:
@@ -75,7 +75,7 @@ class TimelineTurn:
 
     @property
     def text(self) -> str:
-        """What was asked, or else what began it."""
+        """The first prompt, or else the message that started the turn."""
         if self.prompts:
             return user_text(self.prompts[0])
         told = [synthetic_line(part) for item in self.synthetic for part in item.parts]
@@ -90,7 +90,7 @@ class TimelineTurn:
 
     @property
     def seconds(self) -> float | None:
-        """From its first message to the end of its last step, None while it runs."""
+        """Seconds from its first message to the end of its last step, None while it runs."""
         ends = [step.message.completed for step in self.steps]
         if not ends or None in ends:
             return None
@@ -102,7 +102,7 @@ class TimelineTurn:
 
     @property
     def cost(self) -> float | None:
-        """US dollars of the steps whose cost is known, None where none is."""
+        """US dollars of the steps with a known cost, None without any."""
         known = [step.message.cost for step in self.steps if step.message.cost is not None]
         return sum(known) if known else None
 
@@ -116,7 +116,7 @@ class TimelineTurn:
 
 
 def timeline(messages: Sequence[MessageWithParts]) -> tuple[TimelineTurn, ...]:
-    """The turns of *messages* (oldest first). What waits in the queue is left out."""
+    """Return the turns of *messages* (oldest first), without queued messages."""
     return tuple(_turns(messages))
 
 
@@ -141,13 +141,13 @@ def _turns(messages: Sequence[MessageWithParts]) -> Iterator[TimelineTurn]:
 
 
 def user_text(item: MessageWithParts) -> str:
-    """What was written in a message, without what the harness added."""
+    """Return the text of a message without the program's additions."""
     texts = (p.text for p in item.parts if isinstance(p, TextPart) and not p.synthetic)
     return "\n".join(text for text in texts if text.strip()).strip()
 
 
 def synthetic_line(part: Part) -> str:
-    """A part of a message of the harness on one line, "" for what people see nothing of."""
+    """Return a part of a synthetic message in one line, "" if users see nothing of it."""
     match part:
         case ReportPart():
             return part.headline
@@ -164,27 +164,27 @@ def is_failed(part: ToolPart) -> bool:
 
 
 def is_edit(part: ToolPart) -> bool:
-    """Whether the call changed files, or was to."""
+    """Return whether the call changed files, or would have."""
     state = part.state
     return not isinstance(state, Pending) and any(isinstance(b, DiffBlock) for b in state.blocks)
 
 
 def is_question(part: ToolPart) -> bool:
-    """Whether the user was asked by it or about it, or would have been; or it was refused."""
+    """Return whether the call asked the user or needed a permission request, or was rejected."""
     denied = isinstance(part.state, Failed) and part.state.kind == "denied"
     asked = any(one.question or one.answer == "reject" for one in part.decisions)
     return part.tool == QUESTION or denied or asked
 
 
 def decision_lines(part: ToolPart) -> tuple[str, ...]:
-    """How the questions of a call and about it were answered, and what else decided on it."""
+    """Return the decisions on a call and, for a question, its answer."""
     decided = tuple(explain_decision(one) for one in part.decisions)
     own = result_text(part).strip() if part.tool == QUESTION else ""
     return (*decided, own) if own else decided
 
 
 def result_text(part: ToolPart) -> str:
-    """What a call ended with, as the model read it; "" while it runs."""
+    """Return the result of a call as the model read it; "" while it runs."""
     match part.state:
         case Completed(output=output):
             return output
@@ -195,7 +195,8 @@ def result_text(part: ToolPart) -> str:
 
 
 def find_text(messages: Sequence[MessageWithParts], typed: str) -> list[tuple[str, str]]:
-    """Message and part ids of what holds *typed*, whatever its case, oldest first."""
+    """Return message and part ids of the parts that contain *typed*, ignoring case, oldest
+    first."""
     wanted = typed.casefold().strip()
     if not wanted:
         return []

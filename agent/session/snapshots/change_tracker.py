@@ -1,4 +1,4 @@
-"""Which files a turn changes: a snapshot before its first change, one after each step."""
+"""The files that a turn changes: a snapshot before its first change, one after each step."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,16 +12,16 @@ from agent.session.snapshots.snapshots import TIMEOUT, FileChange, Snapshots, fo
 from agent.store.store import Store
 
 FIRST_SNAPSHOT_TIMEOUT = TIMEOUT
-"""Seconds that the first change of a turn waits for the snapshot before it: a change that comes
-too early is in that snapshot and cannot be taken back. A busy machine needs more than ten."""
+"""Seconds that the first change of a turn waits for the snapshot before it: a change that comes too
+early is in that snapshot and cannot be undone. A busy machine needs more than ten."""
 
 
 class ChangeTracker:
-    """Follows one turn. Where a project is not covered it does nothing.
+    """Follows one turn. Does nothing for a project without snapshots.
 
-    What the turn changed is what differs between two snapshots; but where every call in between
-    says which files it may change, what somebody else did to others meanwhile is not the turn's.
-    *works* tells whether something in the background may change files for it.
+    The turn's changes are the difference between two snapshots; but if every call in between names
+    the files that it can change, changes of other files are not the turn's. *works* returns whether
+    background work can change files for it.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ChangeTracker:
         self._base_lock = asyncio.Lock()
 
     def begin(self) -> None:
-        """Take the turn's first snapshot beside what else goes on."""
+        """Take the turn's first snapshot while other work continues."""
         if self._base is None:
             self._possible_files = self._initial_files()
             self._base = asyncio.create_task(self._snapshots.take(), name="snapshot")
@@ -48,8 +48,8 @@ class ChangeTracker:
         return None if self._has_background_work() else frozenset()
 
     async def before_change(self, files: tuple[str, ...] | None) -> None:
-        """A call that may change *files* (in full; None: any) is about to run: wait until what is
-        there was kept."""
+        """Wait for the snapshot before a call that can change *files* (absolute paths; None for
+        any)."""
         self._changing = True
         named = None if files is None else self._snapshots.relative_paths(files)
         self._possible_files = None if named is None or self._possible_files is None else self._possible_files | named
@@ -57,8 +57,8 @@ class ChangeTracker:
             await asyncio.wait([self._base], timeout=FIRST_SNAPSHOT_TIMEOUT)
 
     async def include_saved_file(self, path: str) -> None:
-        """What the user had not saved of the file at *path* (in full) was saved for them: it was
-        there before the change that comes now, so an undo of that goes back to it."""
+        """Include a file that an editor saved for the user just now in the base: an undo of the
+        following change restores the user's unsaved text."""
         async with self._base_lock:  # sub-agents save beside each other
             if self._base is None:
                 return
@@ -68,14 +68,14 @@ class ChangeTracker:
                 self._base = asyncio.create_task(_resolved(kept), name="snapshot")
 
     async def close(self) -> None:
-        """End what is still read: the turn is over."""
+        """Cancel a snapshot that is still being taken: the turn is over."""
         if self._base is not None and not self._base.done():
             self._base.cancel()
             await asyncio.wait([self._base])
 
     async def after_step(self, message: AssistantMessage) -> PatchPart | None:
-        """Keep what the step *message* changed as a part of it, and tell of it; None where
-        nothing changed. Cancelled, it goes on: called again, it waits for the end of that."""
+        """Store the changes of the step *message* as a part of it and publish them; None without
+        changes. A cancelled call continues: the next call waits for its end."""
         if self._storing is None:
             self._storing = asyncio.create_task(self._store_patch(message), name="patch")
         keeping = self._storing
@@ -122,18 +122,19 @@ class ChangeTracker:
 
 
 class ChangeTrackers:
-    """Those of the turns that run, by their session: a sub-agent changes files for the root's."""
+    """The trackers of running turns, by session: a sub-agent changes files for its root session."""
 
     def __init__(self) -> None:
         self._running: WeakValueDictionary[str, ChangeTracker] = WeakValueDictionary()
 
     def begin(self, session_id: str, tracker: ChangeTracker) -> None:
-        """A step of a root session begins."""
+        """Begin a step of a root session."""
         tracker.begin()
         self._running[session_id] = tracker
 
     async def include_saved_file(self, session_id: str, path: str) -> None:
-        """As ``ChangeTracker.saved``, for what runs in the tree of *session_id*."""
+        """Like ``ChangeTracker.include_saved_file``, for calls in the session tree of
+        *session_id*."""
         tracker = self._running.get(session_id)
         if tracker is not None:
             await tracker.include_saved_file(path)

@@ -1,6 +1,8 @@
-"""What turns changed: the difference of each file from before the first of them to after the
-last, with what sub-agents changed for them. Out of the snapshots, and where there
-are none, edit by edit."""
+"""Diffs of turns: each file from before the first of them to after the last.
+
+Changes of sub-agents are included. They come from the snapshots, and from the single edits where no
+snapshot exists.
+"""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,11 +15,11 @@ from agent.store.store import Store
 from agent.tools.files.diffs import make_diff
 
 MAX_DIFF_CHARACTERS = 400_000
-"""Characters of a file above which only its edits are shown, not the difference."""
+"""Characters of a file above which only its edits are shown, not the diff."""
 
 
 class ChangeReader:
-    """Reads differences of the sessions of one project."""
+    """Reads diffs of the sessions of one project."""
 
     def __init__(self, store: Store, snapshots: Snapshots) -> None:
         self._store = store
@@ -26,9 +28,8 @@ class ChangeReader:
     async def diffs(
         self, messages: Sequence[MessageWithParts], until: str | None = None
     ) -> tuple[DiffBlock, ...]:
-        """One block a file, by path, of what *messages* changed, with what sub-agents did for them
-        before the message *until*; for a file that no snapshot covers a block for each of its
-        edits, in order."""
+        """Return one block per file, by path, of the changes of *messages* and of their sub-agents
+        before the message *until*; for a file without snapshots a block for each edit, in order."""
         every = await with_subagent_messages(self._store, messages, until)
         whole = await self._between(every)
         edits = [block for block in tool_diffs(every) if block.path not in whole]
@@ -36,7 +37,7 @@ class ChangeReader:
         return tuple(sorted((*shown, *edits), key=lambda block: block.path))
 
     async def _between(self, messages: Sequence[MessageWithParts]) -> dict[str, DiffBlock | None]:
-        """By path the difference, None where a file is as it was before."""
+        """Return the diff by path, None where a file is the same as before."""
         found: dict[str, DiffBlock | None] = {}
         for path, (before, after) in (await first_and_last_blobs(self._snapshots, messages)).items():
             if before == after:
@@ -55,8 +56,8 @@ class ChangeReader:
 async def with_subagent_messages(
     store: Store, messages: Sequence[MessageWithParts], until: str | None = None
 ) -> list[MessageWithParts]:
-    """*messages* and those of the sub-agents that worked for them, at whatever depth; not what one
-    was told to do after the message *until*."""
+    """Return *messages* and those of the sub-agents that worked for them, at any depth; without
+    tasks that a sub-agent got after the message *until*."""
     found = [*messages]
     for child_id, since in _children(messages).items():
         theirs = [m for m in await store.messages(child_id) if m.message.id > since]
@@ -69,7 +70,7 @@ async def with_subagent_messages(
 
 
 def patches_in(messages: Iterable[MessageWithParts]) -> list[PatchPart]:
-    """What *messages* changed, in the order of the changes."""
+    """Return the patches of *messages*, in the order of the changes."""
     found = (p for m in messages for p in m.parts if isinstance(p, PatchPart))
     return sorted(found, key=lambda patch: patch.id)
 
@@ -77,8 +78,8 @@ def patches_in(messages: Iterable[MessageWithParts]) -> list[PatchPart]:
 async def first_and_last_blobs(
     snapshots: Snapshots, messages: Iterable[MessageWithParts]
 ) -> dict[str, tuple[str | None, str | None]]:
-    """By path what each file that *messages* changed was before the first change and is after the
-    last, as blobs; None where there was no file."""
+    """Return by path the blobs of each file that *messages* changed, before the first change and
+    after the last; None where the file did not exist."""
     found: dict[str, tuple[str | None, str | None]] = {}
     for patch in patches_in(messages):
         theirs = frozenset(patch.files)
@@ -91,7 +92,8 @@ async def first_and_last_blobs(
 
 
 def _children(messages: Iterable[MessageWithParts]) -> dict[str, str]:
-    """The sub-agents that worked for *messages*, each with the message that first had it do so."""
+    """Return the sub-agents that worked for *messages*, each with the message that first gave it a
+    task."""
     found: dict[str, str] = {}
     for item in messages:
         for part in item.parts:
@@ -103,7 +105,7 @@ def _children(messages: Iterable[MessageWithParts]) -> dict[str, str]:
 
 
 def tool_diffs(messages: Iterable[MessageWithParts]) -> Iterator[DiffBlock]:
-    """The differences that tools showed, in order."""
+    """Yield the diffs that tools showed, in order."""
     for part in (part for item in messages for part in item.parts):
         if isinstance(part, ToolPart) and isinstance(part.state, Completed):
             yield from (block for block in part.state.blocks if isinstance(block, DiffBlock))

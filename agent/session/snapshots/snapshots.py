@@ -1,8 +1,8 @@
 """Snapshots of a project's files, for undo.
 
-They live in a git directory of their own with the project as work tree: the user's repository,
-its index, hooks and settings are never touched, and none of them takes part. What git would
-ignore is left out, and so are files that are too large; the paths of those are told.
+They live in a git directory of their own with the project as work tree: the user's repository, its
+index, hooks and settings are neither used nor changed. Files that git ignores are left out, and so
+are files that are too large; their paths are reported.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from agent.files.disk import TEMPORARY_GLOB
 T = TypeVar("T")
 
 MAX_FILE_SIZE = 2 * 1024 * 1024
-"""Bytes of a file above which it is not covered."""
+"""Bytes above which a file has no snapshots."""
 
 MAX_FILES = 60_000
-"""Files above which a folder is not covered at all: it is no project then."""
+"""Files above which a folder has no snapshots: it is not a project then."""
 
 TIMEOUT = 30.0
-"""Seconds that git may take for one step; a folder that needs longer is not covered."""
+"""Seconds that git can take for one step; a folder that needs longer has no snapshots."""
 
 SUBMODULE_MODE = "160000"
-"""The mode by which git tells a repository inside another one, as a submodule is."""
+"""The mode by which git marks a repository inside another one, such as a submodule."""
 
 GIT_OPTIONS = (
     *("-c", "core.fsmonitor=false"),
@@ -49,25 +49,27 @@ GIT_OPTIONS = (
 
 
 def fold_path(path: str) -> str:
-    """*path* as file systems that know no upper case, or another form of accents, compare it."""
+    """Return *path* as file systems compare it that ignore case and forms of accents."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file (path relative to the project) between two snapshots: its blobs, None where it
-    is not there; the lines *added* and *removed*, 0 where it holds no text."""
+    """A file between two snapshots."""
 
     path: str
+    """Relative to the project."""
     before: str | None
+    """The blob, None where the file does not exist; the same for *after*."""
     after: str | None
     added: int = 0
+    """Lines added, 0 for a file that is not text; the same for *removed*."""
     removed: int = 0
 
 
 class Snapshots:
-    """The snapshots of one project, under *folder*. Nothing here raises: a folder that cannot
-    be covered has no snapshots, and *why* says so."""
+    """The snapshots of one project, under *folder*. No method raises: a folder without snapshots
+    has an ``unavailable_reason``."""
 
     def __init__(self, folder: Path, project: str) -> None:
         self._git = folder / hashlib.sha256(project.encode()).hexdigest()[:24]
@@ -83,7 +85,8 @@ class Snapshots:
         """Why the project is not covered, empty while it is."""
 
     async def take(self) -> str | None:
-        """The id of the project's files as they are now, None where they are not covered."""
+        """Return the id of the project's files as they are now, None where there are no
+        snapshots."""
         async with self._exclusive(self._index):
             if self.unavailable_reason or not await self._prepare():
                 return None
@@ -96,8 +99,8 @@ class Snapshots:
             return tree.strip() if tree else None
 
     async def with_file(self, tree: str, path: str) -> str | None:
-        """The id of *tree* with the file at *path* (in full) as it is now; None where it is not
-        covered."""
+        """Return the id of *tree* with the current content of the file at *path* (absolute); None
+        where the file has no snapshots."""
         if not Path(path).is_relative_to(self._project):
             return None
         relative = str(Path(path).relative_to(self._project))
@@ -115,8 +118,8 @@ class Snapshots:
         return made.strip() if made else None
 
     def relative_paths(self, paths: Iterable[str]) -> frozenset[str] | None:
-        """What ``changes`` calls the files at *paths* (in full), ``folded``; None if one of them
-        lies elsewhere."""
+        """Return the *paths* (absolute) as in ``changes``, folded; None if one is outside the
+        project."""
         found: set[str] = set()
         for path in paths:
             if not Path(path).is_relative_to(self._project):
@@ -125,8 +128,8 @@ class Snapshots:
         return frozenset(found)
 
     async def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
-        """What differs between two snapshots, by path. A repository inside the project is no
-        file: which commit it stands at is not ours to set back."""
+        """Return the differences between two snapshots, by path. Repositories inside the project
+        are excluded: their commits are not reset."""
         how = ("-r", "-z", "--no-renames", "--raw", "--numstat")
         text = await self._run("diff-tree", *how, before, after)
         fields = (text or "").split("\0")
@@ -141,19 +144,21 @@ class Snapshots:
         return tuple(found)
 
     async def nested_repositories(self, tree: str) -> tuple[str, ...]:
-        """The repositories inside the project in a snapshot: what is in them is not covered."""
+        """Return the repositories inside the project in a snapshot: their files have no
+        snapshots."""
         listed = (await self._run("ls-tree", "-r", "-z", tree) or "").split("\0")
         return tuple(one.partition("\t")[2] for one in listed if one.startswith(SUBMODULE_MODE))
 
     async def content(self, blob: str | None) -> str | None:
-        """The text of a blob, "" for None (no file); None for what is no text or is gone."""
+        """Return the text of a blob, "" for None (no file); None for a file that is not text or is
+        gone."""
         if blob is None:
             return ""
         text = await self._run("cat-file", "blob", blob)
         return None if text is None or "\0" in text else text
 
     async def blob_of(self, path: str) -> str | None:
-        """The blob that the file at *path* would be now, None where it is not there."""
+        """Return the blob of the file at *path* as it is now, None where it does not exist."""
         link, is_file = await asyncio.to_thread(_link_or_file, Path(self._project, path))
         if link is not None:
             output = await self._run("hash-object", "--stdin", given=os.fsencode(link))
@@ -164,7 +169,7 @@ class Snapshots:
         return output.strip() if output else None
 
     async def restore(self, tree: str, paths: tuple[str, ...]) -> tuple[str, ...]:
-        """Make *paths* what they are in *tree*; those that could not be are returned."""
+        """Restore *paths* from *tree*; return those that could not be restored."""
         held = await self._run("ls-tree", "-r", "-z", "--name-only", tree)
         there = set((held or "").split("\0"))
         async with self._exclusive(self._index):
@@ -187,7 +192,7 @@ class Snapshots:
         return True
 
     async def _prepare(self) -> bool:
-        """Make the git directory, and leave out what is too large; false where that fails."""
+        """Make the git directory and exclude large files; false where that fails."""
         if await asyncio.to_thread(_contains_home, self._project):
             self.unavailable_reason = (
                 "The home folder is no project: file changes cannot be undone here."
@@ -222,7 +227,7 @@ class Snapshots:
         return True
 
     def _exclude_large(self, paths: list[str]) -> list[str]:
-        """Have git pass over those of *paths* that are too large, and return them."""
+        """Exclude those of *paths* that are too large, and return them."""
         large: list[str] = []
         for path in paths:
             with contextlib.suppress(OSError):
@@ -238,9 +243,8 @@ class Snapshots:
         return large
 
     def _exclude_own_files(self) -> None:
-        """Pass over files that another call is writing just now, and the program's own data where
-        it lies in the project: it changes with every word, and undoing that would take its store
-        back."""
+        """Exclude files that another call is writing just now, and the program's own data where it
+        lies in the project: an undo would revert its store."""
         exclude(self._git, TEMPORARY_GLOB)
         data = self._git.parent.parent.resolve()
         project = Path(self._project).resolve()
@@ -248,7 +252,8 @@ class Snapshots:
             exclude(self._git, f"/{_exclude_pattern(str(data.relative_to(project)))}/")
 
     def oversized_files(self, since: float) -> tuple[str, ...]:
-        """The files that are not covered for their size and were written *since* (Unix time)."""
+        """Return the files without snapshots for their size that were written *since* (Unix
+        time)."""
         try:
             lines = (self._git / "info" / "exclude").read_text("utf-8", "surrogateescape")
         except OSError:
@@ -276,8 +281,8 @@ class Snapshots:
         return made
 
     async def _create(self) -> bool:
-        """Make the git directory beside its place, and put it there whole: one whose making was
-        ended half-way has locks that nobody takes off."""
+        """Create the git directory beside its place and move it there complete: one whose creation
+        was interrupted has stale locks."""
         try:
             words = ("init", "--quiet", "--bare", "--template=", "--shared=0600")
             if await self._run(*words, str(self._new), bare=True) is None:
@@ -296,7 +301,7 @@ class Snapshots:
             yield
 
     async def close(self) -> None:
-        """Forget this program's own index."""
+        """Delete this program's own index."""
         await asyncio.to_thread(_delete, self._index)
 
     async def _run(
@@ -306,8 +311,8 @@ class Snapshots:
         bare: bool = False,
         index: Path | None = None,
     ) -> str | None:
-        """The output of git, None when it failed or took too long. *index* is another one than
-        the program's own."""
+        """Return the output of git, None when it failed or took too long. *index* overrides the
+        program's own."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         environment |= {
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -345,8 +350,8 @@ class Snapshots:
 
 
 async def _run_to_end(work: Callable[[], T]) -> T:
-    """Do *work* in a thread, to its end also where that is cancelled: none of it goes on behind
-    whoever comes next."""
+    """Do *work* in a thread, to its end even if cancelled: none of it continues during the next
+    operation."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(task)
@@ -356,13 +361,13 @@ async def _run_to_end(work: Callable[[], T]) -> T:
 
 
 def _delete(path: Path) -> None:
-    """Delete *path*, if it is there and can be had: its folder may be closed to us."""
+    """Delete *path* if possible: its folder may not be accessible."""
     with contextlib.suppress(OSError):
         path.unlink()
 
 
 def _link_or_file(path: Path) -> tuple[str | None, bool]:
-    """Where a link points (None for what is none), and whether there is a file."""
+    """Return the target of a link (None for no link), and whether a file exists."""
     return (str(path.readlink()) if path.is_symlink() else None), path.is_file()
 
 
@@ -371,18 +376,18 @@ def _blob(name: str) -> str | None:
 
 
 def _parse_counts(field: str) -> tuple[str, tuple[int, int]]:
-    """A path and the lines added and removed in it; ``-`` stands for what is no text."""
+    """Return a path and its added and removed lines; ``-`` marks a file that is not text."""
     added, removed, path = field.split("\t", 2)
     return path, (0 if added == "-" else int(added), 0 if removed == "-" else int(removed))
 
 
 def _exclude_pattern(path: str) -> str:
-    """*path* as a line of git's exclude file that means just it."""
+    """Return *path* as a line of git's exclude file that matches only it."""
     return "".join(f"\\{c}" if c in "*?[\\!# " else c for c in path)
 
 
 def _contains_home(folder: str) -> bool:
-    """Whether *folder* is the user's home, also where that is reached over a link, or above it."""
+    """Return whether *folder* is the user's home or above it, links resolved."""
     return Path.home().resolve().is_relative_to(Path(folder).resolve())
 
 
@@ -394,15 +399,14 @@ ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -merge !diff\n"
 
 
 def unique_name() -> str:
-    """A name for the files of one that works with the directory: no other of this process or of a
-    living one has it."""
+    """Return a name for files in the directory that no other instance or living process has."""
     name = f"{os.getpid()}-{next(_numbers)}"
     _in_use.add(name)
     return name
 
 
 def needs_creation(git: Path) -> bool:
-    """Whether the directory *git* is not there yet; makes room for it then."""
+    """Return whether the directory *git* does not exist; then remove abandoned attempts."""
     if _mark(git).exists():
         return False
     git.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -413,7 +417,8 @@ def needs_creation(git: Path) -> bool:
 
 
 def install(new: Path, git: Path) -> None:
-    """Put what git made at *new* to its place, unless another was first. Raises ``OSError``."""
+    """Move the new git directory to its place, unless another process was first. Raises
+    ``OSError``."""
     new.chmod(0o700)
     (new / "info").mkdir(exist_ok=True, mode=0o700)
     _write_private(new / "info" / "exclude", "/.git\n")
@@ -425,8 +430,8 @@ def install(new: Path, git: Path) -> None:
 
 
 def configure(git: Path, index: Path) -> None:
-    """What git is to know of the project; and this program's *index* as one was kept last, so that
-    only what has changed since is read."""
+    """Write git's settings for the project, and copy the last saved index to *index*, so that only
+    later changes are read."""
     if _mark(git).read_text("utf-8") != ATTRIBUTES:  # another may be reading it just now
         _write_private(_mark(git), ATTRIBUTES)
     for old in git.glob("index-*"):
@@ -438,7 +443,7 @@ def configure(git: Path, index: Path) -> None:
 
 
 def exclude(git: Path, line: str) -> None:
-    """Have git pass over what *line* names, once."""
+    """Have git exclude the paths of *line*."""
     exclude = git / "info" / "exclude"
     before = exclude.read_text("utf-8", "surrogateescape") if exclude.exists() else ""
     if line not in before.splitlines():
@@ -447,7 +452,7 @@ def exclude(git: Path, line: str) -> None:
 
 
 def save_index(git: Path, index: Path) -> None:
-    """Keep this program's index for those that come later."""
+    """Save this program's index for later instances."""
     copy = index.with_name(f"{index.name}.copy")
     with contextlib.suppress(OSError):
         shutil.copyfile(index, copy)
@@ -456,19 +461,20 @@ def save_index(git: Path, index: Path) -> None:
 
 
 def _mark(git: Path) -> Path:
-    """The file that is there once the directory is whole."""
+    """Return the file that exists once the directory is complete."""
     return git / "info" / "attributes"
 
 
 def _is_abandoned(name: str) -> bool:
-    """Whether nobody has the name any more: its process is gone, or this one came by its number."""
+    """Return whether a name is unused: its process is gone, or this one has its number by
+    chance."""
     pid = name.partition("-")[0]
     return name not in _in_use if pid == str(os.getpid()) else not Path("/proc", pid).exists()
 
 
 @contextlib.contextmanager
 def _folder_lock(folder: Path) -> Generator[None]:
-    """Look at what is in *folder* and change it while no other instance does."""
+    """Hold the lock of *folder*, which keeps other instances out."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

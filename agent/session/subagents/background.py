@@ -1,9 +1,9 @@
-"""Sub-agents in the background: followed to their end, which is told once.
+"""Background tasks: sub-agents that are followed to their end, which is reported once.
 
-A call began each and did not wait for it. What comes of it is stored as a message that waits in
-the session that it is for, together with its end: the turn that runs there takes it up at its
-next step, an idle session begins a turn with it. The session's lease is held meanwhile, so that
-no other program takes it for one whose program died.
+A call started each and did not wait for it. Its report is stored as a queued message of the parent
+session, together with its end: a running turn takes it at its next step, an idle session starts a
+turn with it. The parent's lease is held meanwhile, so that no other program takes the session for
+one whose program died.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from agent.tools.core.truncate import Truncator
 from agent.tools.task import usage_facts
 
 MAX_BACKGROUND_TASKS = 10
-"""Sub-agents that work in the background for one session at once."""
+"""Background tasks of one session at once."""
 
 TOO_MANY = (
     "{count} sub-agents work in the background already, the most allowed. Wait for a report, or "
@@ -41,15 +41,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class BackgroundRun:
-    """The turn of *child* for a call of *caller*. *work* does it and ends the child when it is
-    cancelled. *tell* is told what it does; *started* is in seconds since the epoch."""
+    """The turn of *child* for a call of *caller*."""
 
     child: Session
     caller: Session
     request: SpawnRequest
     started: float
+    """Seconds since the epoch."""
     on_activity: Callable[[str], None]
+    """Called with each new activity."""
     work: "asyncio.Task[SpawnResult] | None" = None
+    """Does the task, and ends the child when it is cancelled."""
     activity: str = ""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -60,7 +62,7 @@ class BackgroundRun:
 
 
 class BackgroundTasks:
-    """Those of all sessions."""
+    """The background tasks of all sessions."""
 
     def __init__(
         self,
@@ -88,21 +90,21 @@ class BackgroundTasks:
         self._closing = False
 
     def running(self, session_id: str) -> tuple[str, ...]:
-        """The sub-agents that work in the background for a session, the first begun first."""
+        """Return the sub-agents that work in the background for a session, the first started
+        first."""
         return tuple(key for key, job in self._runs.items() if job.caller.id == session_id)
 
     def run(self, child_id: str) -> BackgroundRun | None:
-        """What a sub-agent does in the background; None once that is told."""
+        """Return the background run of a sub-agent; None once it is reported."""
         return self._runs.get(child_id)
 
     def activity(self, session_id: str) -> dict[str, str]:
-        """What the sub-agents in the background of a session do, by their sessions."""
+        """Return the activity of the background tasks of a session, by child session."""
         return {key: self._runs[key].activity for key in self.running(session_id)}
 
     @contextmanager
     def reserve_slot(self, session_id: str, child_id: str) -> Generator[None]:
-        """Room for the child to begin to work for a session. Raises ``ToolError`` if too many do
-        already."""
+        """Reserve a slot for a child to start. Raises ``ToolError`` if too many tasks run."""
         begin = {child for child, parent in self._beginning.items() if parent == session_id}
         others = {*self.running(session_id), *begin} - {child_id}
         if len(others) >= MAX_BACKGROUND_TASKS:
@@ -114,7 +116,7 @@ class BackgroundTasks:
             self._beginning.pop(child_id, None)
 
     async def start(self, job: BackgroundRun) -> None:
-        """Leave *job* to the background: from here on it is followed."""
+        """Move *job* to the background: from here on it is followed."""
         request = job.request
         task = BackgroundTask(
             message_id=request.message_id, call_id=request.call_id, started=job.started
@@ -129,7 +131,7 @@ class BackgroundTasks:
         follower.add_done_callback(self._followers.discard)
 
     async def wait_for_end(self, job: BackgroundRun, wait: float) -> None:
-        """Wait up to *wait* seconds for the end of *job*, or until the user says something."""
+        """Wait up to *wait* seconds for the end of *job*, or until the user queues a message."""
         session_id = job.caller.id
         with self._bus.subscribe(lambda event: _queued(event, session_id)) as news:
 
@@ -149,13 +151,13 @@ class BackgroundTasks:
                     task.cancel()
 
     async def wait_for_message(self, session_id: str) -> None:
-        """Return when something waits in a session, or the end of an task could not be told."""
+        """Return when a session has a queued message, or a report could not be stored."""
         with self._bus.subscribe(lambda event: _queued(event, session_id)) as news:
             if self.running(session_id) and not self._queues.ids(session_id):
                 await news.wait()
 
     async def take_report(self, session_id: str, child_id: str) -> ReportPart | None:
-        """The report of a sub-agent that waits in a session, which waits no more."""
+        """Remove the report of a sub-agent from the queue of a session and return it."""
         for item in self._queues.queued(session_id):
             report = report_in(item)
             if report is not None and report.child_id == child_id:
@@ -164,11 +166,11 @@ class BackgroundTasks:
         return None
 
     def continues(self, end: SessionIdle) -> bool:
-        """Whether the turn that ended is followed by one on what waits."""
+        """Return whether a queued message starts a turn after the one that ended."""
         return continues_after(self._queues, end.session_id, end.outcome)
 
     async def settle(self, session_id: str) -> None:
-        """Wait until all is told of what was stopped in a session and below."""
+        """Wait until all stopped tasks in and below a session are reported."""
         for child_id in self.running(session_id):
             await self.settle(child_id)
             job = self._runs.get(child_id)
@@ -181,11 +183,11 @@ class BackgroundTasks:
             await asyncio.wait(set(self._followers))
 
     def begin_closing(self) -> None:
-        """From here on what ends is interrupted, and begins nothing."""
+        """From here on tasks end as interrupted, and start no turn."""
         self._closing = True
 
     async def _follow(self, job: BackgroundRun) -> None:
-        """Wait for the end of *job*, store it with its report, and have that taken up."""
+        """Wait for the end of *job*, store it with its report, and have that handled."""
         work = job.work
         assert work is not None  # set before a job is begun
         await asyncio.wait([work])
@@ -261,25 +263,25 @@ def _queued(event: object, session_id: str) -> bool:
 
 
 def report_in(item: MessageWithParts) -> ReportPart | None:
-    """The report that a message brings, if it does."""
+    """Return the report of a message, if it has one."""
     return next((part for part in item.parts if isinstance(part, ReportPart)), None)
 
 
 def continues_after(queues: Queues, session_id: str, outcome: Outcome) -> bool:
-    """Whether what waits in a session begins a turn by itself after one that ended so."""
+    """Return whether a queued message starts a turn after one with that outcome."""
     waits = any(begins_turn(item) for item in queues.queued(session_id))
     return waits and outcome in {"completed", "failed"}
 
 
 def begins_turn(item: MessageWithParts) -> bool:
-    """Whether a message that waits may begin a turn by itself: not a report of something that the
-    user stopped."""
+    """Return whether a queued message can start a turn: not a report of a task that the user
+    stopped."""
     report = report_in(item)
     return report is None or report.outcome not in SILENT_STATES
 
 
 def has_user_message(queues: Queues, session_id: str) -> bool:
-    """Whether a message of the user waits in a session."""
+    """Return whether a message of the user is queued in a session."""
     return any(
         isinstance(item.message, UserMessage) and not item.message.synthetic
         for item in queues.queued(session_id)
@@ -287,6 +289,6 @@ def has_user_message(queues: Queues, session_id: str) -> bool:
 
 
 def reported_usage(items: list[MessageWithParts]) -> list[tuple[Usage, float | None]]:
-    """What the sub-agents have taken whose reports are among *items*."""
+    """Return the usage of the sub-agents whose reports are among *items*."""
     reports = (report_in(item) for item in items)
     return [(report.usage, report.cost) for report in reports if report is not None]

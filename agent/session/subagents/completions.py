@@ -1,5 +1,7 @@
-"""Completions for others: a prompt of an MCP server, answered by a model of the session's and
-paid by the session. Whoever asks for one has asked the user before."""
+"""Model completions requested by an MCP server and paid by the session.
+
+The caller has asked the user before.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +17,7 @@ from agent.session.usage import UpdateSession, record_usage
 from agent.tools.core.base import CompletionRequest
 
 MIN_REASONING_OUTPUT = 2_000
-"""Tokens that a model gets at least which thinks before it answers."""
+"""Tokens that a reasoning model gets at least."""
 
 NO_MODEL = "none"
 """The config's ``small_model`` that stands for none."""
@@ -25,8 +27,8 @@ Spent = Callable[[Usage, float | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """*small_model* is the config's: it answers if there is one, else the small one of the
-    session's provider, else the session's own."""
+    """Makes completers. *small_model* is the config's: it responds if there is one, else the small
+    model of the session's provider, else the session's own."""
 
     catalog: Catalog
     clients: ClientPool
@@ -35,7 +37,8 @@ class Completions:
     clock: Callable[[], float] = time.time
 
     def for_session(self, session_id: str, model: str, spent: Spent) -> "SessionCompleter":
-        """What answers for a session that works with *model*; *spent* gets what each took."""
+        """Return the completer for a session that works with *model*; *spent* gets the usage of
+        each call."""
         given = None if self.small_model == NO_MODEL else self.small_model
         name = given or self.catalog.small_model(model.partition("/")[0]) or model
         return SessionCompleter(self, session_id, name, model, spent)
@@ -82,8 +85,8 @@ class SessionCompleter:
 
 
 def _match_hint(hint: str, names: Sequence[str], now: str) -> str | None:
-    """The one of *names* that *hint* speaks of: the one of just that name, else the one that has
-    it in its own; *now* before others. None where it may be any of several."""
+    """Return the one of *names* that *hint* means: the one with exactly that name, else one that
+    contains it; *now* before others. None where it is ambiguous."""
     low = hint.casefold()
     exact = [name for name in names if low in {name.casefold(), name.partition("/")[2].casefold()}]
     found = exact or [name for name in names if low in name.casefold()]

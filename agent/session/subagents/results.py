@@ -1,4 +1,4 @@
-"""What came of a sub-agent's turn, for the model that it works for."""
+"""The result of a sub-agent's turn, as reported to its parent's model."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,11 @@ from agent.tools.core.subagents import SpawnResult
 
 
 def last_response(messages: Sequence[MessageWithParts]) -> str:
-    """The newest answer that has text: the last step may have been a call, or nothing at all.
+    """Return the newest response with text: the last step may have been a call, or empty.
 
-    A step that the output limit cut off, or that the provider paused, is gone on with in the next
-    one, so their texts are one answer."""
+    A step that the output limit cut off, or that the provider paused, is continued by the next one,
+    so their texts are one response.
+    """
     pieces: list[str] = []
     for item in reversed(messages):
         if not isinstance(item.message, AssistantMessage):
@@ -37,8 +38,8 @@ def last_response(messages: Sequence[MessageWithParts]) -> str:
 
 
 def _is_continued(message: AssistantMessage, parts: tuple[Part, ...]) -> bool:
-    """Whether the next step continues the text of *message*. One with calls is followed by what
-    the model says to their results."""
+    """Return whether the next step continues the text of *message*. One with calls is followed by a
+    response to their results."""
     called = any(isinstance(part, ToolPart) for part in parts)
     return message.finish in {"length", "paused"} and not called
 
@@ -55,7 +56,7 @@ END_REASONS: dict[BackgroundTaskState, str] = {
 
 
 def end_reason(end: SessionIdle | None) -> str:
-    """Why a child did not complete, as a sentence for the model; empty if it did."""
+    """Return the reason why a child did not complete, as a sentence for the model; "" if it did."""
     if end is None:
         return ""
     told = end.outcome in {"limit_reached", "failed"} and end.error is not None
@@ -66,7 +67,7 @@ def end_reason(end: SessionIdle | None) -> str:
 def subagent_result(
     messages: Sequence[MessageWithParts], asked: str, outcome: BackgroundTaskState, error: str
 ) -> SpawnResult:
-    """What came of the prompt *asked* (the id of its message)."""
+    """Return the result of the prompt *asked* (the id of its message)."""
     ids = [item.message.id for item in messages]
     mine = messages[ids.index(asked) :] if asked in ids else messages
     answers = [m.message for m in mine if isinstance(m.message, AssistantMessage)]

@@ -1,7 +1,7 @@
 """Sub-agents: a task of one session done in a child session of its own.
 
-A child is an ordinary session with an ordinary turn. Here it is started, followed and ended
-with the call that wanted it, or left to the background (``BackgroundTasks``); the tools see only a
+A child is an ordinary session with an ordinary turn. Here it is started, followed and ended with
+the call that needs it, or moved to the background (``BackgroundTasks``); the tools see only a
 protocol.
 """
 
@@ -38,7 +38,7 @@ Spent = Callable[[Usage, float | None], None]
 
 
 class Sessions(Protocol):
-    """What is wanted of the session service."""
+    """The part of the session service that sub-agents need."""
 
     def status(self, session_id: str) -> SessionStatus: ...
 
@@ -51,15 +51,15 @@ class Sessions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where a session stands in its tree: the root's id, and the agents of the sessions above
-    it, nearest first."""
+    """The place of a session in its tree: the root's id, and the agents of the sessions above it,
+    nearest first."""
 
     root_id: str
     callers: tuple[str, ...] = ()
 
 
 async def lineage_of(store: Store, session: Session) -> Lineage:
-    """The lineage of *session*; a parent that is gone ends it."""
+    """Return the lineage of *session*; it ends at a parent that is gone."""
     root, callers = session, list[str]()
     while root.parent_id is not None:
         try:
@@ -94,17 +94,17 @@ class Subagents:
 
     @property
     def background_tasks(self) -> BackgroundTasks:
-        """Those in the background."""
+        """The tasks in the background."""
         return self._background_tasks
 
     def running(self, session_id: str, *, background: bool = True) -> tuple[str, ...]:
-        """The children of a session that work at the moment, or of them those that a call of it
-        waits for."""
+        """Return the children of a session that work at the moment, or only those that a call waits
+        for."""
         waited = tuple(key for key, (caller, _) in self._waited.items() if caller == session_id)
         return (*waited, *self._background_tasks.running(session_id)) if background else waited
 
     async def background_root(self, session_id: str) -> str | None:
-        """The sub-agent in the background in whose work a session is; None if it is in none."""
+        """Return the background sub-agent that a session works for; None without one."""
         while self._background_tasks.run(session_id) is None:
             try:
                 session = await self._store.session(session_id)
@@ -116,25 +116,26 @@ class Subagents:
         return session_id
 
     def can_detach(self, session_id: str) -> bool:
-        """Whether a call of a session waits for a sub-agent."""
+        """Return whether a call of a session waits for a sub-agent."""
         return any(caller == session_id for caller, _ in self._waited.values())
 
     def detach(self, session_id: str) -> int:
-        """Send those that calls of a session wait for to the background; how many."""
+        """Move the sub-agents that calls of a session wait for to the background; return their
+        number."""
         found = [one for one in self._waited.values() if one[0] == session_id]
         for _, moved in found:
             moved.set()
         return len(found)
 
     def for_caller(self, caller: Session, spent: Spent) -> "CallerSubagents":
-        """What the calls of *caller* may do; *spent* gets what each sub-agent took of which they
-        learn the end."""
+        """Return the sub-agents as calls of *caller* reach them; *spent* gets the usage of each
+        whose end they learn."""
         return CallerSubagents(self, self._background_tasks, caller, spent)
 
     async def run(
         self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Detached:
-        """Do *request* for *caller*; cancelled, it ends a child that it waits for."""
+        """Do *request* for *caller*; a cancelled call ends the child that it waits for."""
         child = await self._resume_or_create(caller, request)
         if self._background_tasks.run(child.id) is not None:
             await self._sessions.prompt(child.id, PromptInput(text=request.prompt))
@@ -166,7 +167,7 @@ class Subagents:
             raise
 
     async def status(self, caller: Session, child_id: str) -> SubagentStatus:
-        """How a child of *caller* stands."""
+        """Return the status of a child of *caller*."""
         child = await self._own_child(caller, child_id)
         job = self._background_tasks.run(child.id)
         if job is not None:
@@ -190,7 +191,7 @@ class Subagents:
         )
 
     async def stop(self, child_id: str) -> None:
-        """End a child, and wait for that."""
+        """End a child, and wait for its end."""
         await self._end(child_id)
 
     def _prompt(self, caller: Session, request: SpawnRequest) -> PromptInput:
@@ -205,7 +206,7 @@ class Subagents:
     async def _wait_or_detach(
         self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
     ) -> SpawnResult | Detached:
-        """Wait for the end of *work*, unless it is for the background, or is sent there."""
+        """Wait for the end of *work*, unless it belongs in the background or is moved there."""
         if job.request.background:
             await self._background_tasks.start(job)
             return Detached("requested")
@@ -239,7 +240,7 @@ class Subagents:
         )
 
     async def _own_child(self, caller: Session, child_id: str) -> Session:
-        """The child of *caller* with that id. Raises ``ToolError`` if there is none."""
+        """Return the child of *caller* with that id. Raises ``ToolError`` if there is none."""
         try:
             child = await self._store.session(child_id)
         except SessionNotFound:
@@ -272,7 +273,7 @@ class Subagents:
         )
 
     async def _follow(self, job: BackgroundRun, subscription: Subscription) -> SessionIdle | None:
-        """Tell what the child does until its turn is over; None when the end was missed."""
+        """Report the child's activity until its turn is over; None when the end was missed."""
         calls: set[str] = set()
         end: SessionIdle | None = None
         async for event in subscription:
@@ -296,14 +297,14 @@ class Subagents:
         return None
 
     async def _end(self, child_id: str) -> None:
-        """A child that still works ends with the call that started it."""
+        """End a child that still works, and wait for its end."""
         if await self._sessions.cancel(child_id):
             await _wait_to_end(asyncio.create_task(self._sessions.wait(child_id)))
 
 
 @dataclass(frozen=True, slots=True)
 class CallerSubagents:
-    """The sub-agents of *caller*, as its calls reach them (``Subagents`` of the tools)."""
+    """The sub-agents of *caller*, as its calls reach them."""
 
     subagents: Subagents
     background_tasks: BackgroundTasks
