@@ -9,7 +9,7 @@ from app.text.sanitize import sanitize_line
 from app.text.units import tokens
 from app.widgets.status import short_model
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # imports the agent
     from agent.session.review.context_usage import ContextUsage, SourceGroup
 
 GROUPS: "tuple[tuple[SourceGroup, str, str], ...]" = (

@@ -10,7 +10,7 @@ from app.text.sanitize import sanitize_line
 from app.text.units import money, tokens
 from app.widgets.status import short_model
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # imports the agent
     from agent.session.review.costs import SessionCosts, Spending
 
 COLUMNS = ("input", "read", "written", "output", "thought")

@@ -9,7 +9,7 @@ from textual.content import Content
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
 
-if TYPE_CHECKING:  # brings the agent
+if TYPE_CHECKING:  # imports the agent
     from agent.store.stats import UsageRow, UsageTotal
 
 DEFAULT_DAYS = 30
@@ -27,7 +27,7 @@ def total_tokens(total: "UsageTotal") -> float:
 
 def groups(rows: Sequence["UsageRow"]) -> list[tuple[str, Sequence["UsageTotal"]]]:
     """Return the headings with their totals: days in order, the rest by tokens."""
-    from agent.store.stats import totals  # brings the agent
+    from agent.store.stats import totals  # imports the agent
 
     days = totals(rows, lambda row: row.day)
     models = sorted(totals(rows, lambda row: row.model), key=total_tokens, reverse=True)
@@ -51,7 +51,7 @@ def bar(share: float, cells: int) -> str:
 
 def page(rows: Sequence["UsageRow"], width: int) -> Content:
     """Return the whole page for *width* cells."""
-    from agent.store.stats import total  # brings the agent
+    from agent.store.stats import total  # imports the agent
 
     if not rows:
         return Content.styled("Nothing was used in this time.", "$tone-muted")

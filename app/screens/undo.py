@@ -14,7 +14,7 @@ from app.screens.base.dialog import Dialog
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # imports the agent
     from agent.session.undo import UndoPlan
 
 
@@ -25,7 +25,7 @@ class UndoChoice:
     files: bool
     conversation: bool
     overwrite: bool
-    """Whether files that someone else changed since are restored too."""
+    """True to also restore files that someone else changed since."""
 
 
 class UndoScreen(Dialog[UndoChoice | None]):

@@ -32,7 +32,7 @@ def excerpt(markdown: str, max_blocks: int = 1_000) -> str:
 
 @functools.cache
 def _parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # kept off the start-up path
+    from markdown_it import MarkdownIt  # kept out of start-up
 
     return MarkdownIt("commonmark").enable("table")
 

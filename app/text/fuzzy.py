@@ -36,12 +36,12 @@ def _scattered(words: Sequence[str], items: Sequence[ItemT], texts: Sequence[str
         spans = [min((len(m[1]) for m in p.finditer(text)), default=0) for p in patterns]
         if all(spans):
             found.append((sum(spans), at))
-    tight = 4 * sum(map(len, words))  # letters from all over a line fit everything
+    tight = 4 * sum(map(len, words))  # letters scattered over a whole line match everything
     return [items[at] for spread, at in sorted(found) if spread <= tight]
 
 
 def _similar(typed: str, items: Sequence[ItemT], texts: Sequence[str]) -> list[ItemT]:
-    from rapidfuzz import fuzz, process  # kept off the start-up path
+    from rapidfuzz import fuzz, process  # kept out of start-up
 
     scored = process.extract(
         typed, texts, scorer=fuzz.partial_ratio, limit=50, score_cutoff=MIN_SIMILARITY

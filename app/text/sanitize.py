@@ -13,7 +13,7 @@ TAB_WIDTH = 4
 
 _C0 = {code: chr(0x2400 + code) for code in range(0x20) if code not in {0x09, 0x0A}}
 
-# Control characters, lone surrogates, and what hides or reorders text: soft hyphen,
+# Control characters, lone surrogates, and characters that hide or reorder text: soft hyphen,
 # zero-width and bidi controls, fillers, variation selectors, tags.
 _SUSPECT = re.compile(
     "[\x00-\x08\x09\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -138,7 +138,7 @@ def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
     for raw in kept.replace("\r\n", "\n").split("\n"):
         spans: list[tuple[str, AnsiStyle]] = []
         returned = False
-        # Split gives text and codes by turns; a carriage return drops what came before it.
+        # The split alternates text and codes; a carriage return drops the text before it.
         for index, piece in enumerate(_SGR.split(raw)):
             if index % 2:
                 style = _apply_codes(style, piece)

@@ -18,7 +18,7 @@ from app.theme import themes
 from app.toolkit.app_of import app_of
 from app.toolkit.driver import capture_mouse
 
-if TYPE_CHECKING:  # the front end is painted before settings are read
+if TYPE_CHECKING:  # the first frame comes before the settings are read
     from agent.config.model import Config
 
 DiffStyle = Literal["auto", "unified", "split"]
@@ -36,22 +36,22 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """How the user wants the program to look and behave."""
+    """The user's preferences for the appearance of the program."""
 
     diffs: DiffStyle = "auto"
-    """How diffs are laid out."""
+    """The layout of diffs."""
     sidebar: SidebarStyle = "auto"
     """When the sidebar is shown."""
     notify: NotificationStyle = "auto"
-    """How a user who looks elsewhere is notified."""
+    """The kind of notification for a user who looks elsewhere."""
     mouse: bool = True
-    """Whether the program captures the mouse."""
+    """True if the program captures the mouse."""
     title: bool = True
-    """Whether the terminal's title is set."""
+    """True if the terminal's title is set."""
     follows_terminal: bool = True
-    """Whether the theme follows the terminal's background."""
+    """True if the theme follows the terminal's background."""
     dark: bool = True
-    """Whether the terminal's background is dark."""
+    """True if the terminal's background is dark."""
 
 
 @runtime_checkable
@@ -63,7 +63,7 @@ class HasAppearance(Protocol):
 
 def apply_appearance(app: App[int], appearance: Appearance) -> None:
     """Use *appearance* from now on and redraw everything, as for another theme."""
-    assert isinstance(app, HasAppearance)  # ours does
+    assert isinstance(app, HasAppearance)  # our app does
     app.appearance = appearance
     signal: Signal[Theme] = app.theme_changed_signal
     signal.publish(app.current_theme)
@@ -72,7 +72,7 @@ def apply_appearance(app: App[int], appearance: Appearance) -> None:
 def apply_settings(app: App[int], config: "Config", folder: Path) -> list[str]:
     """Apply the appearance settings and load the user's themes from *folder*; return a notice for
     each that failed."""
-    from app.theme.user_themes import load_themes  # the first frame is without
+    from app.theme.user_themes import load_themes  # not needed for the first frame
 
     loaded, notices = load_themes(folder)
     for theme in loaded:

@@ -139,7 +139,7 @@ LIGHT_PALETTE = Palette(
     dark=False,
 )
 
-# The terminal decides what these names look like; no ground of our own is laid under text.
+# The terminal defines these colors; text gets no background of ours.
 _ANSI_PALETTE = Palette(
     ground="default",
     panel="default",

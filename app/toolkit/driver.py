@@ -210,7 +210,7 @@ class TerminalDriver(LinuxDriver):
             self._wake = os.pipe()
         super().start_application_mode()  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
         if (queued := self._queued_writes()) is not None:
-            queued.maxsize = 0  # only frames can be left out
+            queued.maxsize = 0  # only frames can be skipped
         self.write(ASK_BACKGROUND)
         self.flush()
 
@@ -235,7 +235,7 @@ class TerminalDriver(LinuxDriver):
         if queued is None or queued.qsize() < MAX_QUEUED_WRITES:
             return True
         self._frame_skipped = True
-        return queued.empty()  # by now: then nobody would come to pay
+        return queued.empty()  # drained meanwhile: nothing would trigger the repaint
 
     def _drained(self) -> None:
         if self._frame_skipped:
@@ -269,7 +269,7 @@ class TerminalDriver(LinuxDriver):
         parser = KeyParser()
         decode = getincrementaldecoder("utf-8")("surrogateescape").decode
         try:
-            # What was typed while the terminal was still cooked has its Enter as a line feed.
+            # Before raw mode the terminal delivered Enter as a line feed.
             self._post(parser.feed(decode(self._read(0)).replace("\n", "\r")))
             while not self._stopping:
                 data = decode(self._read(self._read_timeout(parser)))

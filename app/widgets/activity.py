@@ -24,7 +24,7 @@ from app.text.sanitize import sanitize
 from app.text.units import count, duration, tokens
 from app.toolkit.app_of import app_of
 
-if TYPE_CHECKING:  # for its name alone
+if TYPE_CHECKING:  # only for annotations
     from app.session.view import SessionView
 
 FRAMES = "◐◓◑◒"
@@ -218,7 +218,7 @@ class ActivityLine(Static):
         if activity == before:
             return
         if self._timer is not None and replace(activity, output=before.output) == before:
-            return  # the number goes up with the next step of the clock, not with each of the loop
+            return  # the number is updated with the next clock tick, not for each step
         self.set_class(not isinstance(activity.status, Idle), "-busy")
         self._set_interval(_redraw_interval(activity))
         self._draw()

@@ -34,7 +34,7 @@ def breadcrumbs_text(kin: SessionFamily, width: int) -> Content:
 class Breadcrumbs(Static):
     """Shows a ``SessionFamily``; hidden without one."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # Textual's name
+    def __init__(self, *, id: str | None = None) -> None:  # Textual's parameter
         super().__init__("", id=id, markup=False)
         self._kin: SessionFamily | None = None
         self.display = False

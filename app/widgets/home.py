@@ -11,7 +11,7 @@ from app.session.workspace import Workspace
 from app.text.sanitize import sanitize
 from app.text.units import count, day
 
-if TYPE_CHECKING:  # for their names alone
+if TYPE_CHECKING:  # only for annotations
     from agent.records.messages import Session
     from app.session.live import LiveSession
     from app.startup.options import LaunchOptions

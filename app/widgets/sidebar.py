@@ -95,7 +95,7 @@ def _todo_rows(content: SidebarContent, width: int) -> Iterator[Content]:
         return
     done = sum(item.status == "completed" for item in content.todos)
     yield _title("Todo", f"{done} of {len(content.todos)} done")
-    # What is done gives way first: the list is for what is left.
+    # Finished items are dropped first: the list is for the open ones.
     left = [item for item in content.todos if item.status in {"pending", "in_progress"}]
     shown = content.todos if len(content.todos) <= MAX_ROWS else left[:MAX_ROWS]
     for item in shown:
@@ -216,11 +216,11 @@ def _changes_of(part: object) -> Iterator[tuple[str, LineCounts]]:
 class Sidebar(VerticalScroll, can_focus=False):
     """Shows a ``SidebarContent``.
 
-    Whether it is visible depends on the width of the screen, the user's preference, and whether
+    Its visibility depends on the width of the screen, the user's preference, and whether
     there is a session (see ``session.tcss``).
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # Textual's name
+    def __init__(self, *, id: str | None = None) -> None:  # Textual's parameter
         super().__init__(id=id)
         self._content = SidebarContent()
 

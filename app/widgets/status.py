@@ -11,7 +11,7 @@ from app.session.server_status import LspSummary, McpSummary
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count, money, tokens
 
-if TYPE_CHECKING:  # for its name alone
+if TYPE_CHECKING:  # only for annotations
     from agent.records.requests import PermissionMode
 
 BAR_CELLS = 8
@@ -168,7 +168,7 @@ class StatusLine(Widget):
 
     def __init__(
         self, status: Status | None = None, *, id: str | None = None
-    ) -> None:  # Textual's own name
+    ) -> None:  # Textual's parameter
         super().__init__(id=id)
         self._status = status or Status()
 

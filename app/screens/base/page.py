@@ -67,7 +67,7 @@ class FluidText(Widget):
         self,
         lay_out: Callable[[int], Content],
         *,
-        id: str | None = None,  # Textual's own name
+        id: str | None = None,  # Textual's parameter
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)

@@ -245,8 +245,8 @@ class Picker(Dialog[str | None]):
         mark = "● " if row.key == self._current else "  "
         note = f"   {sanitize(row.note)}" if row.note else ""
         line = Content.assemble((mark, "$tone-accent"), sanitize(row.title), (note, "$tone-muted"))
-        aside = Content.styled(sanitize(row.right), "$tone-muted")
-        return Option(TwoColumnRow(line, aside), id=row.key)
+        right = Content.styled(sanitize(row.right), "$tone-muted")
+        return Option(TwoColumnRow(line, right), id=row.key)
 
     def _keys(self) -> Content:
         pairs = (("enter", self._enter), *self._hints, ("esc", "close"))

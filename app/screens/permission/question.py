@@ -99,7 +99,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         """Update the number of open requests."""
         if waiting != self._pending:
             self._pending = waiting
-            # Another can come before this screen is composed, or as it is closed.
+            # Another request can arrive before this screen is composed or while it closes.
             for who in self.query("#question-who").results(Static):
                 who.update(self._side_note())
 
@@ -111,7 +111,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         """Handle the keys that the answer field does not take."""
         answer = self.query_one(Input)
         if answer.has_focus and event.key not in DIALOG_KEYS:
-            return  # the line's own keys come to their bindings through here
+            return  # the field's own keys reach their bindings through here
         event.stop()
         match event.key:
             case "escape" if answer.value:

@@ -97,7 +97,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.query_one("#ask-subject").display = bool(self.request.blocks)
         self.query_one("#ask-who", Static).update(
             self._side_note()
-        )  # more may wait than at compose
+        )  # more may be open than at compose
         self._place_offer()
 
     def on_resize(self) -> None:
@@ -129,7 +129,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         free = max(2, max_height - max(fixed, 2) - around)
         hints = self.query_one("#ask-hints", Static)
         hints.update(self._hints(hints.size.width))
-        # Half of the room for each, and what one of them leaves is the other's.
+        # Half of the height for each; what one of them leaves goes to the other.
         rest = free - _content_height(first) if first.display else free
         below = max(1, min(_content_height(second) or free, max(free // 2, rest)))
         second.styles.max_height = below
@@ -139,7 +139,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         """Update the number of open requests."""
         if waiting != self._pending:
             self._pending = waiting
-            # A second question can come before this screen is there, or as it is closed.
+            # Another request can arrive before this screen is composed or while it closes.
             for who in self.query("#ask-who").results(Static):
                 who.update(self._side_note())
 
@@ -208,7 +208,7 @@ class PermissionScreen(AutoDialog[Outcome]):
     def _answer(self, answer: Answer) -> None:
         comment = self.query_one("#ask-comment", Input).value.strip()
         hunks = None if answer == "reject" else self._subject.choice.accepted
-        if hunks == frozenset():  # nothing is kept: that is a refusal
+        if hunks == frozenset():  # refusing all hunks is a rejection
             self.dismiss(PermissionReply("reject", comment))
             return
         edited = None if answer == "reject" else self._edited_command

@@ -44,7 +44,7 @@ def text_to_copy(session: LoadedSession, row: TimelineRow) -> str:
 def file_to_save(session: LoadedSession, row: TimelineRow) -> ExtractedFile:
     """Return *row* as a file: a turn as Markdown, a change as a patch, output in full."""
     if row.is_turn:
-        from agent.transfer.markdown import turn_as_markdown  # when it is asked for
+        from agent.transfer.markdown import turn_as_markdown  # only needed for this action
 
         turn = session.turns[row.place]
         return ExtractedFile(f"turn-{row.place + 1}.md", turn_as_markdown(turn))
@@ -101,7 +101,7 @@ def _diffs(part: Part) -> list[DiffBlock]:
 
 
 def _patch(diffs: list[DiffBlock]) -> Iterator[str]:
-    from agent.transfer.document import diff_text  # when it is asked for
+    from agent.transfer.document import diff_text  # only needed for this action
 
     for block in diffs:
         yield "--- /dev/null" if block.change == "create" else f"--- a/{_old_path(block)}"
@@ -121,7 +121,7 @@ def _full_output(part: ToolPart) -> str:
         try:
             return Path(state.spill).read_text("utf-8", "replace")
         except OSError:
-            return result_text(part)  # it is kept for some days only
+            return result_text(part)  # the file is deleted after some days
     return result_text(part)
 
 

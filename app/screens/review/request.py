@@ -26,7 +26,7 @@ class PastRequestScreen(PageScreen):
         message: AssistantMessage,
         secrets: Sequence[str],
     ) -> None:
-        from agent.session.review.past_request import past_request  # brings the provider's records
+        from agent.session.review.past_request import past_request  # imports the provider's records
 
         sections = [
             Content.assemble((f"{heading}\n", "bold $tone-accent"), sanitize(_cut(text)))

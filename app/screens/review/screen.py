@@ -36,7 +36,7 @@ from app.toolkit.tasks import Tasks, show_dialog
 from app.widgets.input.field import TextField
 from app.widgets.transcript.transcript import Transcript
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # imports the agent
     from agent.runtime.runtime import Runtime
 
 WIDE_FROM = 120
@@ -48,13 +48,13 @@ ReviewAction = Literal["resume", "fork", "export"]
 
 @dataclass(frozen=True, slots=True)
 class ReviewChoice:
-    """What to do after a review."""
+    """The action to take after a review."""
 
     action: ReviewAction
     """Resume the session, fork it, or export it."""
     session_id: str
     message_id: str
-    """Where to resume. A fork ends with this response or, if it is a prompt, before it."""
+    """The message to resume at. A fork ends with this response or, if it is a prompt, before it."""
 
 
 class ReviewScreen(Dialog[ReviewChoice | None]):
@@ -326,7 +326,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     async def _save(self, row: TimelineRow) -> None:
         """Write the current row to a file; what looks like a key is redacted."""
-        from agent.transfer.exporter import write_text  # when it is asked for
+        from agent.transfer.exporter import write_text  # only needed for this action
 
         extracted = file_to_save(self._loaded[row.session_id], row)
         folder = self._runtime.directory
@@ -358,7 +358,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     async def _show_changes(
         self, title: str, messages: Sequence[MessageWithParts], until: str | None
     ) -> None:
-        from app.screens.review.changes import ChangesScreen  # when it is asked for
+        from app.screens.review.changes import ChangesScreen  # only needed for this action
 
         blocks = await self._runtime.sessions.undo.changes.diffs(messages, until)
         if blocks:
@@ -371,7 +371,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if row is None or row.step is None:
             self._show_keys("Choose a step: a call or an answer")
             return
-        from app.screens.review.request import PastRequestScreen  # when it is asked for
+        from app.screens.review.request import PastRequestScreen  # only needed for this action
 
         messages = self._loaded[row.session_id].messages
         screen = PastRequestScreen(messages, row.step.message, self._secrets)

@@ -121,7 +121,7 @@ class TimelineRow:
     child: str | None = None
     """The session of the sub-agent that it started or that reports in it."""
     is_turn: bool = False
-    """Whether it is the heading of a turn."""
+    """True if it is the heading of a turn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from app.widgets.input.prompt import Prompt
 from app.widgets.input.textarea import TextArea
 from app.widgets.status import StatusLine, agent_tone
 
-if TYPE_CHECKING:  # the first frame is without
+if TYPE_CHECKING:  # not needed for the first frame
     from app.screens.session.layout import SessionWidgets
     from app.session.view import Change, SessionView
     from app.widgets.transcript.transcript import Transcript
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # the first frame is without
 class SessionScreen(Screen[None]):
     """Shows one session, or the home page while it is empty.
 
-    It knows nothing of the runtime: it posts what the user wants and is told what to show. It
+    It knows nothing of the runtime: it posts what the user wants and gets what to show. It
     starts with the widgets of the first frame; ``add_widgets`` has to be called before it can show
     a session.
     """
@@ -72,7 +72,7 @@ class SessionScreen(Screen[None]):
         super().__init__()
         self._widgets: SessionWidgets | None = None
         self.first_frame_ready = False
-        """Whether the widgets of the first frame are mounted; the prompt takes keys from then
+        """True once the widgets of the first frame are mounted; the prompt takes keys from then
         on."""
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
@@ -98,7 +98,7 @@ class SessionScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.first_frame_ready = True
-        if self._widgets is not None:  # somebody was faster than the first frame
+        if self._widgets is not None:  # they were added before the first frame
             self._mount_widgets(self._widgets)
 
     def _mount_widgets(self, widgets: "SessionWidgets") -> None:
@@ -121,7 +121,7 @@ class SessionScreen(Screen[None]):
     @property
     def widgets(self) -> "SessionWidgets":
         """Return the widgets of ``add_widgets``, which has to be called before."""
-        assert self._widgets is not None  # a fault of the caller
+        assert self._widgets is not None  # an error of the caller
         return self._widgets
 
     @property
@@ -244,7 +244,7 @@ class SessionScreen(Screen[None]):
         if action is None or event.move == "tab":
             self.prompt.set_text(f"/{chosen} ")
             return
-        # A name that was typed in full is meant as it stands.
+        # A name that was typed in full is meant literally.
         whole = self.prompt.text.strip() == f"/{chosen}"
         if action.requires_argument if whole else action.takes_argument:
             self.prompt.set_text(f"/{chosen} ")
@@ -303,7 +303,7 @@ class SessionScreen(Screen[None]):
             self.prompt.replace_before_cursor(len(typed[0]), mention_of(path) + end)
 
     def _show_commands(self, typed: str | None) -> None:
-        self._typed_mention = None  # files that come late would open the list again
+        self._typed_mention = None  # files that arrive late would reopen the list
         if self._widgets is not None:
             self.prompt.is_completing = self._widgets.completions.show_commands(typed)
 

@@ -10,7 +10,7 @@ from agent.records.messages import MessageWithParts, TextPart, UserMessage
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize, sanitize_line
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # imports the agent
     from agent.store.store import Store
 
 BEFORE, AFTER = 160, 600

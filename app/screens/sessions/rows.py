@@ -11,7 +11,7 @@ from app.screens.base.picker import MAX_ROWS, Row
 from app.text.units import clock, count, day, money
 from app.widgets.transcript.lines import cut
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # imports the agent
     from agent.store.listing import SessionHit, SessionListItem
 
 ENOUGH_MATCHES = 20
@@ -118,11 +118,11 @@ async def similar_titles(typed: str, lines: Sequence["SessionListItem"]) -> list
 
 
 def _most_similar(typed: str, lines: Sequence["SessionListItem"]) -> list["SessionListItem"]:
-    from rapidfuzz import fuzz, process  # kept off the start-up path
+    from rapidfuzz import fuzz, process  # kept out of start-up
 
     titles = [line.title.lower() for line in lines]
     found = process.extract(
         typed, titles, scorer=fuzz.partial_ratio, limit=10, score_cutoff=MIN_SIMILARITY
     )
-    # A title much shorter than what is typed is alike only in a piece of it.
+    # A title much shorter than what is typed is similar only to a piece of it.
     return [lines[at] for title, _, at in found if len(title) >= len(typed) // 2]

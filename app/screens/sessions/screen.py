@@ -20,7 +20,7 @@ from app.text.units import count
 from app.toolkit.app_of import app_of
 from app.toolkit.tasks import Tasks, show_dialog
 
-if TYPE_CHECKING:  # brings the harness
+if TYPE_CHECKING:  # imports the agent
     from agent.runtime.runtime import Runtime
     from agent.store.listing import SessionHit, SessionListItem
 
@@ -100,7 +100,7 @@ class SessionsScreen(Picker):
         lines = await self._runtime.sessions.repository.lines(
             everywhere=session_filter.everywhere, archived=session_filter.archived
         )
-        # What was typed meanwhile only filters; other switches are read for on their own.
+        # Text typed meanwhile only filters; other toggles start a read of their own.
         if not self.is_attached or session_filter.with_text("") != self._filter.with_text(""):
             return
         self._lines = lines
@@ -158,7 +158,7 @@ class SessionsScreen(Picker):
             self._tasks.spawn(self._preview(key), "reading a preview")
 
     async def _preview(self, key: str) -> None:
-        from app.screens.sessions.preview import preview  # for this list only
+        from app.screens.sessions.preview import preview  # only needed for this list
 
         shown = await preview(self._runtime.store, key, self._filter.typed)
         if key == self._previewing and self.is_attached:

@@ -79,7 +79,7 @@ def mentions_of_dropped(text: str, directory: Path) -> str | None:
 
 
 def _split_paths(text: str) -> list[str]:
-    if _existing_file(text) is not None:  # blanks in it, and no quotes around
+    if _existing_file(text) is not None:  # contains spaces without quotes
         return [text]
     try:
         return shlex.split(text)

@@ -12,7 +12,7 @@ from textual.message import Message
 from app.widgets.input.paste import PastedTexts, mentions_of_dropped
 from app.widgets.input.textarea import GraphemeArea
 
-if TYPE_CHECKING:  # for those who want them
+if TYPE_CHECKING:  # only with Vim keys
     from app.widgets.input.vim.keys import Mode, Vim
 
 PLACEHOLDER = "Ask for anything, @ for files, / for commands"
@@ -71,7 +71,7 @@ class Prompt(GraphemeArea):
             super().__init__()
             self.key = key
 
-    def __init__(self, *, id: str | None = None) -> None:  # Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # Textual's parameter
         super().__init__(
             id=id,
             soft_wrap=True,
@@ -129,7 +129,7 @@ class Prompt(GraphemeArea):
         """Enable or disable Vim's keys."""
         if on == (self.vim is not None):
             return
-        from app.widgets.input.vim.keys import Vim  # for those who want them
+        from app.widgets.input.vim.keys import Vim  # only with Vim keys
 
         self.vim = Vim() if on else None
         self.post_message(self.ModeChanged("insert"))
@@ -236,7 +236,7 @@ class Prompt(GraphemeArea):
             self.replace("\n", (row, column - 1), (row, column))
             self.move_cursor((row + 1, 0))
         else:
-            # Taken at once: what is typed before the message is read is no part of it.
+            # Taken at once: text typed before the message is handled is not part of it.
             self.post_message(self.Submitted(self.take_text()))
 
     async def _on_paste(self, event: events.Paste) -> None:

@@ -16,7 +16,7 @@ from app.widgets.input.field import next_boundary, previous_boundary, run_bound_
 
 @contextmanager
 def _without_tree_sitter() -> Generator[None]:
-    """Hide tree-sitter from what is imported meanwhile, unless it is loaded already."""
+    """Hide tree-sitter from imports in the block, unless it is loaded already."""
     modules = cast("dict[str, object]", sys.modules)
     hidden = "tree_sitter" not in modules
     if hidden:

@@ -52,7 +52,7 @@ ones."""
 
 @dataclass(frozen=True, slots=True)
 class BlockContext:
-    """Where and how a block is drawn."""
+    """The context in which a block is drawn."""
 
     page: Page
     indent: int
@@ -343,7 +343,7 @@ def _draw_subtask(block: SubtaskBlock, context: BlockContext) -> DrawnBlock:
     return _first_lines(view.lines, context, TEXT_LINES)
 
 
-# The renderers take the one class they are filed under, which a dict cannot say.
+# Each renderer takes only the class of its key, which the type of a dict cannot express.
 RENDERERS: dict[type[Block], Callable[[Any, BlockContext], DrawnBlock]] = {
     DiffBlock: _draw_diff,
     ShellBlock: _draw_shell,

@@ -34,7 +34,7 @@ class DiffCode:
         self._left = MAX_CHARACTERS
 
     def hunk(self, hunk: Hunk) -> "HunkCode":
-        # What stands before a hunk is not known: a text that began there is taken for code.
+        # The text before a hunk is unknown: a string that began there is lexed as code.
         old = [line for line in hunk.lines if line.kind != "add"]
         new = [line for line in hunk.lines if line.kind != "remove"]
         return HunkCode(self._tokens(old), self._tokens(new), self._tones)
@@ -74,7 +74,7 @@ class HunkCode:
     def _text(self, marked: MarkedLine, pieces: list[Piece] | None) -> Text:
         palette, kind = self._tones, marked.line.kind
         ground = _GROUND[kind]
-        # Without grounds of its own a theme tells what was added by the colour of the text.
+        # In a theme without diff backgrounds the text color shows what was added.
         background_differs = kind == "context" or getattr(palette, ground) != palette.ground
         if (
             not background_differs

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 60_000
 """Characters beyond which code is not highlighted: lexing takes about 1 ms per 1,000."""
 
-# The first of these that a token's name begins with decides its tone and attributes.
+# The first of these prefixes that matches a token decides its tone and attributes.
 _TOKENS = (
     ("Token.Comment", "faint", "italic"),
     ("Token.Keyword", "blue", ""),
@@ -48,7 +48,7 @@ def token_style(token: str, palette: Palette, on: str) -> Style:
 
 @lru_cache(64)
 def _lexer(language: str, path: str) -> "Lexer | None":
-    # Pygments is loaded with the first code that is shown, not at start.
+    # Pygments is loaded with the first shown code, not at start.
     from pygments.lexers import (  # see above
         find_lexer_class_by_name,
         find_lexer_class_for_filename,

@@ -142,7 +142,7 @@ class Item:
     view: MarkdownView | None = field(default=None)
     """The state of growing Markdown."""
     depth: int = 0
-    """How many sessions below the shown one it is."""
+    """The number of sessions between it and the shown one."""
 
     @property
     def running(self) -> bool:
@@ -169,7 +169,7 @@ def items_of(view: SessionView, entry: Entry) -> Iterator[Item]:
             item.record = with_background_state(item.record, view.background_tasks)
         record = item.record
         if requests and isinstance(record, ToolPart) and isinstance(record.state, Running):
-            # The call of a sub-agent that asks waits for the user as one that asks itself.
+            # The call of a sub-agent with an open request waits for the user like a call with one.
             waiting = record.state.waiting or requests.get(session_of_call(record) or "")
             item.record = replace(record, state=replace(record.state, waiting=waiting))
         yield item
@@ -241,7 +241,7 @@ def _is_drawn(part: Part) -> bool:
         case TextPart():
             return not part.synthetic and bool(part.text) and not part.text.isspace()
         case ReasoningPart():
-            # Some providers keep their reasoning to themselves; then only its time is shown.
+            # Some providers hide their reasoning; then only its duration is shown.
             return part.ended is None or not (part.text.isspace() or part.text == "")
         case ToolPart() | CompactionPart() | SubtaskPart():
             return True

@@ -88,7 +88,7 @@ class Layout:
 
     def _refresh(self, message_id: str) -> bool:
         """Update one message; return True if that rebuilt everything."""
-        if self.nested:  # what is below a call stands between the items of a message
+        if self.nested:  # nested items are between the items of the message
             self._rebuild()
             return True
         view = self._view
@@ -218,7 +218,7 @@ class Layout:
         return None
 
     def keys_below(self, keys: set[str], bottom: int) -> set[str]:
-        """Those of *keys* whose items end below the row *bottom*."""
+        """Return those of *keys* whose items end below the row *bottom*."""
         found: set[str] = set()
         for key in keys:
             index = self.index_of(key)
@@ -227,12 +227,12 @@ class Layout:
         return found
 
     def place_at(self, row: int) -> tuple[str, str] | None:
-        """The ids of the message and the item at *row*, None where nothing is."""
+        """Return the ids of the message and the item at *row*, None if there is none."""
         index = self.find(row)
         return (self.items[index].message_id, self.items[index].key) if index >= 0 else None
 
     def key_of(self, message_id: str, part_id: str) -> str | None:
-        """The key of the item that draws a part, else of the first of its message."""
+        """Return the key of the item of a part, else of the first item of its message."""
         found = [item for item in self.items if item.message_id == message_id]
         part = next((item.key for item in found if item.key == part_id), None)
         return part or (found[0].key if found else None)

@@ -22,7 +22,7 @@ from app.theme.themes import Palette
 TEXT_WIDTH = 110
 """The maximum width of prose in cells; code, diffs and tables can be wider."""
 
-# Rich wants a console to wrap and to resolve styles; nothing is ever printed on this one.
+# Rich needs a console to wrap and to resolve styles; nothing is printed on this one.
 _CONSOLE = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system="truecolor")
 
 

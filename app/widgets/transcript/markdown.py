@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# A last line that could still become a heading's underline, a list, a fence or a rule is
+# A last line that could still become a heading underline, a list, a fence or a rule is
 # held back, so that nothing flickers while it arrives.
 _AMBIGUOUS = re.compile(r"\s*(?:[-=*_+`~#|>:\s]+|\d{1,9}[.)]?)")
 
@@ -31,7 +31,7 @@ FREEZE_LINES = 40
 
 @cache
 def _parser() -> "MarkdownIt":
-    # Loaded with the first text that is shown, not at start.
+    # Loaded with the first shown text, not at start.
     from markdown_it import MarkdownIt  # see above
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 12})
@@ -65,7 +65,7 @@ class MarkdownView:
             self._fence = ""
         self._source = source
         if self._fence and (final or _closes(self._fence, source[self._start :])):
-            # Its colours may depend on the frozen lines: it is drawn once more, as a whole.
+            # Its highlighting can depend on the frozen lines, so it is drawn again as a whole.
             self._start, self._frozen = self._fence_at
             self._fence = ""
         first = self._frozen

@@ -147,7 +147,7 @@ class BlockWriter:
             self._gap = None
         prefix, skip = self._rest, None
         if self._first is not None:
-            # A bullet is part of what is copied; what stands before it is not.
+            # A bullet is copied, the margin before it is not.
             prefix, self._first = self._first, None
             skip = max(0, sum(len(part.text) for part in prefix) - len(prefix[-1].text))
         ground = (self._page.right, self._palette.style("text", fill)) if fill else None
@@ -194,7 +194,7 @@ class BlockWriter:
         outer, cells = self._rest, self._cells
         before = outer if self._first is None else self._first
         if self._width - len(mark) < MIN_ITEM_WIDTH:
-            # Too deep for the width: what can be read is worth more than the nesting.
+            # Too deep for the width: readable text matters more than the nesting.
             before = self._rest = gutter(self._page, self._page.left)
             self._cells = self._page.left
         self._rest = (*self._rest, Segment(" " * len(mark), self._palette.style()))

@@ -127,7 +127,7 @@ def end_lines(message: AssistantMessage, page: Page) -> list[Line]:
 
 
 def _ending_lines(message: AssistantMessage, page: Page) -> list[Line]:
-    if message.interrupted:  # by the user: that is no fault, whatever is kept of it
+    if message.interrupted:  # by the user: not an error, whatever error is stored
         return _marker_lines(page, "⊘", "faint", "Interrupted", "muted")
     if message.error is not None:
         return _marker_lines(page, "✕", "err", message.error.message, "err")

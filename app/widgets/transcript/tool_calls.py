@@ -30,7 +30,7 @@ INVALID_INPUT_MORE = "  … what the model was told"
 MIN_RAW_SHOWN = 200
 """Characters of streamed arguments from which their length is shown."""
 
-# The argument that best says what a call is about, while its JSON still streams in.
+# The most informative argument of a call while its JSON is still streamed.
 _ARGUMENT = re.compile(r'"(?:[a-z_]*path|command|pattern|query|url|description|name)"\s*:\s*"')
 
 
@@ -184,7 +184,7 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
                 facts.append(("esc to stop", "accent"))
             return facts
         case Completed(facts=words, started=started, ended=ended):
-            facts = [(sanitize_line(word), "faint") for word in (*words, *_by_person(part))]
+            facts = [(sanitize_line(word), "faint") for word in (*words, *_user_decision(part))]
             took = [(duration(ended - started), "faint")] if started else []  # imported: unknown
             return [*facts, *_state_facts(part), *took]
         case Failed():
@@ -198,7 +198,7 @@ def _state_facts(part: ToolPart) -> list[Fact]:
             return [(f"exit {code}", "err")]
         case Running(waiting=str()):
             return [("waits", "warn")]
-        case Failed(kind="denied") if _by_person(part):
+        case Failed(kind="denied") if _user_decision(part):
             return [("rejected", "err")]
         case Failed(kind=kind):
             return [_FAILURE_FACTS[kind]]
@@ -206,8 +206,8 @@ def _state_facts(part: ToolPart) -> list[Fact]:
             return []
 
 
-def _by_person(part: ToolPart) -> list[str]:
-    """What a person said last of a call; what rules and modes settle is not worth a word here."""
+def _user_decision(part: ToolPart) -> list[str]:
+    """Return the user's last decision on a call; decisions of rules and modes are not shown."""
     segments = [decision_label(one) for one in part.decisions if one.by == "person"]
     return segments[-1:]
 

@@ -84,7 +84,7 @@ class Transcript(ScrollView, can_focus=True):
         view: SessionView | None = None,
         *,
         clock: Callable[[], float] = time.time,
-        id: str | None = None,  # Textual's name
+        id: str | None = None,  # Textual's parameter
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
@@ -130,7 +130,7 @@ class Transcript(ScrollView, can_focus=True):
         if previous is not None and not same:
             self._viewports[previous] = self._viewport
         if not same:
-            # Who went to a sub-agent's session comes back to where they read.
+            # Coming back from a sub-agent's session restores the position.
             self._viewport = self._viewports.pop(view.session_id if view else "", Viewport())
         self._viewport.forget_request()
         if not same:
@@ -370,7 +370,7 @@ class Transcript(ScrollView, can_focus=True):
             self.post_message(self.OpenSession(session_id, item.key))
             return
         if layout.toggle(item):
-            # What was clicked stays where it is, also at the end of the page.
+            # The clicked item stays in place, also at the end of the page.
             self._viewport.following = self._viewport.following and layout.items[-1] is item
             self._refit()
 

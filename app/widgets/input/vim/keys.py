@@ -163,7 +163,7 @@ class Vim:
         if target is None:
             return None
         if rest in {"w", "W"} and "\n" in text[at : target.to]:
-            # dw on the last word of a line leaves the line's break.
+            # dw on the last word of a line keeps the line break.
             end = target.to
             while text[end - 1].isspace() and end - 1 > at and "\n" in text[at:end]:
                 end -= 1
@@ -175,7 +175,7 @@ class Vim:
         if target.kind == "inclusive":
             end = min(end + 1, max(end, line_end(text, end)))
         elif target.kind == "exclusive" and end > start and end == line_start(text, end):
-            end -= 1  # a way that ends before a line's first character does not take the break
+            end -= 1  # a motion that ends before a line's first character excludes the break
         if target.kind != "lines":
             return self._apply_to_range(operator, text, start, end, at)
         start, end = line_start(text, start), line_end(text, end)
