@@ -165,17 +165,17 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/test_reported_faults.py::test_t05_the_answers_share_of_the_window_is_counted",
     ),
     "K01": (
-        "agent/session/context/test_compaction.py::test_summaries_without_progress_end_the_turn",
+        "agent/session/context/test_compaction.py::test_compactions_without_progress_end_the_turn",
         "agent/session/turn/test_continuations.py::test_c1_without_auto_compaction_the_turn_ends_before_it_sends_more",
         "agent/session/test_reported_faults.py::test_k01_without_auto_compaction_an_overflow_is_not_summed_up",
         "agent/session/test_reported_faults.py::test_k01_instructions_that_fill_the_window_are_named",
     ),
     "K03": (
-        "agent/session/context/test_long_run.py::test_to_c7_a_long_session_in_a_small_window",
+        "agent/session/context/test_long_run.py::test_a_long_session_in_a_small_window",
         "agent/session/test_reported_faults.py::test_k03_calls_and_results_stay_together_wherever_a_summary_cuts",
     ),
     "K05": (
-        "agent/session/prompt/test_system_prompt.py::test_after_a_compaction_the_block_is_taken_anew_and_old_reminders_go",
+        "agent/session/prompt/test_system_prompt.py::test_a_compaction_renews_the_block_and_drops_old_reminders",
         "agent/session/context/test_compaction.py::test_the_first_request_and_the_todo_list_survive_word_for_word",
         "agent/session/test_reported_faults.py::test_k05_instructions_role_and_skill_outlive_a_summary",
     ),
@@ -189,7 +189,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "X03": (
         "e2e/test_stopping.py::test_ctrl_c_keeps_the_received_text_and_closes_the_connection",
         "e2e/test_demo.py::test_ctrl_c_during_a_command_leaves_no_process",
-        "agent/session/subagents/test_subagents.py::test_l11_cancelling_the_parent_cancels_the_children",
+        "agent/session/subagents/test_subagents.py::test_cancelling_the_parent_cancels_the_children",
         "e2e/test_stopping.py::test_ctrl_c_during_the_wait_for_a_retry",
         "e2e/test_stopping.py::test_ctrl_c_in_the_permission_dialog_cancels_the_turn",
         "e2e/test_stopping.py::test_esc_stops_a_sub_agent_and_its_command",
@@ -225,7 +225,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "D06": (
         "agent/store/test_damage.py::test_a_damaged_file_is_kept_under_another_name",
-        "agent/store/test_database.py::test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room",
+        "agent/store/test_database.py::test_a_full_disk_is_reported_and_nothing_is_lost_once_there_is_space",
         "agent/config/test_paths.py::test_an_unwritable_folder_is_an_error_in_a_sentence",
         "e2e/test_bad_input.py::test_a_damaged_database_is_set_aside",
         "e2e/test_full_disk.py::test_a_full_disk_is_reported_and_nothing_is_lost",
@@ -236,7 +236,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/session/test_undo.py::test_u01_a_large_file_that_a_command_wrote_is_told",
         "e2e/test_large_inputs.py::test_large_and_ignored_files_are_not_copied_for_undo",
         "e2e/test_large_inputs.py::test_a_home_folder_gets_no_snapshot",
-        "agent/session/snapshots/test_snapshots.py::test_the_programs_own_data_is_no_file_of_the_project",
+        "agent/session/snapshots/test_snapshots.py::test_the_programs_own_data_is_not_in_snapshots",
     ),
     "U05": ("agent/session/test_undo.py::test_d5_undo_and_redo_bring_files_and_words_back",),
     "U07": (
@@ -326,9 +326,9 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/test_skills.py::test_each_bad_skill_is_reported_once",
     ),
     "F04": (
-        "agent/session/prompt/test_system_prompt.py::test_each_marker_comes_exactly_once_where_it_applies",
+        "agent/session/prompt/test_system_prompt.py::test_each_instruction_is_sent_exactly_once_where_it_applies",
         "agent/session/prompt/test_system_prompt.py::test_a_child_agent_has_the_same_instructions",
-        "agent/session/prompt/test_instructions.py::test_a_huge_file_is_cut_with_a_note",
+        "agent/session/prompt/test_instructions.py::test_a_huge_file_is_truncated_with_a_note",
         "agent/session/prompt/test_instructions.py::test_other_encodings_do_not_crash",
     ),
     "N01": (
@@ -383,7 +383,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "e2e/test_processes.py::test_a_redirected_response_is_plain_text",
     ),
     "A01": (
-        "agent/session/subagents/test_subagents.py::test_several_work_at_once_and_each_gets_its_own_report",
+        "agent/session/subagents/test_subagents.py::test_several_sub_agents_run_at_once_and_each_has_its_own_report",
         "agent/session/test_reported_faults.py::test_a01_a_child_that_says_nothing_or_is_cut_is_told_as_that",
     ),
     "J01": (

@@ -24,7 +24,7 @@ def test_ids_of_two_processes_differ() -> None:
     assert len(set(made)) == 1_000
 
 
-def test_an_id_tells_its_time() -> None:
+def test_an_id_contains_its_time() -> None:
     before = time.time()
     stamp = new_id("ses").removeprefix("ses_")[:14]
     assert before - 1 <= (int(stamp, 16) >> 12) / 1000 <= time.time() + 1

@@ -17,7 +17,7 @@ def test_a_permission_has_a_default_rule_where_a_tool_has_its_name() -> None:
     assert {facts.permission for facts in TOOL_FACTS.values()} - ruled == {"tool_search"}
 
 
-def test_a_tool_that_is_not_built_in_stands_for_itself() -> None:
+def test_a_tool_that_is_not_built_in_is_its_own_permission() -> None:
     assert permission_of("shop_echo") == "shop_echo"
     assert kind_of("shop_echo") == "other"
     assert claude_name_of("shop_echo") == ""

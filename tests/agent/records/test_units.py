@@ -1,4 +1,4 @@
-"""How amounts are written, the same wherever one is told."""
+"""Amounts are formatted the same everywhere."""
 
 import re
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_money(dollars: float | None, shown: str) -> None:
     assert money(dollars) == shown
 
 
-def test_nobody_writes_dollars_in_another_way() -> None:
+def test_no_other_module_formats_dollars() -> None:
     root = Path(__file__).parents[3]
     written = re.compile(r"\$\{[^}]*:\.\df\}")
     found = [

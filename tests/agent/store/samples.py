@@ -229,7 +229,7 @@ async def reopened(path: Path) -> Store:
 
 
 def rows(path: Path, sql: str, *values) -> list[tuple]:
-    """What another process sees in the file."""
+    """Return rows as another process reads them from the file."""
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(sql, values).fetchall()
 

@@ -1,4 +1,4 @@
-"""What a crash leaves of work in the background."""
+"""Background tasks after a crash."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.agent.store.samples import make_session, reopened
 TASK = BackgroundTask(message_id="msg_1", call_id="cal_1", started=20.0)
 
 
-async def test_what_a_crash_cut_short_is_marked_and_waits_to_be_told_once(path: Path):
+async def test_a_task_cut_short_by_a_crash_is_marked_and_reported_once(path: Path):
     parent = make_session()
     child = replace(make_session(), parent_id=parent.id, agent="explore", background_task=TASK)
     store = await reopened(path)
@@ -30,7 +30,7 @@ async def test_what_a_crash_cut_short_is_marked_and_waits_to_be_told_once(path: 
     await store.close()
 
 
-async def test_who_holds_the_session_that_it_is_for_still_follows_it(path: Path):
+async def test_a_task_whose_parent_session_is_leased_keeps_running(path: Path):
     parent = make_session()
     child = replace(make_session(), parent_id=parent.id, background_task=TASK)
     store = await reopened(path)

@@ -35,15 +35,15 @@ MESSAGE = make_assistant(SESSION)
 
 
 @pytest.mark.parametrize("part", every_part(MESSAGE), ids=lambda part: part.type)
-def test_every_part_comes_back_equal(part: Part):
+def test_every_part_is_read_back_equal(part: Part):
     assert decode_part(encode_part(part)) == part
 
 
-def test_the_samples_hold_every_kind_of_part():
+def test_the_samples_contain_every_kind_of_part():
     assert {type(part) for part in every_part(MESSAGE)} == set(Part.__args__)
 
 
-def test_sessions_and_messages_come_back_equal():
+def test_sessions_and_messages_are_read_back_equal():
     assert decode_session(encode_session(SESSION)) == SESSION
     user = make_user(SESSION, turn_id="trn_1", delivery="follow_up", steered=True)
     assert decode_message(encode_message(user)) == user
@@ -81,7 +81,7 @@ def test_surrogates_never_make_a_record_unwritable():
     assert clean_text("ok é 😀") == "ok é 😀"
 
 
-def test_deep_tool_input_comes_back_equal():
+def test_deeply_nested_tool_input_is_read_back_equal():
     deep: dict = {}
     inner = deep
     for _ in range(400):
@@ -91,13 +91,13 @@ def test_deep_tool_input_comes_back_equal():
     assert decode_part(encode_part(part)) == part
 
 
-def test_fields_of_a_later_version_are_passed_over():
+def test_fields_of_a_later_version_are_ignored():
     part = make_text(MESSAGE, "x", ended=1.0)
     data = encode_part(part).replace('"text":"x"', '"text":"x","mood":"later"')
     assert decode_part(data) == part
 
 
-def test_an_unreadable_row_is_left_out_and_logged(caplog: pytest.LogCaptureFixture):
+def test_an_unreadable_row_is_skipped_and_logged(caplog: pytest.LogCaptureFixture):
     part = make_text(MESSAGE, "x", ended=1.0)
     with caplog.at_level(logging.WARNING):
         found = decode_all(decode_part, ['{"type":"hologram"}', encode_part(part), "{"])

@@ -1,4 +1,4 @@
-"""What a session goes on from after a summary, and what outlasts one ."""
+"""The messages that a session continues from after a compaction, and those that survive one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +42,7 @@ async def sum_up(store: Store, session: Session, tail: Message | None) -> Messag
     return marker
 
 
-async def test_all_where_nothing_was_summed_up(store: Store):
+async def test_every_message_counts_without_a_compaction(store: Store):
     session = make_session()
     await store.save(session)
     made = await talk(store, session, 3)
@@ -54,7 +54,7 @@ def ids_of(messages: list[Message]) -> list[str]:
     return [message.id for message in messages]
 
 
-async def test_from_the_tail_of_the_newest_summary_on(store: Store):
+async def test_messages_count_from_the_tail_of_the_newest_compaction_on(store: Store):
     session, other = make_session(), make_session()
     await store.save(session, other)
     await talk(store, other, 2)
@@ -72,7 +72,7 @@ async def test_from_the_tail_of_the_newest_summary_on(store: Store):
     assert ids(back) == [*ids_of(first[6:]), one.id, *ids_of(second[:2])]
 
 
-async def test_what_waits_is_there_wherever_it_stands(store: Store):
+async def test_queued_messages_count_wherever_they_are(store: Store):
     """It was sent while the summary was written."""
     session = make_session()
     await store.save(session)
@@ -84,7 +84,7 @@ async def test_what_waits_is_there_wherever_it_stands(store: Store):
     assert made[0].id not in ids(await store.context_messages(session.id))
 
 
-async def test_what_a_summary_keeps_word_for_word_is_found(store: Store):
+async def test_messages_that_a_compaction_preserves_are_found(store: Store):
     """The first request, what is pinned, skills that were loaded; no reminder of ours."""
     session = make_session()
     await store.save(session)
@@ -102,7 +102,7 @@ async def test_what_a_summary_keeps_word_for_word_is_found(store: Store):
     assert ids(await store.preserved_messages(session.id, made[4].id)) == [made[0].id]
 
 
-async def test_what_a_turn_begins_with_is_found_by_indexes(store: Store, path: Path):
+async def test_the_start_of_a_turn_is_found_by_indexes(store: Store, path: Path):
     """The cost of going on does not grow with what was summed up."""
     for sql, index in (
         (

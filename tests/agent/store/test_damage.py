@@ -1,4 +1,4 @@
-"""A damaged file is set aside, never deleted, and told."""
+"""A damaged file is set aside and reported, never deleted."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ def content(path: Path) -> bytes:
 
 
 def kept_files(path: Path) -> Iterator[Path]:
-    """What was set aside, but for the logs that belong to it."""
+    """The files that were set aside, without their logs."""
     return (file for file in path.parent.glob("*damaged*") if file.name[-4:-3] != "-")
 
 
@@ -88,7 +88,7 @@ async def test_two_damaged_files_in_one_second_are_both_kept(path: Path):
     assert len(list(kept_files(path))) == 3
 
 
-async def test_a_whole_file_is_left_alone(path: Path):
+async def test_an_intact_file_is_left_alone(path: Path):
     store = await reopened(path)
     session, _, _ = await stored_turn(store)
     await store.close()
@@ -99,7 +99,7 @@ async def test_a_whole_file_is_left_alone(path: Path):
     assert not list(path.parent.glob("*damaged*"))
 
 
-async def test_damage_met_while_running_is_one_sentence_and_mended_at_the_next_start(path: Path):
+async def test_damage_while_running_is_one_sentence_and_repaired_at_the_next_start(path: Path):
     store = await reopened(path)
     session, _, _ = await stored_turn(store, lambda m: make_text(m, "lost", ended=1.0))
     await store.close()
@@ -118,7 +118,7 @@ async def test_damage_met_while_running_is_one_sentence_and_mended_at_the_next_s
     await store.close()
 
 
-def test_a_large_file_is_checked_whole_only_after_a_mark(path: Path):
+def test_a_large_file_is_fully_checked_only_after_a_mark(path: Path):
     """The check of a small file is what the other tests see; a large one gets a short look."""
     path.parent.mkdir(parents=True)
     database_file.open_writer(path, []).close()

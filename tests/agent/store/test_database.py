@@ -99,7 +99,7 @@ sys.stdin.readline()
     assert await child.wait() == 0
 
 
-async def test_another_process_s_writes_are_noticed(store: Store, path: Path):
+async def test_writes_of_another_process_are_noticed(store: Store, path: Path):
     session, _, _ = await stored_turn(store)
     first = await store.foreign_version()
     await store.save(make_assistant(session))
@@ -135,14 +135,14 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-async def test_a_file_that_others_can_read_is_closed_to_them(path: Path):
+async def test_a_file_that_others_can_read_is_made_private(path: Path):
     await (await reopened(path)).close()
     open_to_others(path)
     await (await reopened(path)).close()
     assert mode(path) == 0o600
 
 
-async def test_a_folder_that_cannot_be_made_gives_one_sentence(tmp_path: Path):
+async def test_a_folder_that_cannot_be_created_gives_one_sentence(tmp_path: Path):
     """A path under a regular file fails for root too."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreUnavailable) as caught:
@@ -199,7 +199,7 @@ asyncio.run(main(Path(sys.argv[1])))
 """
 
 
-async def test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room():
+async def test_a_full_disk_is_reported_and_nothing_is_lost_once_there_is_space():
     """Here a limit on the size of the process's files."""
     with tempfile.TemporaryDirectory() as folder:
         child = await start_child(FULL_DISK, Path(folder) / "sessions.db")

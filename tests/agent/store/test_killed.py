@@ -93,7 +93,7 @@ asyncio.run(main())
 
 
 async def killed(path: Path, ticks: int) -> list[tuple[str, str]]:
-    """What the child said was durable before it died."""
+    """The records that the child reported as durable before it died."""
     child = await start_child(CHILD, path, str(ticks))
     async with asyncio.timeout(60):
         output, _ = await child.communicate()

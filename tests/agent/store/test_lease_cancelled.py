@@ -28,7 +28,7 @@ async def test_a_cancelled_claim_leaves_the_session_free(store: Store, path: Pat
     await other.close()
 
 
-async def test_a_cancelled_claim_of_what_is_held_keeps_it(store: Store, path: Path) -> None:
+async def test_a_cancelled_claim_of_a_held_session_keeps_it(store: Store, path: Path) -> None:
     """As by what works in the background for a session in which no turn runs."""
     session = make_session()
     await store.save(session)

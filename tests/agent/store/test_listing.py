@@ -12,7 +12,7 @@ async def kept(store: Store, *texts: str, **fields):
     return session
 
 
-async def test_pinned_first_then_newest_and_only_what_was_used(store: Store):
+async def test_used_sessions_are_listed_pinned_first_then_newest(store: Store):
     old = await kept(store, updated=1.0, pinned=True)
     new = await kept(store, updated=3.0, cost=0.5)
     middle = await kept(store, updated=2.0)
@@ -30,7 +30,7 @@ async def test_pinned_first_then_newest_and_only_what_was_used(store: Store):
     assert len(await store.session_list(SessionScope())) == 4
 
 
-async def test_search_keeps_to_its_folder_and_shows_every_session(store: Store):
+async def test_search_is_limited_to_its_folder_and_shows_every_session(store: Store):
     chatty = await kept(store, *[f"needle {i}" for i in range(9)])
     child = await kept(store, "a needle", parent_id=chatty.id)
     hidden = await kept(store, "needle", archived=True)

@@ -79,7 +79,9 @@ async def test_every_earlier_version_opens_with_its_sessions(path: Path, number:
 
 
 @pytest.mark.parametrize("number", range(1, NEWEST + 1))
-async def test_a_record_that_is_no_json_keeps_no_database_from_opening(path: Path, number: int):
+async def test_a_record_that_is_not_json_does_not_stop_a_database_from_opening(
+    path: Path, number: int
+):
     """Written by hand, or damaged: the rest is still there."""
     build(path, number)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -109,7 +111,7 @@ INSERT INTO part VALUES (9, 'prt_9', 'ses_1', 'msg_2', 'tool', 'bash', 'failed',
 
 
 @pytest.mark.parametrize("number", range(1, NEWEST + 1))
-async def test_what_was_used_before_is_counted_and_calls_without_consents_are_read(
+async def test_earlier_usage_is_counted_and_calls_without_decisions_are_read(
     path: Path, number: int
 ):
     build(path, number)
@@ -158,7 +160,7 @@ def test_a_migration_keeps_a_copy_of_what_was_there(path: Path):
     assert rows(copy, "PRAGMA user_version") == [(NEWEST,)]
 
 
-async def test_a_migration_that_fails_has_not_happened(path: Path):
+async def test_a_failed_migration_has_no_effect(path: Path):
     build(path, NEWEST)
     broken = Migration(NEXT.number, f"{NEXT.sql} INSERT INTO nowhere VALUES (1);")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

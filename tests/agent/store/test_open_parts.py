@@ -74,7 +74,7 @@ async def test_deltas_are_published_with_their_offsets_and_read_from_memory(stor
     assert found.parts == grown
 
 
-async def test_text_becomes_durable_without_being_asked(store: Store, path: Path):
+async def test_text_becomes_durable_by_itself(store: Store, path: Path):
     _, message, _ = await stored_turn(store)
     text = make_text(message)
     store.stage(text)
@@ -155,7 +155,7 @@ async def test_a_part_staged_closed_leaves_memory_once_durable(store: Store):
     assert (await store.messages(session.id))[0].parts == (text,)
 
 
-async def test_a_flush_passes_over_what_another_process_deleted(store: Store, path: Path):
+async def test_a_flush_skips_records_that_another_process_deleted(store: Store, path: Path):
     gone, message, _ = await stored_turn(store)
     kept, other, _ = await stored_turn(store)
     second = await reopened(path)
@@ -182,7 +182,7 @@ def test_only_an_open_part_takes_deltas():
 
 
 @given(st.lists(st.one_of(st.text(max_size=4), st.none()), max_size=30))
-def test_chunks_join_to_the_text_whenever_they_are_read(steps: list[str | None]):
+def test_chunks_are_joined_whenever_they_are_read(steps: list[str | None]):
     """None stands for a read between two deltas."""
     parts = OpenParts()
     call = ToolPart(**own(MESSAGE), call_id="c", tool="read", state=Pending(raw="{"))
@@ -197,7 +197,7 @@ def test_chunks_join_to_the_text_whenever_they_are_read(steps: list[str | None])
     assert parts.of_session(call.session_id) == [replace(call, state=Pending(raw=raw))]
 
 
-async def test_a_message_that_is_owed_is_published_now_and_stored_later(store: Store, bus: Bus):
+async def test_an_unsaved_message_is_published_now_and_stored_later(store: Store, bus: Bus):
     session, message, _ = await stored_turn(store)
     ended = replace(message, completed=9.0, finish="error")
     with bus.subscribe() as events:
@@ -207,7 +207,7 @@ async def test_a_message_that_is_owed_is_published_now_and_stored_later(store: S
     assert (await store.messages(session.id))[0].message == ended
 
 
-async def test_a_newer_state_of_a_message_that_is_owed_counts(store: Store):
+async def test_a_newer_state_of_an_unsaved_message_counts(store: Store):
     session, message, _ = await stored_turn(store)
     newer = replace(message, completed=9.0)
     store.stage(replace(message, completed=9.0, finish="error"))
@@ -216,7 +216,7 @@ async def test_a_newer_state_of_a_message_that_is_owed_counts(store: Store):
     assert (await store.messages(session.id))[0].message == newer
 
 
-async def test_a_message_that_is_owed_to_a_deleted_session_is_forgotten(store: Store):
+async def test_an_unsaved_message_of_a_deleted_session_is_forgotten(store: Store):
     session, message, _ = await stored_turn(store)
     store.stage(replace(message, completed=9.0))
     await store.delete_session(session.id)

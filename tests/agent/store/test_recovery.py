@@ -53,7 +53,7 @@ asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
 """
 
 
-async def test_a_lease_is_held_once_and_given_back(store: Store, path: Path):
+async def test_a_lease_is_held_once_and_released(store: Store, path: Path):
     session, _, _ = await stored_turn(store)
     other = await reopened(path)
     assert await store.acquire_lease(session.id)
@@ -95,7 +95,7 @@ async def test_a_living_process_keeps_its_turn_and_a_dead_one_loses_it(store: St
     await store.close()
 
 
-def test_owners_that_cannot_be_looked_up_live_by_their_heartbeat():
+def test_owners_that_cannot_be_looked_up_are_judged_by_their_heartbeat():
     here = Lease("ses", "t", 1, process_start(1), machine(), 100.0)
     assert process_start(1)
     assert here.is_alive(1e9)
@@ -172,7 +172,7 @@ async def test_recovery_closes_everything_that_was_open(path: Path):
     await store.close()
 
 
-async def test_recovery_leaves_this_process_s_own_turns_alone(store: Store):
+async def test_recovery_leaves_turns_of_this_process_alone(store: Store):
     session, _, (text,) = await stored_turn(store, lambda m: make_text(m, "growing"))
     assert await store.acquire_lease(session.id)
     assert await store.recover() == []
@@ -182,7 +182,7 @@ async def test_recovery_leaves_this_process_s_own_turns_alone(store: Store):
     assert await store.recover() == []
 
 
-async def test_open_work_that_nobody_holds_is_closed(store: Store, path: Path):
+async def test_open_work_without_a_lease_is_closed(store: Store, path: Path):
     session, _, (text,) = await stored_turn(store, lambda m: make_text(m, "left"))
     await store.close()
     again = await reopened(path)

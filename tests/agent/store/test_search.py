@@ -66,7 +66,7 @@ async def test_words_without_accents_substrings_and_cjk(
     assert [ids[hit.part_id] for hit in await store.search(query)] == found
 
 
-async def test_hits_name_their_place_and_are_newest_first(store: Store):
+async def test_hits_have_their_ids_and_are_newest_first(store: Store):
     session, message, parts = await stored_turn(
         store, *[lambda m, i=i: make_text(m, f"{'pad ' * 40}needle {i}", ended=1.0) for i in "abc"]
     )

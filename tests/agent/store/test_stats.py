@@ -1,4 +1,4 @@
-"""What models used is kept summed up, whatever happens to messages."""
+"""Usage of models is kept summed up, whatever happens to messages."""
 
 import sqlite3
 from contextlib import closing
@@ -42,7 +42,7 @@ async def test_sums_follow_every_change_of_a_message(store: Store) -> None:
     assert await counted(store) == {("/b", 1, 0, Usage(input=5, cache_read=7), None)}
 
 
-async def test_a_deleted_session_is_taken_off_once(store: Store) -> None:
+async def test_a_deleted_session_is_subtracted_once(store: Store) -> None:
     kept, gone = make_session(project="/a"), make_session(project="/a")
     child = make_session(project="/a", parent_id=gone.id)
     for session in (kept, gone, child):
@@ -55,7 +55,7 @@ async def test_a_deleted_session_is_taken_off_once(store: Store) -> None:
     assert await counted(store) == set()
 
 
-async def test_days_models_and_projects_are_told_apart(store: Store) -> None:
+async def test_days_models_and_projects_are_separate(store: Store) -> None:
     for project, day, model in (("/a", 100, "x/1"), ("/a", 101, "x/1"), ("/b", 100, "x/2")):
         session = make_session(project=project)
         step = make_assistant(session, created=DAY * day, model=model)
@@ -77,7 +77,7 @@ async def test_statistics_read_no_message(store: Store, path: Path) -> None:
     assert not any("message" in step or "session" in step for step in steps)
 
 
-async def test_a_common_word_is_looked_up_no_further_than_it_is_shown(store: Store) -> None:
+async def test_the_search_for_a_common_word_stops_at_the_last_hit_shown(store: Store) -> None:
     """No beginnings are looked for where whole words are enough, and excerpts are made of what is
     shown only."""
     session = make_session(title="one")

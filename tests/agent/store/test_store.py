@@ -36,7 +36,7 @@ from tests.agent.store.samples import (
 )
 
 
-async def test_everything_comes_back_after_a_restart(store: Store, path: Path):
+async def test_everything_is_read_after_a_restart(store: Store, path: Path):
     session = make_session()
     message = make_assistant(session)
     user = make_user(session)
@@ -126,7 +126,7 @@ async def test_tool_states_replace_each_other(store: Store):
     assert (await store.messages(session.id))[0].parts == (done,)
 
 
-async def test_what_was_staged_during_a_commit_wins(store: Store, bus: Bus):
+async def test_a_state_staged_during_a_commit_wins(store: Store, bus: Bus):
     """An older state must not come after a newer one, neither on the bus nor on disk."""
     session, message, _ = await stored_turn(store)
     running = make_tool(message, STATES[1])
@@ -142,7 +142,7 @@ async def test_what_was_staged_during_a_commit_wins(store: Store, bus: Bus):
     assert (await store.messages(session.id))[0].parts == (newer,)
 
 
-async def test_pages(store: Store):
+async def test_messages_are_read_in_pages(store: Store):
     session = make_session()
     users = [make_user(session) for _ in range(10)]
     parts = [make_text(user, f"n{i}", ended=1.0) for i, user in enumerate(users)]
@@ -198,7 +198,9 @@ async def test_queries_use_indexes(store: Store, path: Path):
         assert "USE TEMP B-TREE FOR ORDER BY" not in plan, (sql, plan)
 
 
-async def test_delete_takes_the_children_and_all_they_hold(store: Store, bus: Bus, path: Path):
+async def test_deleting_a_session_deletes_its_children_and_their_records(
+    store: Store, bus: Bus, path: Path
+):
     root = make_session()
     child = make_session(parent_id=root.id)
     grandchild = make_session(parent_id=child.id)
@@ -247,7 +249,7 @@ async def test_a_user_text_without_an_end_is_not_open(store: Store):
     assert (await store.search("hello"))[0].part_id == text.id
 
 
-async def test_todos_rules_and_history(store: Store, bus: Bus):
+async def test_todos_rules_and_prompt_history_are_stored(store: Store, bus: Bus):
     session = make_session()
     await store.save(session)
     items = (TodoItem("one \ud800", "completed", "low"), TodoItem("two"))
@@ -295,7 +297,7 @@ async def test_a_closed_store_says_so(path: Path):
         await store.save(make_session())
 
 
-async def test_changes_of_one_session_by_two_programs_are_all_kept(store: Store, path: Path):
+async def test_changes_of_one_session_by_two_programs_are_kept(store: Store, path: Path):
     session = make_session()
     await store.save(replace(session, turns=0))
     other = await Store.open(path, Bus())

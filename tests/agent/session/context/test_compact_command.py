@@ -1,4 +1,4 @@
-"""``/compact``: a session is summed up because the user asks for it."""
+"""``/compact``: a compaction that the user requests."""
 
 import json
 
@@ -24,7 +24,7 @@ async def markers(harness: Harness, session) -> list[CompactionPart]:
     return [p for p in await harness.parts(session) if isinstance(p, CompactionPart)]
 
 
-async def test_what_the_user_asked_for_does_not_go_on(harness: Harness) -> None:
+async def test_a_requested_compaction_does_not_continue_the_work(harness: Harness) -> None:
     session = await two_turns(harness)
     harness.server.script(SUMMARY)
     before = len(harness.events)
@@ -45,7 +45,7 @@ async def test_what_the_user_asked_for_does_not_go_on(harness: Harness) -> None:
     assert "answer 0" not in last
 
 
-async def test_it_is_refused_while_a_turn_runs_and_when_there_is_nothing(
+async def test_compact_is_refused_during_a_turn_and_in_an_empty_session(
     harness: Harness,
 ) -> None:
     session = await harness.session()
@@ -86,7 +86,7 @@ async def test_a_cancel_leaves_the_session_as_it_was(harness: Harness) -> None:
     hold.gate.set()
 
 
-async def test_what_is_sent_meanwhile_is_answered_afterwards(harness: Harness) -> None:
+async def test_a_prompt_sent_during_a_compaction_is_answered_afterwards(harness: Harness) -> None:
     session = await two_turns(harness)
     hold = Hold()
     harness.server.script(answer(Text("## Goal\nso far"), hold), answer(Text("the answer")))
@@ -102,7 +102,7 @@ async def test_what_is_sent_meanwhile_is_answered_afterwards(harness: Harness) -
     assert "one more thing" in last
 
 
-async def test_a_summary_that_fails_is_told_and_changes_nothing(harness: Harness) -> None:
+async def test_a_failed_compaction_is_reported_and_changes_nothing(harness: Harness) -> None:
     session = await two_turns(harness)
     stored = await harness.messages(session)
     harness.server.script(Failure(401, '{"error": {"message": "bad key"}}'))
@@ -119,7 +119,7 @@ async def test_a_summary_that_fails_is_told_and_changes_nothing(harness: Harness
     assert shown.error == idle.error
 
 
-async def test_what_is_taken_back_is_not_summed_up(harness: Harness) -> None:
+async def test_undone_messages_are_not_compacted(harness: Harness) -> None:
     session = await two_turns(harness)
     undo = harness.runtime.sessions.undo
     plan = await undo.plan(session.id)

@@ -1,4 +1,4 @@
-"""Room in the model's window, over each protocol."""
+"""Shortening conversations that fill the model's window, over each protocol."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def model(**limits: int) -> ModelInfo:
     return ModelInfo(provider="p", id="m", name="M", api="openai-chat", **limits)
 
 
-def test_what_is_usable_follows_the_limits_and_the_settings() -> None:
+def test_the_usable_window_follows_the_limits_and_the_settings() -> None:
     assert Budget.for_model(model()) is None
     sizes = {
         (200_000, 64_000, None): 180_000,
@@ -51,7 +51,7 @@ def test_what_is_usable_follows_the_limits_and_the_settings() -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_a_summary_in_mid_work_keeps_the_last_step_and_goes_on(
+async def test_a_compaction_in_mid_work_keeps_the_last_step_and_continues(
     tmp_path: Path, api: str
 ) -> None:
     async with open_harness(tmp_path, api=api) as harness:
@@ -78,7 +78,7 @@ async def test_a_summary_in_mid_work_keeps_the_last_step_and_goes_on(
         assert len(harness.server.requests) == 3
 
 
-async def test_an_unanswered_message_is_replayed_with_its_picture_described(
+async def test_an_unanswered_message_is_replayed_with_its_image_described(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, abilities={"vision": True}) as harness:
@@ -98,7 +98,7 @@ async def test_an_unanswered_message_is_replayed_with_its_picture_described(
         assert "Go on with the work" not in sent(harness)
 
 
-async def test_what_is_pruned_names_the_tool_and_a_file_and_stays_so(tmp_path: Path) -> None:
+async def test_a_pruned_output_names_the_tool_and_a_file_for_good(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         session = await well_read(harness)
         harness.server.script(OVERFLOW, answer(Text("fits")), answer(Text("again")))
@@ -133,7 +133,7 @@ async def test_the_first_request_and_the_todo_list_survive_word_for_word(
             assert kept in sent(harness)
 
 
-async def test_a_first_request_that_is_very_long_keeps_its_ends_and_a_file(
+async def test_a_very_long_first_request_keeps_its_ends_and_a_file(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path) as harness:
@@ -151,7 +151,7 @@ async def test_a_first_request_that_is_very_long_keeps_its_ends_and_a_file(
         assert content(where) == long
 
 
-async def test_a_summary_that_never_fits_ends_with_a_sentence_and_loses_nothing(
+async def test_a_summary_that_never_fits_ends_with_an_error_and_loses_nothing(
     harness: Harness,
 ) -> None:
     session = await harness.session()
@@ -168,7 +168,7 @@ async def test_a_summary_that_never_fits_ends_with_a_sentence_and_loses_nothing(
     assert (await harness.messages(session))[: len(before)] == before
 
 
-async def test_summaries_without_progress_end_the_turn(tmp_path: Path) -> None:
+async def test_compactions_without_progress_end_the_turn(tmp_path: Path) -> None:
     """A window that the prompt alone fills: two summaries, then a sentence."""
     limit = {"context": 2_000, "output": 500}
     async with open_harness(tmp_path, abilities={"limit": limit}) as harness:

@@ -1,4 +1,4 @@
-"""Which messages a summary leaves as they are."""
+"""The messages that a compaction keeps as they are."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def history(shape: str) -> list[MessageWithParts]:
         ("uaua", 100, 2),  # all would fit, but something has to go
     ],
 )
-def test_the_tail_is_of_whole_turns_and_at_least_two_messages(
+def test_the_tail_has_whole_turns_and_at_least_two_messages(
     shape: str, most: int, begins: int
 ) -> None:
     assert tail_start(history(shape), most, lambda _: 1.0) == begins
@@ -48,5 +48,7 @@ def test_the_tail_is_of_whole_turns_and_at_least_two_messages(
 @pytest.mark.parametrize(
     ("usable", "tail"), [(4_000, 2_000), (8_000, 2_000), (20_000, 5_000), (200_000, 8_000)]
 )
-def test_the_tail_takes_a_quarter_between_two_and_eight_thousand(usable: int, tail: int) -> None:
+def test_the_tail_takes_a_quarter_of_the_window_between_2000_and_8000_tokens(
+    usable: int, tail: int
+) -> None:
     assert Budget(usable + 1_000, 1_000).tail_tokens == tail

@@ -1,4 +1,4 @@
-"""What a turn holds in memory of its session ."""
+"""The part of its session that a turn holds in memory."""
 
 from agent.records.messages import CompactionPart, MessageWithParts, TextPart, UserMessage
 from agent.session.context.compaction import visible_messages
@@ -23,7 +23,7 @@ def marker(number: int, tail: int | None) -> MessageWithParts:
     return message(number, part)
 
 
-def test_what_a_summary_stands_for_is_not_held() -> None:
+def test_compacted_messages_are_not_kept_in_memory() -> None:
     history = [message(number) for number in range(10)]
     conversation = Conversation(history)
     for number in range(10, 400):
@@ -37,7 +37,7 @@ def test_what_a_summary_stands_for_is_not_held() -> None:
     assert conversation.marker is not None
 
 
-def test_a_summary_of_all_leaves_itself_alone() -> None:
+def test_a_compaction_of_everything_leaves_only_itself() -> None:
     conversation = Conversation([*map(message, range(4)), marker(4, None)])
     assert len(conversation.visible) == 1
     assert [item.message.id for item in conversation.all] == ["msg_004"]

@@ -1,4 +1,4 @@
-"""How far the token estimate is off."""
+"""The error of token estimates."""
 
 import importlib.util
 import itertools
@@ -69,12 +69,12 @@ def test_prose_and_code_are_estimated_within_15_percent(name: str, record_proper
 
 
 @pytest.mark.parametrize("name", sorted(ABROAD))
-def test_other_scripts_lie_between_what_tokenizers_make_of_them(name: str) -> None:
+def test_other_scripts_lie_between_the_counts_of_tokenizers(name: str) -> None:
     fewest, most = COUNTS[name]
     assert fewest * 0.95 <= estimate_tokens((TEXTS / name).read_text("utf-8")) <= most * 1.05
 
 
-def test_the_recorded_counts_are_tiktokens(encodings) -> None:
+def test_the_recorded_counts_equal_those_of_tiktoken(encodings) -> None:
     for name, counted in COUNTS.items():
         text = (TEXTS / name).read_text("utf-8")
         assert tuple(len(encoding.encode(text)) for encoding in encodings) == counted, name
@@ -97,13 +97,13 @@ def test_the_programs_own_files_are_estimated_within_15_percent(encodings, recor
     assert abs(total / counted - 1) <= 0.05
 
 
-def test_a_very_long_text_is_judged_by_slices() -> None:
+def test_a_very_long_text_is_estimated_from_slices() -> None:
     line = (TEXTS / "shelf.py.txt").read_text("utf-8")
     copies = 3 * SLICE_COUNT * SLICE_SIZE // len(line)
     assert estimate_tokens(line * copies) == pytest.approx(estimate_tokens(line) * copies, rel=0.03)
 
 
-def test_nothing_is_nothing_and_more_is_never_less() -> None:
+def test_an_empty_text_has_no_tokens_and_a_longer_one_never_fewer() -> None:
     assert estimate_tokens("") == 0
     text = (TEXTS / "tests.log.txt").read_text("utf-8")
     sizes = [estimate_tokens(text[:end]) for end in range(0, len(text), 50)]
@@ -121,7 +121,7 @@ def test_estimates_follow_the_last_report_of_their_session_and_model() -> None:
     assert calibration.factor("t", "m") == 1.0
 
 
-def test_a_report_that_cannot_be_true_moves_an_estimate_only_so_far() -> None:
+def test_an_implausible_report_changes_an_estimate_only_within_bounds() -> None:
     calibration = Calibration()
     calibration.observe("s", "m", 50_000, 100)
     assert calibration.factor("s", "m") == MIN_FACTOR

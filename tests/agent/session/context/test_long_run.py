@@ -88,7 +88,7 @@ def project(folder: Path, rng: random.Random) -> list[str]:
     return names
 
 
-async def test_to_c7_a_long_session_in_a_small_window(tmp_path: Path) -> None:
+async def test_a_long_session_in_a_small_window(tmp_path: Path) -> None:
     rng = random.Random(20_260)
     more = {
         "abilities": {"limit": {"context": WINDOW, "output": OUTPUT}},

@@ -1,4 +1,4 @@
-"""Messages that the user pins survive every summary word for word."""
+"""Messages that the user pins survive every compaction word for word."""
 
 import json
 
@@ -57,7 +57,7 @@ async def test_a_pinned_message_outlives_two_summaries_until_it_is_unpinned(
     assert "question 1" not in body
 
 
-async def test_what_is_pinned_while_a_turn_runs_stays_pinned(harness: Harness) -> None:
+async def test_a_message_pinned_while_a_turn_runs_stays_pinned(harness: Harness) -> None:
     session = await harness.session()
     hold = Hold()
     harness.server.script(answer(Call("list", {"path": "."})), answer(Text("a"), hold, Text("b")))
@@ -72,7 +72,7 @@ async def test_what_is_pinned_while_a_turn_runs_stays_pinned(harness: Harness) -
     assert await harness.runtime.store.pinned_ids(session.id) == {asked}
 
 
-async def test_what_is_pinned_after_it_was_summed_up_comes_back_once(harness: Harness) -> None:
+async def test_a_message_pinned_after_its_compaction_is_sent_again_once(harness: Harness) -> None:
     session = await talked(harness)
     await compact(harness, session)
     listed = pinnable_messages(await harness.messages(session))
@@ -98,7 +98,7 @@ async def test_what_is_pinned_after_it_was_summed_up_comes_back_once(harness: Ha
     assert "pinned what was said before" not in body
 
 
-async def test_a_message_that_is_pinned_while_it_is_sent_is_not_told_twice(
+async def test_a_message_pinned_while_it_is_sent_is_not_sent_twice(
     harness: Harness,
 ) -> None:
     session = await talked(harness)

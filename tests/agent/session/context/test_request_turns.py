@@ -74,7 +74,7 @@ def test_a_call_is_followed_by_its_result() -> None:
     )
 
 
-def test_text_behind_a_call_opens_a_turn_of_its_own() -> None:
+def test_text_after_a_call_starts_a_turn_of_its_own() -> None:
     turns = request_turns([assistant(call(DONE, "c1"), call(DONE, "c2"), text("And now."))])
     assert [type(t) for t in turns] == [AssistantTurn, ToolTurn, AssistantTurn]
     assert [c.call_id for c in turns[1].content] == ["c1", "c2"]
@@ -93,7 +93,7 @@ def test_an_aborted_call_keeps_its_output() -> None:
     assert "half" in output
 
 
-def test_reasoning_alone_is_no_turn() -> None:
+def test_reasoning_alone_makes_no_turn() -> None:
     assert request_turns([assistant(ReasoningPart(id="p", text="hm", ended=1, **IDS))]) == ()
 
 
@@ -119,7 +119,7 @@ def test_synthetic_text_is_never_wrapped() -> None:
     )
 
 
-def test_a_waiting_message_is_not_sent() -> None:
+def test_a_queued_message_is_not_sent() -> None:
     assert request_turns([user(turn_id=None)]) == ()
 
 
@@ -130,6 +130,6 @@ def test_ignored_text_is_not_sent() -> None:
     assert turns == (UserTurn((TextContent("hello"),)),)
 
 
-def test_after_an_interrupt_the_next_prompt_says_so() -> None:
+def test_the_next_prompt_after_an_interrupt_mentions_it() -> None:
     turns = request_turns([user(), assistant(text("I w"), interrupted=True), user("other")])
     assert turns[-1].content == (TextContent(INTERRUPTED), TextContent("other"))

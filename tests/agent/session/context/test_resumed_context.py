@@ -1,5 +1,4 @@
-"""What a turn holds of a session that was summed up: from the tail
-of the newest summary on, however long the session is."""
+"""The messages that a turn of a compacted session starts with."""
 
 import json
 from pathlib import Path
@@ -38,7 +37,7 @@ def markers(messages: list[MessageWithParts]) -> list[CompactionPart]:
     return [p for item in messages for p in item.parts if isinstance(p, CompactionPart)]
 
 
-async def test_what_a_turn_begins_with_is_the_tail_of_the_newest_summary(
+async def test_a_turn_starts_with_the_tail_of_the_newest_compaction(
     harness: Harness,
 ) -> None:
     session, store = await harness.session(), harness.runtime.store
@@ -57,7 +56,7 @@ async def test_what_a_turn_begins_with_is_the_tail_of_the_newest_summary(
     assert max(read) <= read[0] + 1, "three times as long, and no more to begin with"
 
 
-async def test_what_outlasts_a_summary_is_read_and_nothing_else(harness: Harness) -> None:
+async def test_only_preserved_messages_are_read_for_a_compaction(harness: Harness) -> None:
     session, store = await harness.session(), harness.runtime.store
     write_skill(harness.folder)
     await talk(harness, session, range(2))

@@ -1,4 +1,4 @@
-"""Files with secrets that a prompt names with @."""
+"""Files with secrets that a prompt mentions with ``@``."""
 
 import asyncio
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support.harness import open_harness
 from tests.support.script import Text, answer
 
 
-async def test_a_named_secret_is_sent_once_the_user_says_so(tmp_path: Path) -> None:
+async def test_a_mentioned_secret_file_is_sent_after_approval(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         (harness.folder / ".env").write_text("TOKEN=abc\n")
         harness.server.script(answer(Text("Seen.")))
@@ -30,7 +30,7 @@ async def test_a_named_secret_is_sent_once_the_user_says_so(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", [".env", "keys/server.pem"])
-async def test_what_is_refused_is_not_sent(tmp_path: Path, name: str) -> None:
+async def test_a_rejected_file_is_not_sent(tmp_path: Path, name: str) -> None:
     async with open_harness(tmp_path) as harness:
         file = harness.folder / name
         file.parent.mkdir(exist_ok=True)
@@ -44,7 +44,7 @@ async def test_what_is_refused_is_not_sent(tmp_path: Path, name: str) -> None:
         assert await harness.messages(session) == []
 
 
-async def test_a_rule_that_denies_reading_holds_for_named_files(tmp_path: Path) -> None:
+async def test_a_rule_that_denies_reading_applies_to_mentioned_files(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission={"read": {"*.sql": "deny"}}) as harness:
         (harness.folder / "dump.sql").write_text("x")
         session = await harness.session()
@@ -52,7 +52,7 @@ async def test_a_rule_that_denies_reading_holds_for_named_files(tmp_path: Path) 
             await harness.send(session, "x", mentions=(Mention("dump.sql"),))
 
 
-async def test_a_plain_file_is_attached_without_a_question(tmp_path: Path) -> None:
+async def test_a_plain_file_is_attached_without_asking(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         (harness.folder / "a.txt").write_text("one\n")
         harness.server.script(answer(Text("Seen.")))

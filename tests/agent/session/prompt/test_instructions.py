@@ -1,4 +1,4 @@
-"""Which instruction files count, what they import, and their bounds."""
+"""Instruction files: which ones count, their imports, and their bounds."""
 
 import os
 from collections.abc import Mapping
@@ -95,7 +95,7 @@ async def test_stacked_files_come_root_first(place: Place) -> None:
     assert sources(await place.collect()) == ["AGENTS.md", "sub/CLAUDE.md", "sub/deep/AGENTS.md"]
 
 
-async def test_the_users_own_come_first_and_ours_before_another_programs(place: Place) -> None:
+async def test_the_users_file_comes_first_and_ours_before_another_programs(place: Place) -> None:
     place.write({"~/.claude/CLAUDE.md": "claude", "AGENTS.md": "project"})
     assert sources(await place.collect()) == ["~/.claude/CLAUDE.md", "AGENTS.md"]
     place.write({"~/.config/opencode/AGENTS.md": "opencode"})
@@ -105,7 +105,9 @@ async def test_the_users_own_come_first_and_ours_before_another_programs(place: 
 
 
 @pytest.mark.parametrize("standing", ["open", "refused", "nothing"])
-async def test_without_trust_only_the_users_own_count(place: Place, standing: TrustStatus) -> None:
+async def test_without_trust_only_the_users_files_count(
+    place: Place, standing: TrustStatus
+) -> None:
     place.standing = standing
     place.entries = ("docs/*.md", "~/team/*.md")
     place.write(
@@ -149,7 +151,7 @@ async def test_the_config_names_files_patterns_and_addresses(place: Place) -> No
         ("http://127.0.0.1:1/a.md", "are left out: "),
     ],
 )
-async def test_an_address_that_cannot_be_asked_is_told(
+async def test_an_address_that_cannot_be_fetched_is_reported(
     place: Place, address: str, why: str
 ) -> None:
     place.entries = (address,)
@@ -191,7 +193,7 @@ async def test_imports_follow_once_and_cycles_are_cut(place: Place) -> None:
         ("@ @, @. nothing", []),
     ],
 )
-def test_what_counts_as_an_import(line: str, expected: list[str]) -> None:
+def test_paths_that_count_as_imports(line: str, expected: list[str]) -> None:
     assert imported_paths(line) == expected
 
 
@@ -234,7 +236,7 @@ async def test_an_instruction_file_that_is_a_link_out_is_left_out(place: Place) 
     assert text(await place.collect("")) == "FINE"
 
 
-async def test_the_users_own_may_import_from_home(place: Place) -> None:
+async def test_the_users_file_can_import_from_home(place: Place) -> None:
     place.write({"~/.claude/CLAUDE.md": "@~/notes/a.md @b.md", "~/notes/a.md": "A1",
                  "~/.claude/b.md": "B1"})  # fmt: skip
     assert "A1" in text(await place.collect())
@@ -244,7 +246,7 @@ async def test_the_users_own_may_import_from_home(place: Place) -> None:
 # Bounds and bytes
 
 
-async def test_a_huge_file_is_cut_with_a_note(place: Place) -> None:
+async def test_a_huge_file_is_truncated_with_a_note(place: Place) -> None:
     place.write({"AGENTS.md": "FIRST\n" + "word word\n" * 30_000 + "LAST"})
     found = await place.collect("")
     assert len(text(found)) < MAX_CHARACTERS + 200
@@ -254,7 +256,7 @@ async def test_a_huge_file_is_cut_with_a_note(place: Place) -> None:
     assert "AGENTS.md has 300,010 characters; only the first 40,000 reach the model." in found.notes
 
 
-async def test_all_together_are_bounded(place: Place) -> None:
+async def test_all_files_together_are_bounded(place: Place) -> None:
     place.entries = ("many/*.md",)
     place.write({f"many/{n}.md": "x" * 30_000 for n in range(9)})
     found = await place.collect("")
@@ -280,7 +282,7 @@ async def test_other_encodings_do_not_crash(place: Place, content: bytes, expect
     assert expected in found
 
 
-async def test_what_is_no_text_is_left_out_with_a_note(place: Place) -> None:
+async def test_a_file_that_is_not_text_is_left_out_with_a_note(place: Place) -> None:
     place.write({"AGENTS.md": b"\x7fELF\0\0\0", "sub/AGENTS.md": "  \n"})
     found = await place.collect("")
     assert found.files == ()
@@ -294,7 +296,7 @@ async def test_what_is_no_text_is_left_out_with_a_note(place: Place) -> None:
 # Nested
 
 
-async def test_files_of_deeper_folders_come_with_what_is_touched(place: Place) -> None:
+async def test_files_of_deeper_folders_come_with_touched_files(place: Place) -> None:
     place.write(
         {
             "AGENTS.md": "root",

@@ -49,7 +49,7 @@ async def test_the_line_becomes_the_last_item(
     assert (project / "AGENTS.md").read_bytes().decode() == after
 
 
-async def test_it_goes_into_the_file_that_is_in_force(project: Path) -> None:
+async def test_the_line_goes_into_the_file_in_force(project: Path) -> None:
     (project / "sub").mkdir()
     (project / "AGENTS.md").write_text("a")
     (project / "sub" / "CLAUDE.md").write_text("b")
@@ -70,7 +70,7 @@ async def test_a_file_that_changed_since_it_was_shown_is_left_alone(project: Pat
     assert (project / "AGENTS.md").read_text() == "b"
 
 
-async def test_what_cannot_be_added_is_told(project: Path) -> None:
+async def test_a_line_that_cannot_be_added_is_an_error(project: Path) -> None:
     with pytest.raises(ToolError, match="nothing to add"):
         await notes(project).draft("  ")
     outside = project.parent / "x.md"

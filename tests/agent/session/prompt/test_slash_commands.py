@@ -1,4 +1,4 @@
-"""Commands as prompts: what they run and read goes through the rules, agents and models."""
+"""Slash commands as prompts: their command lines and files follow the rules, agents and models."""
 
 import asyncio
 
@@ -51,7 +51,7 @@ async def test_a_command_is_sent_with_its_files_and_shown_as_typed(tmp_path):
         assert (await harness.messages(session))[0].message.agent == "plan"
 
 
-async def test_a_command_line_is_asked_about_like_any(tmp_path):
+async def test_a_command_line_needs_permission_like_any_other(tmp_path):
     rules = {"bash": {"*": "ask"}}
     async with open_harness(tmp_path, command=COMMANDS, permission=rules) as harness:
         session = await harness.session()
@@ -65,7 +65,7 @@ async def test_a_command_line_is_asked_about_like_any(tmp_path):
         assert "The state is fine" in (await task).text
 
 
-async def test_what_a_rule_denies_is_not_run_and_nothing_is_sent(tmp_path):
+async def test_a_denied_command_line_is_not_run_and_nothing_is_sent(tmp_path):
     rules = {"bash": {"echo *": "deny"}}
     async with open_harness(tmp_path, command=COMMANDS, permission=rules) as harness:
         session = await harness.session()
@@ -76,7 +76,7 @@ async def test_what_a_rule_denies_is_not_run_and_nothing_is_sent(tmp_path):
         assert not harness.server.requests
 
 
-async def test_a_sub_agent_does_it_first_and_its_report_goes_on(tmp_path):
+async def test_a_sub_agent_runs_the_command_first_and_its_report_continues_the_turn(tmp_path):
     async with open_harness(tmp_path, command=COMMANDS) as harness:
         harness.server.script(answer(Text("Three files.")), answer(Text("There are three.")))
         session, end = await send(harness, "look", "the tests")
@@ -90,7 +90,9 @@ async def test_a_sub_agent_does_it_first_and_its_report_goes_on(tmp_path):
         assert call.tool == "task"
 
 
-async def test_any_agent_may_do_a_command_apart_but_the_model_is_not_offered_it(tmp_path):
+async def test_any_agent_can_run_a_command_as_a_subtask_without_being_offered_to_the_model(
+    tmp_path,
+):
     async with open_harness(tmp_path, command=COMMANDS) as harness:
         harness.server.script(answer(Text("Made.")), answer(Text("It is made.")))
         _, end = await send(harness, "apart", "it")
@@ -99,7 +101,7 @@ async def test_any_agent_may_do_a_command_apart_but_the_model_is_not_offered_it(
         assert "`build`" not in tools["task"]["function"]["description"]
 
 
-async def test_an_unknown_command_is_told_with_those_there_are(tmp_path):
+async def test_an_unknown_command_is_an_error_that_lists_the_known_ones(tmp_path):
     async with open_harness(tmp_path, command=COMMANDS) as harness:
         with pytest.raises(CommandError, match="There are: /apart, /fix"):
             await send(harness, "nosuch", "")
@@ -117,7 +119,7 @@ async def test_a_skill_is_a_command_unless_one_has_its_name(tmp_path):
         assert "Sweep here !`x`." in last_user(harness.server.requests[0].body)
 
 
-async def test_an_agent_named_with_at_is_handed_the_work(tmp_path):
+async def test_an_agent_mentioned_with_at_gets_the_work(tmp_path):
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Text("Yes.")))
         session = await harness.session()
@@ -128,7 +130,7 @@ async def test_an_agent_named_with_at_is_handed_the_work(tmp_path):
         assert "names the sub-agent explore" in told
 
 
-async def test_where_nobody_is_a_command_that_would_ask_is_refused(tmp_path):
+async def test_an_unattended_run_refuses_a_command_that_would_ask(tmp_path):
     from agent.runtime.headless import Approval, HeadlessRun
 
     rules = {"bash": {"*": "ask"}}

@@ -1,4 +1,4 @@
-"""What the model is told beside the conversation."""
+"""The system prompt and its reminders."""
 
 import json
 import subprocess
@@ -63,7 +63,7 @@ DONE = answer(Text("done"))
 # The session part
 
 
-async def test_the_block_tells_where_the_session_works(tmp_path: Path) -> None:
+async def test_the_block_describes_the_environment(tmp_path: Path) -> None:
     write(tmp_path / "project", {"a.txt": "a"})
     git(tmp_path / "project", "init", "-q", "-b", "trunk")
     async with open_harness(tmp_path) as harness:
@@ -88,7 +88,7 @@ async def test_a_long_status_is_bounded(tmp_path: Path) -> None:
     assert "… and 30 more" in block
 
 
-async def test_nothing_of_an_untrusted_project_reaches_a_prompt(tmp_path: Path) -> None:
+async def test_no_text_of_an_untrusted_project_reaches_a_prompt(tmp_path: Path) -> None:
     skill = "---\nname: x\ndescription: SKILL-WORD\n---\nbody"
     files = {"AGENTS.md": "ROOT-WORD", "sub/AGENTS.md": "SUB-WORD", "sub/a.txt": "x"}
     write(tmp_path / "project", {**files, ".claude/skills/x/SKILL.md": skill})
@@ -99,7 +99,7 @@ async def test_nothing_of_an_untrusted_project_reaches_a_prompt(tmp_path: Path) 
             assert word not in text(harness.server.requests[-1].body)
 
 
-async def test_a_session_of_another_project_gets_nothing_of_that_one(tmp_path: Path) -> None:
+async def test_a_session_of_another_project_gets_no_text_of_the_opened_one(tmp_path: Path) -> None:
     """The trust of the opened folder is not that of the session's."""
     other = tmp_path / "other"
     write(other, {"AGENTS.md": "OTHER-WORD", "sub/AGENTS.md": "SUB-WORD", "sub/a.txt": "x"})
@@ -112,7 +112,7 @@ async def test_a_session_of_another_project_gets_nothing_of_that_one(tmp_path: P
         assert not [w for w in ("OTHER-WORD", "SUB-WORD", "ROOT-WORD") if w in body]
 
 
-async def test_each_marker_comes_exactly_once_where_it_applies(tmp_path: Path) -> None:
+async def test_each_instruction_is_sent_exactly_once_where_it_applies(tmp_path: Path) -> None:
     files = {
         "AGENTS.md": "ROOT-WORD @x.md",
         "x.md": "IMPORT-WORD @AGENTS.md",
@@ -151,7 +151,7 @@ async def test_a_child_agent_has_the_same_instructions(tmp_path: Path) -> None:
         assert "SUB-WORD" not in parent
 
 
-async def test_of_calls_side_by_side_the_first_in_order_brings_the_instructions(
+async def test_the_first_of_parallel_calls_brings_the_instructions(
     tmp_path: Path,
 ) -> None:
     files = {"sub/AGENTS.md": "SUB-WORD", "sub/a.txt": "x", "sub/b.txt": "x"}
@@ -168,7 +168,7 @@ async def test_of_calls_side_by_side_the_first_in_order_brings_the_instructions(
         assert not states[1].attached
 
 
-async def test_an_edit_and_a_write_bring_them_too_and_a_failed_call_does_not(
+async def test_edits_and_writes_bring_instructions_and_failed_calls_do_not(
     tmp_path: Path,
 ) -> None:
     files = {f"{name}/AGENTS.md": f"{name}-WORD" for name in ("a", "b", "c", "d")}
@@ -188,7 +188,7 @@ async def test_an_edit_and_a_write_bring_them_too_and_a_failed_call_does_not(
         assert said == [True, True, False, True]
 
 
-async def test_a_nested_file_that_changed_comes_again(tmp_path: Path) -> None:
+async def test_a_changed_nested_file_is_sent_again(tmp_path: Path) -> None:
     async with trusted(tmp_path, {"sub/AGENTS.md": "OLD-WORD", "sub/a.txt": "x"}) as harness:
         session = await harness.session()
         harness.server.script(reads("sub/a.txt"), DONE)
@@ -203,7 +203,7 @@ async def test_a_nested_file_that_changed_comes_again(tmp_path: Path) -> None:
 # Reminders
 
 
-async def test_what_changed_is_told_with_the_newest_message(tmp_path: Path) -> None:
+async def test_changes_are_sent_with_the_newest_message(tmp_path: Path) -> None:
     files = {"AGENTS.md": "FIRST-WORD", "a.txt": "a"}
     git_folder = tmp_path / "project"
     write(git_folder, files)
@@ -234,7 +234,7 @@ async def test_what_changed_is_told_with_the_newest_message(tmp_path: Path) -> N
         assert "SECOND-WORD" not in text(fourth[-1])
 
 
-async def test_plan_mode_is_told_and_taken_back_without_touching_the_head(
+async def test_plan_mode_is_announced_and_revoked_without_changing_the_head(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path) as harness:
@@ -252,7 +252,7 @@ async def test_plan_mode_is_told_and_taken_back_without_touching_the_head(
         assert ["Plan mode is over" in words for words in said] == [False, False, False, True]
 
 
-async def test_a_session_that_begins_in_plan_mode_says_so_in_its_block(tmp_path: Path) -> None:
+async def test_a_session_that_starts_in_plan_mode_has_it_in_its_block(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.always(DONE)
         session = await harness.session()
@@ -283,7 +283,7 @@ async def test_a_restart_and_a_fork_send_the_same_bytes(tmp_path: Path) -> None:
         assert harness.server.requests[-1].body["messages"][: len(sent)] == sent
 
 
-async def test_a_prompt_that_is_overtaken_by_a_cancel_is_told_nothing_twice(
+async def test_a_prompt_overtaken_by_a_cancel_gets_no_context_twice(
     tmp_path: Path,
 ) -> None:
     async with trusted(tmp_path, {"AGENTS.md": "ROOT-WORD"}) as harness:
@@ -296,7 +296,7 @@ async def test_a_prompt_that_is_overtaken_by_a_cancel_is_told_nothing_twice(
         assert text(harness.server.requests[-1].body).count("ROOT-WORD") == 1
 
 
-async def test_after_a_compaction_the_block_is_taken_anew_and_old_reminders_go(
+async def test_a_compaction_renews_the_block_and_drops_old_reminders(
     tmp_path: Path,
 ) -> None:
     files = {"AGENTS.md": "FIRST-WORD", "sub/AGENTS.md": "SUB-WORD", "sub/a.txt": "x"}
@@ -326,7 +326,7 @@ async def test_after_a_compaction_the_block_is_taken_anew_and_old_reminders_go(
         assert text(harness.server.requests[-1].body).count("SUB-WORD") == 1
 
 
-async def test_over_50_steps_and_5_turns_nothing_ahead_of_the_history_changes(
+async def test_the_start_of_requests_never_changes_over_50_steps_and_5_turns(
     tmp_path: Path,
 ) -> None:
     """Every request begins with the bytes of the one before it."""
@@ -357,7 +357,7 @@ async def test_over_50_steps_and_5_turns_nothing_ahead_of_the_history_changes(
 # Notices
 
 
-async def test_what_is_cut_or_left_out_is_told_the_user_once(tmp_path: Path) -> None:
+async def test_truncated_and_excluded_files_are_reported_to_the_user_once(tmp_path: Path) -> None:
     async with trusted(tmp_path, {"AGENTS.md": "word " * 60_000}) as harness:
         harness.server.always(DONE)
         session = await harness.session()

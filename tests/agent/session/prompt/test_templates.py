@@ -56,7 +56,7 @@ def test_a_model_finds_its_family(model: str, family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_template_is_whole_and_short(family: str) -> None:
+def test_every_template_is_complete_and_short(family: str) -> None:
     text = template(family)
     assert text.startswith("You are opencode-py")
     assert template("shared") in text
@@ -89,7 +89,7 @@ def test_an_agents_own_prompt_and_the_users_replace_the_template() -> None:
     )
 
 
-async def test_the_head_goes_ahead_of_everything(tmp_path) -> None:
+async def test_the_head_comes_first(tmp_path) -> None:
     async with open_harness(tmp_path, prompts={"default": "MY-OWN-HEAD"}) as harness:
         harness.server.script(answer(Text("done")))
         await harness.turn(await harness.session(), "go")

@@ -1,4 +1,4 @@
-"""What fills the window, by source."""
+"""The content of the window, by source."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ async def of(harness: Harness, session):
     return await harness.runtime.context_usage.measure(session.id, "scripted/model-1", "build")
 
 
-async def test_the_sources_add_up_to_what_was_reported(tmp_path: Path) -> None:
+async def test_the_sources_add_up_to_the_reported_tokens(tmp_path: Path) -> None:
     files = {"AGENTS.md": "Use tabs.\n" * 300, "a.txt": "the quick brown fox\n" * 500}
     async with trusted(tmp_path, files) as harness:
         harness.server.script(
@@ -37,7 +37,7 @@ async def test_the_sources_add_up_to_what_was_reported(tmp_path: Path) -> None:
     assert contents.total("output") > messages["answers"]
 
 
-async def test_an_unknown_window_and_nothing_reported_are_said(tmp_path: Path) -> None:
+async def test_an_unknown_window_and_a_missing_report_are_marked(tmp_path: Path) -> None:
     limit = {"abilities": {"limit": {}}}
     async with trusted(tmp_path, {}, **limit) as harness:
         harness.server.script(answer(Text("yes"), Tokens(0, 0)))
@@ -50,7 +50,7 @@ async def test_an_unknown_window_and_nothing_reported_are_said(tmp_path: Path) -
     assert sum(source.tokens for source in contents.sources) == contents.used
 
 
-async def test_before_the_first_prompt_it_is_what_a_new_session_begins_with(
+async def test_the_usage_before_the_first_prompt_is_that_of_a_new_session(
     tmp_path: Path,
 ) -> None:
     async with trusted(tmp_path, {"AGENTS.md": "Use tabs.\n" * 300}) as harness:
@@ -67,7 +67,7 @@ async def test_before_the_first_prompt_it_is_what_a_new_session_begins_with(
     assert "instruction files" in {source.name for source in before.in_group("system")}
 
 
-async def test_a_new_session_is_told_of_the_mode_of_its_agent(tmp_path: Path) -> None:
+async def test_the_usage_of_a_new_session_includes_the_mode_of_its_agent(tmp_path: Path) -> None:
     async with trusted(tmp_path, {}) as harness:
         window = harness.runtime.context_usage
         build = await window.measure(None, "scripted/model-1", "build")

@@ -1,4 +1,4 @@
-"""What a session has used, by purpose and by model."""
+"""Usage of a session, by purpose and by model."""
 
 from pathlib import Path
 
@@ -92,7 +92,7 @@ async def test_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
     assert costs.total.unpriced
 
 
-async def test_what_left_no_message_has_its_model_all_the_same(tmp_path: Path) -> None:
+async def test_calls_without_a_message_have_a_model(tmp_path: Path) -> None:
     """A question in passing, and an answer that was taken back for good."""
     more = {"abilities": PRICE}
     async with open_harness(tmp_path, **more) as harness:
@@ -126,7 +126,7 @@ async def test_what_left_no_message_has_its_model_all_the_same(tmp_path: Path) -
     assert costs.total.cost == pytest.approx(record.cost)
 
 
-def test_sums_of_which_no_model_was_noted_are_still_told() -> None:
+def test_sums_without_a_recorded_model_are_included() -> None:
     """Sessions from before models were noted."""
     ledger = CostLedger()
     old = Session(

@@ -1,4 +1,4 @@
-"""The timeline of a session, its changes and what was sent."""
+"""The timeline of a session, its changes and its past requests."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -29,7 +29,7 @@ TURN = (
 )
 
 
-def test_a_turn_tells_what_it_took() -> None:
+def test_a_turn_has_its_usage() -> None:
     waiting = records.user("msg_e", "later", turn=None)
     (turn,) = timeline((*TURN, waiting))
     assert turn.text == "do it"
@@ -48,12 +48,12 @@ SUMMARY = CompactionPart(
 
 
 def told(message_id: str, part, turn: str = "trn_1"):
-    """A message of the harness with *part*."""
+    """A synthetic message with *part*."""
     return records.user(message_id, "for the model", part, turn=turn, synthetic=True)
 
 
-def test_a_turn_has_what_people_see_of_the_harness() -> None:
-    """What a sub-agent reports, where it was summed up, commands of the user's own."""
+def test_a_turn_has_the_visible_synthetic_messages() -> None:
+    """Reports of sub-agents, compactions and commands of the user."""
     report = told("msg_c5", records.report("msg_c5", "Two."))
     own = told("msg_f", records.tool("prt_f", "msg_f", records.completed("Bash", "make")), "trn_2")
     hidden = records.user("msg_d1", "Go on.", synthetic=True)
@@ -64,29 +64,29 @@ def test_a_turn_has_what_people_see_of_the_harness() -> None:
     assert second.steps == ()
 
 
-def test_a_turn_that_a_report_began_says_so_and_does_not_count_its_waiting() -> None:
+def test_a_turn_started_by_a_report_says_so_and_excludes_its_queue_time() -> None:
     report = told("msg_a", records.report("msg_a", "Two."))
     (turn,) = timeline((report, step("msg_b", created=2000.0, completed=2003.0)))
     assert turn.text == "Explore reports: find the readers · 3 tool calls"
     assert (turn.started, turn.seconds) == (2000.0, 3.0)
 
 
-def test_search_finds_what_people_see_of_the_harness() -> None:
+def test_search_finds_visible_synthetic_messages() -> None:
     messages = (told("msg_b5", SUMMARY), told("msg_c5", records.report("msg_c5", "Two readers.")))
     assert find_text(messages, "DONE") == [("msg_b5", "prt_s")]
     assert find_text(messages, "two readers") == [("msg_c5", "msg_c5r")]
     assert find_text(messages, "for the model") == []
 
 
-def test_search_looks_at_words_calls_and_results() -> None:
+def test_search_covers_text_calls_and_results() -> None:
     assert find_text(TURN, "DO IT") == [("msg_a", "msg_aa")]
     assert find_text(TURN, "make") == [("msg_b", "prt_2")]
     assert find_text(TURN, "code 2") == [("msg_b", "prt_2")]
     assert find_text(TURN, " ") == []
 
 
-def test_what_was_sent_begins_with_the_newest_summary() -> None:
-    """What was summed up is not sent again."""
+def test_a_past_request_starts_with_the_newest_summary() -> None:
+    """Compacted messages are not sent again."""
     marker = records.user("msg_b5", "", synthetic=True)
     part = CompactionPart(
         id="prt_s",

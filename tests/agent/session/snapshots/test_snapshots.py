@@ -1,4 +1,4 @@
-"""Snapshots that were ended half-way: the next one is whole all the same."""
+"""Interrupted snapshots: the next one is complete all the same."""
 
 import asyncio
 import fnmatch
@@ -25,13 +25,13 @@ async def snapshots(tmp_path: Path):
 
 
 def place(tmp_path: Path) -> Path:
-    """Where they are kept."""
+    """The folder of the snapshots."""
     name = hashlib.sha256(str(tmp_path / "project").encode()).hexdigest()[:24]
     return tmp_path / "snapshots" / name
 
 
 async def covers(snapshots: Snapshots, file: Path) -> bool:
-    """Whether a change of *file* is seen by the next snapshots."""
+    """Return whether the next snapshots contain a change of *file*."""
     before = await snapshots.take()
     await asyncio.to_thread(file.write_text, "new")
     after = await snapshots.take()
@@ -42,10 +42,10 @@ async def covers(snapshots: Snapshots, file: Path) -> bool:
 
 
 @pytest.mark.parametrize("ticks", range(0, 300, 15))
-async def test_one_that_was_cancelled_leaves_nothing_in_the_way(
+async def test_a_cancelled_snapshot_does_not_block_the_next(
     snapshots: Snapshots, tmp_path: Path, ticks: int
 ) -> None:
-    """An Esc while a project's first snapshot is made is no end of undo in it."""
+    """Esc during a project's first snapshot does not disable undo."""
     work = asyncio.create_task(snapshots.take())
     for _ in range(ticks):
         await asyncio.sleep(0)
@@ -56,7 +56,7 @@ async def test_one_that_was_cancelled_leaves_nothing_in_the_way(
     assert names == {place(tmp_path).name}
 
 
-async def test_a_lock_of_a_git_that_was_killed_is_taken_off(
+async def test_a_lock_of_a_killed_git_is_removed(
     snapshots: Snapshots, tmp_path: Path
 ) -> None:
     await snapshots.take()
@@ -65,7 +65,7 @@ async def test_a_lock_of_a_git_that_was_killed_is_taken_off(
     assert await covers(snapshots, tmp_path / "project" / "made")
 
 
-async def test_a_folder_that_was_made_half_way_is_made_anew(
+async def test_a_half_made_folder_is_made_anew(
     snapshots: Snapshots, tmp_path: Path
 ) -> None:
     place(tmp_path).mkdir(parents=True)
@@ -73,7 +73,7 @@ async def test_a_folder_that_was_made_half_way_is_made_anew(
     assert await covers(snapshots, tmp_path / "project" / "made")
 
 
-async def test_what_a_killed_program_left_beside_it_is_removed(
+async def test_leftovers_of_a_killed_program_are_removed(
     snapshots: Snapshots, tmp_path: Path
 ) -> None:
     left = place(tmp_path).with_name(f"{place(tmp_path).name}.new-999999999")
@@ -83,7 +83,7 @@ async def test_what_a_killed_program_left_beside_it_is_removed(
 
 
 @pytest.mark.parametrize("half_made", [False, True])
-async def test_many_that_start_at_once_have_one_folder(tmp_path: Path, half_made: bool) -> None:
+async def test_many_instances_that_start_at_once_have_one_folder(tmp_path: Path, half_made: bool) -> None:
     """Whoever is second takes what is there: what the first has written in it stays."""
     project = tmp_path / "project"
     project.mkdir()
@@ -104,7 +104,7 @@ async def test_many_that_start_at_once_have_one_folder(tmp_path: Path, half_made
     assert [path.name for path in (tmp_path / "snapshots").iterdir()] == [place(tmp_path).name]
 
 
-def test_one_folder_never_takes_the_place_of_another(tmp_path: Path) -> None:
+def test_one_folder_never_replaces_another(tmp_path: Path) -> None:
     git, starts = tmp_path / "git", 8
 
     def start(new: Path, together: threading.Barrier) -> int:
@@ -124,10 +124,10 @@ def test_one_folder_never_takes_the_place_of_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("again", [False, True])
-async def test_the_programs_own_data_is_no_file_of_the_project(
+async def test_the_programs_own_data_is_not_in_snapshots(
     tmp_path: Path, again: bool
 ) -> None:
-    """Where a setting puts it there: it changes all the time, and undo would take it back."""
+    """A setting can put it there; it changes all the time, and undo would revert it."""
     project = tmp_path / "project"
     data = project / "own [data]"
     data.mkdir(parents=True)
@@ -145,7 +145,7 @@ async def test_the_programs_own_data_is_no_file_of_the_project(
         await made.close()
 
 
-async def test_a_file_that_another_call_is_writing_is_no_change(
+async def test_a_temporary_file_of_another_call_is_not_a_change(
     tmp_path: Path, snapshots: Snapshots
 ) -> None:
     """Seen between two turns that write at once: undo told of a file that was never there."""
@@ -164,7 +164,7 @@ async def test_a_file_that_another_call_is_writing_is_no_change(
     assert [each.path for each in await snapshots.changes(during, after)] == ["other.txt"]
 
 
-async def test_a_folder_that_cannot_be_had_ends_no_turn(
+async def test_an_inaccessible_folder_ends_no_turn(
     tmp_path: Path, snapshots: Snapshots
 ) -> None:
     place(tmp_path).parent.mkdir()

@@ -1,4 +1,4 @@
-"""Sub-agents in the background: told once, held, stopped, left by a crash."""
+"""Background sub-agents: reported once, followed, stopped, interrupted by a crash."""
 
 from itertools import count
 from pathlib import Path
@@ -74,7 +74,7 @@ def said(harness: Harness, index: int = -1) -> str:
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_its_report_begins_a_turn_of_an_idle_session_once(tmp_path: Path, api: str) -> None:
+async def test_a_report_starts_a_turn_of_an_idle_session_once(tmp_path: Path, api: str) -> None:
     hold = Hold()
     async with open_harness(tmp_path, api=api, holds=False) as harness:
         session = await left(
@@ -118,7 +118,7 @@ async def test_its_report_begins_a_turn_of_an_idle_session_once(tmp_path: Path, 
         await left_clean(harness, session, before, "background task: idle")
 
 
-async def test_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path: Path) -> None:
+async def test_a_running_turn_takes_the_report_at_its_next_step(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -137,9 +137,7 @@ async def test_a_turn_that_runs_takes_the_report_up_at_its_next_step(tmp_path: P
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_where_nobody_sits_the_turn_ends_when_the_reports_are_there(
-    tmp_path: Path, api: str
-) -> None:
+async def test_an_unattended_turn_ends_once_the_reports_are_there(tmp_path: Path, api: str) -> None:
     holds = [Hold(), Hold()]
     async with open_harness(tmp_path, api=api) as harness:
         harness.server.always(
@@ -170,8 +168,8 @@ async def test_where_nobody_sits_the_turn_ends_when_the_reports_are_there(
         await left_clean(harness, session, 0, "background task: held")
 
 
-async def test_a_sub_agent_waits_for_what_it_left_to_the_background(tmp_path: Path) -> None:
-    """What it says last holds what came of it, and nothing is told to nobody."""
+async def test_a_sub_agent_waits_for_its_background_tasks(tmp_path: Path) -> None:
+    """Its last response contains their results, so no report is lost."""
     agent = {"helper": {"mode": "subagent", "description": "x", "permission": {"task": "allow"}}}
     async with open_harness(tmp_path, holds=False, agent=agent) as harness:
 
@@ -199,7 +197,7 @@ async def test_a_sub_agent_waits_for_what_it_left_to_the_background(tmp_path: Pa
         await left_clean(harness, session, 0, "background task: below a sub-agent")
 
 
-async def test_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) -> None:
+async def test_a_full_cancel_stops_the_background_tasks_too(tmp_path: Path) -> None:
     run = Call("bash", {"command": "trap '' TERM; echo begun; sleep 60"})
     hold = Hold()
     async with open_harness(tmp_path, holds=False, permission={"bash": "allow"}) as harness:
@@ -226,7 +224,7 @@ async def test_a_cancel_stops_what_is_in_the_background_too(tmp_path: Path) -> N
         await left_clean(harness, session, before, "background task: cancelled")
 
 
-async def test_the_first_cancel_leaves_the_background_alone_and_its_report_waits(
+async def test_a_cancel_of_the_turn_alone_leaves_tasks_running_and_queues_their_report(
     tmp_path: Path,
 ) -> None:
     """The user stopped the turn: nothing begins by itself, and the next prompt brings it."""
@@ -255,7 +253,7 @@ async def test_the_first_cancel_leaves_the_background_alone_and_its_report_waits
         assert said(harness).index("the late report") < said(harness).index("onward then")
 
 
-async def test_a_child_that_the_user_stops_alone_begins_nothing(tmp_path: Path) -> None:
+async def test_a_child_that_the_user_stops_starts_no_turn(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -275,7 +273,7 @@ async def test_a_child_that_the_user_stops_alone_begins_nothing(tmp_path: Path) 
         assert len(idles(harness, session)) == 1
 
 
-async def test_one_that_fails_is_told_as_failed(tmp_path: Path) -> None:
+async def test_a_failed_task_is_reported_as_failed(tmp_path: Path) -> None:
     async with open_harness(tmp_path, retry={"attempts": 1}, holds=False) as harness:
         session = await left(
             harness,
@@ -289,7 +287,7 @@ async def test_one_that_fails_is_told_as_failed(tmp_path: Path) -> None:
         assert harness.runtime.sessions.status(session.id) == Idle()
 
 
-async def test_task_output_waits_and_hands_the_report_over_once(tmp_path: Path) -> None:
+async def test_task_output_waits_and_returns_the_report_once(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
 
@@ -326,7 +324,7 @@ async def test_task_output_waits_and_hands_the_report_over_once(tmp_path: Path) 
         await left_clean(harness, session, 0, "background task: waited for")
 
 
-async def test_task_output_looks_and_stops(tmp_path: Path) -> None:
+async def test_task_output_checks_and_stops_a_task(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -362,7 +360,7 @@ async def test_task_output_looks_and_stops(tmp_path: Path) -> None:
         await left_clean(harness, session, before, "background task: stopped by the model")
 
 
-async def test_one_at_work_reads_what_it_is_told_more_and_can_go_on_later(
+async def test_a_running_task_reads_further_prompts_and_can_be_resumed(
     tmp_path: Path,
 ) -> None:
     hold = Hold()
@@ -410,7 +408,7 @@ async def test_one_at_work_reads_what_it_is_told_more_and_can_go_on_later(
         assert len(await children(harness, session)) == 1
 
 
-async def test_the_user_sends_a_sub_agent_to_the_background(tmp_path: Path) -> None:
+async def test_the_user_moves_a_sub_agent_to_the_background(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         harness.server.always(
@@ -435,7 +433,7 @@ async def test_the_user_sends_a_sub_agent_to_the_background(tmp_path: Path) -> N
         assert harness.runtime.sessions.subagents.detach(session.id) == 0
 
 
-async def test_limits_hold_over_the_turns_that_reports_begin(tmp_path: Path) -> None:
+async def test_limits_apply_across_turns_started_by_reports(tmp_path: Path) -> None:
     """One that starts the next for ever, each report another turn, comes to an end."""
     async with open_harness(tmp_path, holds=False, limits={"tokens": 3_000}) as harness:
 
@@ -463,7 +461,7 @@ async def test_limits_hold_over_the_turns_that_reports_begin(tmp_path: Path) -> 
         assert len(harness.server.requests) < 20
 
 
-async def test_no_more_than_ten_work_in_the_background(tmp_path: Path) -> None:
+async def test_no_more_than_ten_background_tasks_run(tmp_path: Path) -> None:
     held = {f"part{number:02}": Hold() for number in range(11)}
     async with open_harness(tmp_path, holds=False) as harness:
         work = {word: [answer(hold, Text(word))] for word, hold in held.items()}
@@ -477,7 +475,7 @@ async def test_no_more_than_ten_work_in_the_background(tmp_path: Path) -> None:
         await harness.runtime.sessions.cancel(session.id)
 
 
-async def test_undo_waits_for_the_background_and_takes_its_changes_back(
+async def test_undo_waits_for_background_tasks_and_reverts_their_changes(
     tmp_path: Path,
 ) -> None:
     hold = Hold()
@@ -507,7 +505,7 @@ async def test_undo_waits_for_the_background_and_takes_its_changes_back(
         assert (harness.folder / "late.txt").exists()
 
 
-async def test_changes_of_a_turn_have_what_was_left_to_the_background(tmp_path: Path) -> None:
+async def test_changes_of_a_turn_include_those_of_its_background_tasks(tmp_path: Path) -> None:
     """Also of one that a later turn had go on: to each turn its own."""
 
     def write(name: str) -> Call:
@@ -541,7 +539,7 @@ async def test_changes_of_a_turn_have_what_was_left_to_the_background(tmp_path: 
         assert [b.path for b in await changes.diffs(messages)] == ["first.txt", "second.txt"]
 
 
-async def test_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Path) -> None:
+async def test_a_fork_learns_that_the_report_goes_to_the_original(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -564,7 +562,7 @@ async def test_a_copy_is_told_that_the_report_goes_to_the_other(tmp_path: Path) 
         assert [r.text for r in await reports(harness, later)] == ["the late report"]
 
 
-async def test_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None:
+async def test_a_compaction_during_a_background_task_loses_nothing(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -585,7 +583,7 @@ async def test_a_summary_while_it_works_loses_nothing(tmp_path: Path) -> None:
         assert said(harness).count("the late report") == 1
 
 
-async def test_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> None:
+async def test_closing_the_program_ends_the_task_and_reports_it(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -610,7 +608,7 @@ async def test_leaving_the_program_ends_it_and_says_so(tmp_path: Path) -> None:
             await again.close()
 
 
-async def test_deleting_the_session_ends_it(tmp_path: Path) -> None:
+async def test_deleting_the_session_ends_the_task(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -627,7 +625,7 @@ async def test_deleting_the_session_ends_it(tmp_path: Path) -> None:
         assert await harness.runtime.sessions.repository.list() == []
 
 
-async def test_another_program_does_not_take_it_for_dead(tmp_path: Path) -> None:
+async def test_another_program_does_not_treat_the_task_as_dead(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(

@@ -55,8 +55,8 @@ async def test_a_child_has_no_task_nor_todo_tools_and_a_clean_context(
         assert "a secret wish" not in str(second.body)
 
 
-async def test_several_work_at_once_and_each_gets_its_own_report(tmp_path: Path) -> None:
-    """One of them fails, and the parent goes on with all three results."""
+async def test_several_sub_agents_run_at_once_and_each_has_its_own_report(tmp_path: Path) -> None:
+    """One of them fails, and the parent continues with all three results."""
     holds = [Hold(), Hold()]
     async with open_harness(tmp_path, retry={"attempts": 1}) as harness:
         harness.server.always(
@@ -83,7 +83,7 @@ async def test_several_work_at_once_and_each_gets_its_own_report(tmp_path: Path)
         await left_clean(harness, session, 0, "sub-agent: three at once")
 
 
-async def test_its_work_is_told_while_it_runs(tmp_path: Path) -> None:
+async def test_the_activity_is_reported_while_it_runs(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path) as harness:
         harness.server.always(
@@ -110,7 +110,7 @@ async def test_its_work_is_told_while_it_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["echo begun; sleep 60", "trap '' TERM; echo begun; sleep 60"])
-async def test_l11_cancelling_the_parent_cancels_the_children(tmp_path: Path, command: str) -> None:
+async def test_cancelling_the_parent_cancels_the_children(tmp_path: Path, command: str) -> None:
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
         run = Call("bash", {"command": command})
         harness.server.always(
@@ -162,7 +162,7 @@ async def test_a_child_that_is_cancelled_alone_gives_an_error_result(tmp_path: P
         await left_clean(harness, session, 0, "sub-agent: child cancelled")
 
 
-async def test_an_always_holds_for_the_whole_tree(tmp_path: Path) -> None:
+async def test_an_always_rule_applies_to_the_whole_tree(tmp_path: Path) -> None:
     run = Call("bash", {"command": "touch made"})
     async with open_harness(tmp_path) as harness:
         harness.server.always(
@@ -186,7 +186,7 @@ async def test_an_always_holds_for_the_whole_tree(tmp_path: Path) -> None:
         assert [type(call.state) for call in calls] == [Completed, Completed]
 
 
-async def test_the_callers_denials_hold_for_its_children(tmp_path: Path) -> None:
+async def test_the_callers_deny_rules_apply_to_its_children(tmp_path: Path) -> None:
     """The plan agent may not edit, whatever the sub-agent that it starts may."""
     write = Call("write", {"file_path": "x.txt", "content": "x"})
     async with open_harness(tmp_path, permission={"edit": "allow"}) as harness:
@@ -200,7 +200,7 @@ async def test_the_callers_denials_hold_for_its_children(tmp_path: Path) -> None
         assert not any(isinstance(e, PermissionAsked) for e in harness.events)
 
 
-async def test_resumed_by_its_id_it_still_knows(tmp_path: Path) -> None:
+async def test_a_sub_agent_resumed_by_id_keeps_its_context(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         report = [answer(Text("the first report"))]
         harness.server.always(Script(answer(task("one")), answer(Text("ok")), one=report))
@@ -231,7 +231,9 @@ async def test_resumed_by_its_id_it_still_knows(tmp_path: Path) -> None:
         (Call("task", {"description": "x"}), "prompt: field required"),
     ],
 )
-async def test_what_cannot_be_started_says_why(harness: Harness, call: Call, said: str) -> None:
+async def test_a_sub_agent_that_cannot_start_gives_a_reason(
+    harness: Harness, call: Call, said: str
+) -> None:
     harness.server.script(answer(call), answer(Text("ok")))
     session = await harness.session()
     await harness.turn(session, "go")
@@ -239,7 +241,7 @@ async def test_what_cannot_be_started_says_why(harness: Harness, call: Call, sai
     await left_clean(harness, session, 0, "sub-agent: not started")
 
 
-async def test_what_children_use_counts_for_the_parents_limit(tmp_path: Path) -> None:
+async def test_usage_of_children_counts_for_the_parents_limit(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"tokens": 5_000}) as harness:
         harness.server.always(
             Script(
@@ -287,12 +289,12 @@ async def test_a_child_cancelled_with_its_parent_at_any_moment(tmp_path: Path) -
 
 
 def _reached(harness: Harness, session: Session, count: int, event: object) -> bool:
-    """Whether so many events were published, or the session's turn is over."""
+    """Return whether so many events were published, or the turn is over."""
     ended = isinstance(event, SessionIdle) and event.session_id == session.id
     return ended or len(harness.events) >= count
 
 
-async def test_ten_calls_run_at_once_and_the_others_wait_their_turn(tmp_path: Path) -> None:
+async def test_ten_calls_run_at_once_and_the_others_wait(tmp_path: Path) -> None:
     """Twelve children that are all held: ten are asked, and one that ends lets one more in."""
     held = {f"part{number:02}": Hold() for number in range(12)}
     async with open_harness(tmp_path) as harness:
