@@ -1,4 +1,4 @@
-"""The ``apply_patch`` tool: a patch over several files, all of it or nothing (spec 3, 3.2).
+"""The ``apply_patch`` tool: a patch over several files, all of it or nothing.
 
 Models of the GPT family are trained on it, so they get it in place of edit and write.
 """
@@ -88,8 +88,8 @@ class ApplyPatchTool:
                 await _check_as_shown(changes, ctx)
             except ChangedSinceShown:
                 if reply is not None:
-                    raise  # the user saw other diffs (M10)
-                # Nobody was shown anything: a sibling's edit came first, so match anew (T7).
+                    raise  # the user saw other diffs
+                # Nobody was shown anything: a sibling's edit came first, so match anew.
                 changes = await asyncio.to_thread(plan_patch, payload.sections, ctx)
             changes = await write_patch(changes, ctx)
             changes = tuple([await _run_formatters(change, ctx) for change in changes])

@@ -1,4 +1,4 @@
-"""The ``bash`` tool: one command in a shell of its own (spec 3, ``bash``)."""
+"""The ``bash`` tool: one command in a shell of its own."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT = 120.0
 MAX_TIMEOUT = 600.0
-"""Seconds (spec 3, ``bash``)."""
+"""Seconds."""
 
 MIN_MILLISECONDS = 1_000
 """A smaller limit is one in seconds: models mix the two up, and in so few milliseconds nothing
@@ -304,7 +304,7 @@ def _check(command: str) -> None:
 
 
 def _directory(place: ToolPath, ctx: ToolContext, *, named: bool) -> tuple[str, tuple[str, ...]]:
-    """Where to run, with a note if that is not where it should be (trial CWD).
+    """Where to run, with a note if that is not where it should be.
 
     A session directory that is gone is replaced by the project's, a *named* folder never.
     """

@@ -57,7 +57,7 @@ class GlobPlan:
 class GlobTool:
     """Finds files. *searcher* is given by tests; by default ripgrep or the fallback.
 
-    *spill* is the folder of kept outputs, free to search (T5).
+    *spill* is the folder of kept outputs, free to search.
     """
 
     spec = ToolSpec(

@@ -26,7 +26,7 @@ from agent.tools.search.tree import IgnoreRules, find_links, is_ignored
 from agent.tools.search.worker import SearchRequest
 
 MAX_COLUMNS = 500
-"""Characters shown of a matching line: 100 of them stay below the limit of one output (T5)."""
+"""Characters shown of a matching line: 100 of them stay below the limit of one output."""
 
 
 class GrepArgs(ToolArgs):
@@ -52,7 +52,7 @@ class GrepPlan:
 class GrepTool:
     """Searches contents. *searcher* is given by tests; by default ripgrep or the fallback.
 
-    *spill* is the folder of kept outputs, free to search (T5).
+    *spill* is the folder of kept outputs, free to search.
     """
 
     spec = ToolSpec(

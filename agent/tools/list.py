@@ -59,7 +59,7 @@ class _Node:
 
 
 class ListTool:
-    """Lists folders. *spill* is the folder of kept outputs, free to list (T5)."""
+    """Lists folders. *spill* is the folder of kept outputs, free to list."""
 
     spec = ToolSpec(
         name="list",

@@ -1,4 +1,4 @@
-"""The ``lsp`` tool: what the language servers know of the code (spec 3, 3.2; spec 10, X6)."""
+"""The ``lsp`` tool: what the language servers know of the code."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The ``multiedit`` tool: several replacements in one file, all of them or none (spec 3, 3.2)."""
+"""The ``multiedit`` tool: several replacements in one file, all of them or none."""
 
 from pydantic import Field
 

@@ -61,7 +61,7 @@ class PlanExitTool:
         return False
 
     async def prepare(self, args: PlanExitArgs, ctx: ToolContext) -> Plan[ExitPlan]:
-        # Offered to every agent all the same: a request's tools must not change (spec 2, C9).
+        # Offered to every agent all the same: a request's tools must not change.
         if ctx.agent != PLAN_AGENT or ctx.callers:
             raise ToolError(NOT_PLANNING)
         file = _shown(args.file, ctx)

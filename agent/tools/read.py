@@ -87,7 +87,7 @@ class _NotedPage:
 
 
 class ReadTool:
-    """Reads text files and folders. Free to read are *spill*, the folder of kept outputs (M4a),
+    """Reads text files and folders. Free to read are *spill*, the folder of kept outputs,
     and the folders of the user's own *skills*, but for secrets in them."""
 
     spec = ToolSpec(

@@ -1,4 +1,4 @@
-"""The ``skill`` tool: the text of a skill, on demand (spec 6, I3)."""
+"""The ``skill`` tool: the text of a skill, on demand."""
 
 import asyncio
 import difflib

@@ -1,6 +1,6 @@
-"""The ``task`` tool: work handed to a sub-agent in a session of its own (spec 3, S1).
+"""The ``task`` tool: work handed to a sub-agent in a session of its own.
 
-The tool does not know the session service: what runs the child comes with the context (A6).
+The tool does not know the session service: what runs the child comes with the context.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The ``task_output`` tool: a sub-agent in the background, looked at or ended (spec 3, S1)."""
+"""The ``task_output`` tool: a sub-agent in the background, looked at or ended."""
 
 from dataclasses import dataclass
 

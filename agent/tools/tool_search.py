@@ -1,4 +1,4 @@
-"""The ``tool_search`` tool: finds tools that are not in the request (spec 10, X5)."""
+"""The ``tool_search`` tool: finds tools that are not in the request."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -136,7 +136,7 @@ class WebfetchTool:
 
 
 def web_need(url: "httpx2.URL", *, came_from: str = "") -> PermissionNeed:
-    """Consent to ask a host; the address itself when it may carry something out (9.3)."""
+    """Consent to ask a host; the address itself when it may carry something out."""
     host = host_of(url)
     carries = exfiltration_risk(url)
     reason = f"{came_from} redirects there" if came_from else ""

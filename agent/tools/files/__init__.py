@@ -1,1 +1,1 @@
-"""Files for tools: paths, text, pages, changes, patches and attachments."""
+"""Files for tools: paths, text, pages, changes, patches, attachments."""

@@ -1,4 +1,4 @@
-"""Images and documents that a tool hands to the model: checked whole, then attached."""
+"""Attach images and documents to a call's result, after checking them completely."""
 
 import base64
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from agent.tools.files.paths import ToolPath
 
 @dataclass(frozen=True, slots=True)
 class MediaFile:
-    """An image or document that goes to the model."""
+    """A checked image or document for the model."""
 
     media: Media
     data: bytes
 
 
 def load_media(target: ToolPath, found: tuple[str, str], size: int, ctx: ToolContext) -> MediaFile:
-    """The image or document of a file, whole and checked. Blocks.
+    """Load and check the image or document at *target*. Blocks.
 
-    *found* is its mime type and name. Raises ``ToolError`` if it can't be shown, ``OSError``.
+    *found* is its MIME type and name. Raises ``OSError``, and ``ToolError`` if it cannot be shown.
     """
     most = check_supported(target.shown, found, size, ctx)
     return check_media(target.shown, load(target.real, most).data)
 
 
 def check_supported(shown: str, found: tuple[str, str], size: int, ctx: ToolContext) -> int:
-    """The most bytes that such a thing may have. Raises ``ToolError`` if the model does not
-    see it, or if it has more."""
+    """Return the size limit of such a file in bytes. Raises ``ToolError`` if the model cannot see
+    it, or if *size* is above the limit."""
     mime, name = found
     image = mime.startswith("image/")
     what = f"{shown} is a {name} of {size:,} bytes"
@@ -51,7 +51,7 @@ def check_supported(shown: str, found: tuple[str, str], size: int, ctx: ToolCont
 
 
 def check_media(shown: str, data: bytes) -> MediaFile:
-    """*data*, which no provider will refuse. Raises ``ToolError``."""
+    """Return *data* as media that providers accept. Raises ``ToolError``."""
     what = f"{shown} has {len(data):,} bytes of an image or document"
     try:
         media = examine(data)
@@ -66,7 +66,7 @@ def check_media(shown: str, data: bytes) -> MediaFile:
 
 
 def attach(shown: str, found: MediaFile, ctx: ToolContext) -> Result:
-    """The result of a call that gives *found*, which is called *shown*."""
+    """Return the result of a call that attaches *found* under the name *shown*."""
     media, size = found.media, len(found.data)
     sides = f"{media.width:,}×{media.height:,} pixels, " if media.is_image else ""
     file = FilePart(

@@ -1,7 +1,7 @@
-"""A change of one file from plan to disk, shared by write and edit (spec 4, M6 and M10).
+"""The change of one file, from plan to disk, for write and edit.
 
-The plan holds the bytes' stamp and the exact new text. What is written is that text, or
-the part of it that the user accepted, and only if the file is still the one that was shown.
+The plan contains the stamp of the file and the exact new text. That text, or the hunks of it
+that the user accepted, is written only if the file is still the one that was shown.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ MAX_EXCERPT = 40
 
 
 class ChangedSinceShown(ToolError):
-    """The file is not the one that the change was made for. Nothing was written."""
+    """The file has changed since the change was prepared. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """From *old* (None: the file does not exist) to *new*, as *diff* shows it."""
+    """A change to the text *new*. *file* and *stamp* are None if the file does not exist."""
 
     target: ToolPath
     file: TextFile | None
@@ -67,7 +67,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class AppliedChange:
-    """What was written: the whole *text*, its *diff*, and *note* on accepted hunks."""
+    """The whole *text* that was written, its *diff*, and a *note* on hunks and formatters."""
 
     target: ToolPath
     text: str
@@ -84,7 +84,7 @@ class AppliedChange:
         )
 
     def excerpt(self) -> str:
-        """The changed places as numbered lines, as the file is now."""
+        """Return the changed places of the new text as numbered lines."""
         shown: list[str] = []
         for hunk in self.diff.block.hunks:
             lines = [f"{line.new}: {line.text}" for line in hunk.lines if line.new is not None]
@@ -96,12 +96,12 @@ class AppliedChange:
 
 
 def check_text(text: str, field: str) -> None:
-    """Refuse text that no file could hold."""
+    """Raise ``ToolError`` for text that cannot be stored."""
     check_surrogates(text, field)
 
 
 def plan_change(target: ToolPath, loaded: LoadedText | None, new: str) -> Change:
-    """The change to *new*. Raises ``ToolError`` if the file's encoding cannot hold it."""
+    """Return the change to *new*. Raises ``ToolError`` if the file's encoding cannot store it."""
     file = None if loaded is None else loaded.file
     encode_text(file, new, target.shown)
     old = "" if file is None else file.text
@@ -112,7 +112,7 @@ def plan_change(target: ToolPath, loaded: LoadedText | None, new: str) -> Change
 async def apply_change(
     change: Change, reply: PermissionReply | None, ctx: ToolContext
 ) -> AppliedChange:
-    """Write what was accepted. Raises ``ChangedMeanwhile`` for another file than shown (M10)."""
+    """Write the accepted hunks. Raises ``ChangedSinceShown`` if the file is not as it was shown."""
     target = change.target
     text, note = _accepted(change, reply)
     data = encode_text(change.file, text, target.shown)
@@ -130,8 +130,8 @@ async def apply_change(
 
 
 async def run_formatters(target: ToolPath, text: str, ctx: ToolContext) -> tuple[str, str]:
-    """The text of a file that was written as *text*, once its formatters have run, and what went
-    wrong with them. The caller holds the file's lock."""
+    """Run the formatters of a file that was written as *text*; return its text and what went
+    wrong. The caller holds the file's lock."""
     if ctx.file_checks is None or not ctx.file_checks.has_formatters:
         return text, ""
     problem = await ctx.file_checks.format(target.real)
@@ -160,7 +160,8 @@ def check_still_as_shown(
 
 
 def _accepted(change: Change, reply: PermissionReply | None) -> tuple[str, str]:
-    """The text to write and the word on hunks. Raises if no hunk was accepted."""
+    """Return the text to write and the note on hunks. Raises ``ToolError`` if no hunk was
+    accepted."""
     if reply is None or reply.hunks is None:
         return change.new, ""
     spans = change.diff.spans

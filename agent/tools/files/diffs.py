@@ -1,7 +1,7 @@
-"""Diffs as blocks: what a change of one file will really do, hunk by hunk.
+"""The diff of one file, as a block with hunks that can be applied one by one.
 
 Only the part between the common beginning and the common end is compared line by line, so
-a small change of a very large file costs little.
+a small change of a very large file is cheap.
 """
 
 import difflib
@@ -14,14 +14,13 @@ CONTEXT = 3
 """Unchanged lines around a change."""
 
 MAX_LINES = 2_000
-"""Lines of diff kept for display; the rest is counted as omitted."""
+"""Lines of a diff that are displayed; the rest is counted as omitted."""
 
 MAX_WIDTH = 2_000
-"""Characters kept of one line for display (spec 3, T5)."""
+"""Characters of a line that are displayed."""
 
 MAX_COMPARED = 20_000
-"""Changed lines up to which the line-by-line comparison is worth its time; one whole
-replacement beyond."""
+"""Changed lines up to which lines are compared; beyond, the diff is one replacement."""
 
 NO_NEWLINE = " (no newline at end of file)"
 
@@ -32,7 +31,7 @@ Change = Literal["modify", "create", "delete", "move"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One hunk's change as character offsets: ``old[a:b]`` becomes ``new[c:d]``."""
+    """The change of one hunk in character offsets: ``old[a:b]`` becomes ``new[c:d]``."""
 
     old_start: int
     old_end: int
@@ -42,7 +41,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """The *block* to show, and the *spans* of all its hunks (index = hunk index)."""
+    """The *block* for display, and the *spans* of all hunks, by hunk index."""
 
     block: DiffBlock
     spans: tuple[Span, ...]
@@ -50,7 +49,8 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Lines (with endings) of one text's window: *offsets* has one entry more than lines."""
+    """The lines (with endings) of the changed window of a text, from line number *first*;
+    *offsets* has one more entry than *lines*."""
 
     lines: list[str]
     offsets: list[int]
@@ -58,11 +58,11 @@ class _Side:
 
 
 def make_diff(path: str, old: str, new: str, change: Change = "modify") -> FileDiff:
-    """The change from *old* to *new*. Texts carry their own line endings; no BOM."""
+    """Return the change from *old* to *new*, texts with their line endings and without BOM."""
     head, tail = _common_ends(old, new)
     before, after = _window(old, head, tail), _window(new, head, tail)
     groups = _groups(before.lines, after.lines)
-    # A line ending is worth showing only where not all of them are alike.
+    # Line endings are shown only if they differ.
     ends = {line.endswith("\r\n") for line in before.lines + after.lines if line.endswith("\n")}
     keep_cr = len(ends) > 1
     hunks: list[Hunk] = []
@@ -91,7 +91,7 @@ def make_diff(path: str, old: str, new: str, change: Change = "modify") -> FileD
 
 
 def apply_hunks(old: str, new: str, diff: FileDiff, accepted: frozenset[int]) -> str:
-    """*old* with only the *accepted* hunks of *diff* applied."""
+    """Return *old* with only the *accepted* hunks of *diff* applied."""
     pieces: list[str] = []
     position = 0
     for index, span in enumerate(diff.spans):
@@ -106,12 +106,12 @@ def apply_hunks(old: str, new: str, diff: FileDiff, accepted: frozenset[int]) ->
 
 
 def change_note(block: DiffBlock) -> str:
-    """The counts as a label's note: ``+4 −2``."""
+    """Return the counts as the note of a label: ``+4 −2``."""
     return f"+{block.added} −{block.removed}"
 
 
 def _common_ends(old: str, new: str) -> tuple[int, int]:
-    """Lengths of the common beginning and (not overlapping it) the common end."""
+    """Return the lengths of the common beginning and of the common end, which do not overlap."""
     shorter = min(len(old), len(new))
     head = 0
     while head < shorter and old[head : head + _STEP] == new[head : head + _STEP]:
@@ -133,7 +133,7 @@ def _tail_step(text: str, tail: int) -> str:
 
 
 def _window(text: str, head: int, tail: int) -> _Side:
-    """The changed lines of *text* with context: whole lines around ``text[head:-tail]``."""
+    """Return the changed lines of *text* with context: whole lines around ``text[head:-tail]``."""
     start = text.rfind("\n", 0, head) + 1
     for _ in range(CONTEXT + 1):
         if start == 0:
@@ -153,7 +153,7 @@ def _window(text: str, head: int, tail: int) -> _Side:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their endings; only LF ends a line (unlike ``str.splitlines``)."""
+    """Return lines with their endings; only LF ends a line, unlike ``str.splitlines``."""
     lines = text.split("\n")
     last = lines.pop()
     result = [line + "\n" for line in lines]
@@ -166,7 +166,7 @@ _Code = tuple[str, int, int, int, int]
 
 
 def _groups(before: list[str], after: list[str]) -> list[list[_Code]]:
-    """Opcodes in hunks: changes whose context would touch are one hunk."""
+    """Return opcodes grouped in hunks: changes with touching context are one hunk."""
     if len(before) + len(after) > MAX_COMPARED:
         codes = _coarse_opcodes(before, after)
     else:
@@ -226,7 +226,7 @@ def _diff_lines(
                 for n in range(b - a)
             )
             continue
-        # A missing last newline is worth a word only where the two sides differ in it.
+        # A missing last newline is marked only where the two sides differ in it.
         mark = (
             _ends_with_newline(before.lines[a:b]) != _ends_with_newline(after.lines[c:d])
             and a < b
@@ -251,6 +251,6 @@ def _display_line(line: str, *, keep_cr: bool, mark: bool = False) -> str:
         text = text.removesuffix("\r")
     if len(text) > MAX_WIDTH:
         text = text[:MAX_WIDTH] + "…"
-    # Bytes that are no text in the file's encoding cannot leave the process as they are.
+    # Bytes that are invalid in the file's encoding must not leave the process as surrogates.
     text = text.encode("utf-8", "replace").decode("utf-8")
     return text + NO_NEWLINE if mark and not line.endswith("\n") else text

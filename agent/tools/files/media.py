@@ -1,7 +1,7 @@
-"""Images and PDF documents: checked whole before they enter a history (trial MEDIA-POISON).
+"""Kinds of files by their first bytes, and complete checks of images and PDF documents.
 
-A provider refuses every later request that holds a broken image, so the type is taken from
-the content, never from the name, and the structure is walked to its end.
+A provider refuses every later request of a session with a broken image. So the type is taken
+from the content, never from the name, and the structure is read to its end.
 """
 
 import struct
@@ -44,7 +44,7 @@ _MEDIA_ENDINGS = {
 
 
 def describe_kind(sample: bytes) -> str:
-    """A word for the kind of the data that begins with *sample*."""
+    """Return the kind of the data that begins with *sample*, in words."""
     if sample[:4] == b"RIFF" and sample[8:12] == b"WEBP":
         return "WebP image"
     if sample[4:8] == b"ftyp":
@@ -53,14 +53,14 @@ def describe_kind(sample: bytes) -> str:
 
 
 def is_binary_kind(sample: bytes) -> bool:
-    """Whether *sample* begins like data of a known kind, by a mark that no text begins with."""
+    """Return whether *sample* begins with the signature of a binary format."""
     return any(
         sample.startswith(magic) and not magic.isascii() for magic, _ in _SIGNATURES
     ) or sample.startswith((b"PK\x03\x04", b"wOFF", b"wOF2", b"%PDF-"))
 
 
 def refuse_misnamed(shown: str, sample: bytes, size: int) -> None:
-    """Raise ``ToolError`` for a file that has the name of an image or PDF, but is none."""
+    """Raise ``ToolError`` for a file with the extension of an image or PDF that is none."""
     named = _MEDIA_ENDINGS.get(PurePath(shown).suffix.lower())
     if named is not None:
         kind = describe_kind(sample)
@@ -69,24 +69,24 @@ def refuse_misnamed(shown: str, sample: bytes, size: int) -> None:
 
 
 MAX_IMAGE = 3_750_000
-"""Bytes of an image: 5 MB as base64, the most that Anthropic takes."""
+"""Bytes of an image: 5 MB as base64, the limit of Anthropic."""
 
 MAX_PIXELS = 8_000
-"""Width or height of an image, the most that Anthropic takes."""
+"""Width or height of an image, the limit of Anthropic."""
 
 MAX_DOCUMENT = 10 * 1024 * 1024
-"""Bytes of a PDF; a whole request may hold 32 MB at Anthropic, and sessions keep it."""
+"""Bytes of a PDF: a whole request to Anthropic has at most 32 MB, and sessions keep the file."""
 
 _BROKEN = "it is damaged or cut off"
 
 
 class BrokenMedia(ValueError):
-    """The content is not what its first bytes promise; ``str`` says why, for a sentence."""
+    """The content does not match its first bytes; ``str()`` says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A checked image or document. *width* and *height* are pixels, 0 for a document."""
+    """A checked image or document. *width* and *height* are in pixels, 0 for a document."""
 
     mime: str
     name: str
@@ -99,7 +99,7 @@ class Media:
 
 
 def media_type(sample: bytes) -> tuple[str, str] | None:
-    """``(mime, name)`` by the first bytes of a file, None for what no model is given."""
+    """Return ``(mime, name)`` by the first bytes of a file, None if models cannot get it."""
     if sample.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png", "PNG image"
     if sample.startswith(b"\xff\xd8\xff"):
@@ -114,7 +114,7 @@ def media_type(sample: bytes) -> tuple[str, str] | None:
 
 
 def examine(data: bytes) -> Media:
-    """What the whole file *data* is. Raises ``BrokenMedia``."""
+    """Check the whole file *data*. Raises ``BrokenMedia``."""
     found = media_type(data)
     if found is None:
         raise BrokenMedia("it is no image or document that models take")
@@ -129,13 +129,13 @@ def examine(data: bytes) -> Media:
 
 
 def _png(data: bytes) -> tuple[int, int]:
-    """Walks the chunks with their check sums up to IEND."""
+    """Return the size; check all chunks and their checksums up to IEND."""
     size, place, pixels = (0, 0), 8, False
     while True:
         length, kind = struct.unpack_from(">I4s", data, place)
         end = place + 12 + length
-        (told,) = struct.unpack_from(">I", data, end - 4)
-        if zlib.crc32(memoryview(data)[place + 4 : end - 4]) != told:
+        (checksum,) = struct.unpack_from(">I", data, end - 4)
+        if zlib.crc32(memoryview(data)[place + 4 : end - 4]) != checksum:
             raise BrokenMedia(_BROKEN)
         if place == 8:
             if kind != b"IHDR":
@@ -155,7 +155,7 @@ _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 
 
 def _jpeg(data: bytes) -> tuple[int, int]:
-    """The size out of the frame header; the scan must follow and the end mark must be there."""
+    """Return the size in the frame header; a scan and the end marker must follow."""
     place = 2
     size = (0, 0)
     while True:
@@ -205,7 +205,7 @@ def _webp(data: bytes) -> tuple[int, int]:
 
 
 def _pdf(data: bytes) -> tuple[int, int]:
-    # Programs may write blanks or a signature behind the mark, by custom within 1 KB.
+    # Programs can write spaces or a signature after the marker, usually within 1 KB.
     if b"%%EOF" not in data[-1024:]:
         raise BrokenMedia(_BROKEN)
     if b"/Encrypt" in data[-4096:]:

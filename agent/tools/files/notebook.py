@@ -1,4 +1,4 @@
-"""Jupyter notebooks as text: cells with their sources, and what they printed."""
+"""Jupyter notebooks as text: cells with their sources and outputs."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from agent.records.json import Json, JsonObject
 
 OUTPUT_LINES = 40
 OUTPUT_CHARS = 4_000
-"""What is shown of one output; pictures are only named."""
+"""The limits of one output; images are only named."""
 
 
 def is_notebook(path: str) -> bool:
@@ -17,7 +17,7 @@ def is_notebook(path: str) -> bool:
 
 
 def render(data: bytes) -> str | None:
-    """The notebook in *data* as text, None if it is none that can be read."""
+    """Return the notebook in *data* as text, None if it cannot be read."""
     try:
         notebook: Json = json.loads(data)
     except (ValueError, RecursionError):
@@ -37,7 +37,7 @@ def render(data: bytes) -> str | None:
 
 
 def _worksheet_cells(notebook: JsonObject) -> list[Json] | None:
-    """The cells of format 3, which kept them in worksheets."""
+    """Return the cells of format 3, which has them in worksheets."""
     sheets = notebook.get("worksheets")
     if not isinstance(sheets, list):
         return None
@@ -105,7 +105,7 @@ def _shorten_output(text: str) -> str:
 
 
 def _text(value: Json) -> str:
-    """A string, or the list of pieces that notebooks keep their texts in."""
+    """Return a text of a notebook, which is a string or a list of pieces."""
     return value if isinstance(value, str) else "".join(_strings(value))
 
 

@@ -1,4 +1,4 @@
-"""A page of a text file, read as a stream: its cost is the page's, not the file's."""
+"""Read one page of a text file as a stream: the cost is that of the page, not of the file."""
 
 import codecs
 import hashlib
@@ -17,42 +17,50 @@ from agent.tools.files.media import describe_kind, is_binary_kind
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
 MAX_COLUMNS = 2_000
-"""Bounds of one page (spec 3, T5)."""
+"""The limits of one page."""
 
 MAX_COUNTED = 16 * 1024 * 1024
-"""Bytes of a file up to which it is read to its end, for its number of lines and digest."""
+"""Bytes of the largest file that is read to its end, for its number of lines and its digest."""
 
 CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines without their endings, *first* from 1. *total* lines where known.
-
-    *more* says that the file goes on; *cut_lines* counts lines that were shortened;
-    *encoding* is named where it is not UTF-8; *digest* is of the whole file, None if only a
-    part was read.
-    """
+    """Some lines of a text file."""
 
     lines: tuple[str, ...]
+    """The lines without their endings."""
+
     first: int
+    """The number of the first line, from 1."""
+
     total: int | None
+    """The number of lines of the file, None if unknown."""
+
     more: bool
+    """The file continues after the page."""
+
     cut_lines: int
+    """The number of lines that were shortened."""
+
     encoding: str
+    """The encoding if it is not UTF-8, else ""."""
+
     size: int
     mtime_ns: int
     digest: str | None
+    """The digest of the whole file, None if only a part was read."""
 
 
 def read_head(path: str) -> tuple[bytes, int]:
-    """The first bytes of the regular file at *path* (links resolved) and its size. Blocks."""
+    """Return the first bytes and the size of the regular file at *path*, links resolved. Blocks."""
     with os.fdopen(open_regular(path), "rb") as file:
         return file.read(SAMPLE) or b"", os.fstat(file.fileno()).st_size
 
 
 def read_page(path: str, shown: str, offset: int, limit: int, stop: threading.Event) -> Page:
-    """Lines *offset* … of the regular file at *path* (links resolved). Blocks.
+    """Return *limit* lines from *offset* of the regular file at *path* (links resolved). Blocks.
 
     Raises ``OSError``, and ``ToolError`` for binary content or an offset beyond the end.
     *stop* ends a long scan early with ``ToolError``.
@@ -80,7 +88,7 @@ def read_page(path: str, shown: str, offset: int, limit: int, stop: threading.Ev
 
 
 def page_of(text: str, shown: str, offset: int, limit: int, stamp: FileStamp) -> Page:
-    """A page of *text*, which was made from a file that had *stamp*."""
+    """Return a page of *text*, which was made from a file with *stamp*."""
     scan = _Scan(offset, limit)
     scan.feed(text)
     scan.finish()
@@ -99,7 +107,8 @@ def page_of(text: str, shown: str, offset: int, limit: int, stamp: FileStamp) ->
 
 
 def _feed(scan: "_Scan", source: "_Source", *, whole: bool) -> bool:
-    """Read lines until the page is full, or to the end if *whole*; whether the end was met."""
+    """Read lines until the page is full, or to the end if *whole*. Return whether the end was
+    reached."""
     for piece in source.pieces():
         scan.feed(piece)
         if scan.full and not whole:
@@ -136,7 +145,7 @@ def _page(
 class _Source:
     """The text of *file* in pieces, from its start, and the digest of what was read.
 
-    *old_ends*: lines may end in a lone CR, which only files without any LF do.
+    With *old_ends* lines end in a lone CR, as in files without any LF.
     """
 
     def __init__(
@@ -145,7 +154,7 @@ class _Source:
         self._file = file
         self._stop = stop
         self._bom = len(encoding.bom)
-        # What is stray among UTF-8 shows as U+FFFD; else it means that the guess was wrong.
+        # A stray byte in UTF-8 shows as U+FFFD; in other encodings the guess was wrong.
         errors = "replace" if encoding.errors == "surrogateescape" else encoding.errors
         self._decoder = codecs.getincrementaldecoder(encoding.name)(errors)
         self._old_ends = old_ends
@@ -153,7 +162,7 @@ class _Source:
         self.failed_at = 0
 
     def pieces(self) -> Iterator[str]:
-        """Raises ``UnicodeDecodeError``; *failed_at* is then where the file did not decode."""
+        """Yield the pieces. Raises ``UnicodeDecodeError``, with its place in *failed_at*."""
         self._file.seek(0)
         place = 0
         while chunk := self._file.read(CHUNK if place else SAMPLE):
@@ -176,7 +185,7 @@ class _Source:
 
 @dataclass(slots=True)
 class _Scan:
-    """Collects the wanted lines from pieces of text; a line is never held beyond its cut."""
+    """Collects the requested lines from pieces of text; only the kept part of a line is stored."""
 
     offset: int
     limit: int
@@ -196,7 +205,7 @@ class _Scan:
                 self._extend(piece, start, len(piece))
                 return
             if self.full or self.number + 1 < self.offset:
-                # Lines that nobody wants are counted in one go.
+                # Lines outside the page are counted at once.
                 wanted = self.offset - 1 - self.number if not self.full else None
                 start = self._skip(piece, start, wanted)
                 continue
@@ -210,11 +219,11 @@ class _Scan:
 
     @property
     def has_more(self) -> bool:
-        """Whether there are lines behind those that were kept."""
+        """Return whether there are lines after the kept ones."""
         return self.number > self.offset + len(self.lines) - 1
 
     def _skip(self, piece: str, start: int, wanted: int | None) -> int:
-        """Count lines from *start*: at most *wanted*, None for all. Returns where they end."""
+        """Skip lines from *start*, at most *wanted* or all, and return where they end."""
         rest = piece.count("\n", start)
         if wanted is None or rest <= wanted:
             self.number += rest
@@ -236,7 +245,7 @@ class _Scan:
         self._line, self._length = "", 0
 
     def _close(self) -> None:
-        """One more line is complete: keep it if it is wanted and there is room."""
+        """Complete a line: keep it if it belongs to the page and fits."""
         self.number += 1
         line, length = self._line.removesuffix("\r"), self._length
         self._reset()

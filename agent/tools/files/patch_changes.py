@@ -1,4 +1,5 @@
-"""What a patch would do to each of its files, worked out before anything is asked or written."""
+"""The changes of a patch: planned completely before any permission is requested, then made all or
+not at all, on disk or through the user's editor."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,21 +35,28 @@ from agent.tools.files.text_file import (
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file from *before* (None: not there) to *after* (None: gone).
-
-    It comes from *source* and goes to *target*, the same but for a move; *replaced* is what a
-    move finds there, *mode* are the permission bits that it takes along. Hunks of *diff* are
-    numbered on over all files of the patch, from *first_hunk*.
-    """
+    """The change of one file of a patch."""
 
     source: ToolPath
     target: ToolPath
+    """The new path of a moved file, else the same as *source*."""
+
     before: LoadedText | None
+    """None if the file does not exist yet."""
+
     after: str | None
+    """None if the file is deleted."""
+
     diff: FileDiff
     replaced: LoadedText | None = None
+    """The file that a move replaces."""
+
     mode: int | None = None
+    """The permission bits of a moved file."""
+
     first_hunk: int = 0
+    """The number of its first hunk, counted over all files of the patch."""
+
     notes: tuple[str, ...] = ()
 
     @property
@@ -61,7 +69,7 @@ class FileChange:
 
     @property
     def summary(self) -> str:
-        """A letter and the path: added, modified, deleted or renamed."""
+        """Return a letter for added, modified, deleted or renamed, and the path."""
         if self.before is None:
             return f"A {self.target.shown}"
         if self.after is None:
@@ -75,13 +83,13 @@ class FileChange:
         return (self.source, self.target) if self.moves else (self.source,)
 
     def expected_files(self) -> Iterable[tuple[ToolPath, LoadedText | None]]:
-        """What must be at its paths when it is written."""
+        """Yield the files that must be at its paths when it is written."""
         yield self.source, self.before
         if self.moves:
             yield self.target, self.replaced
 
     def steps(self) -> tuple[FileStep, ...]:
-        """What is to be done on disk."""
+        """Return the steps on disk."""
         if self.after is None:
             return (RemoveFile(self.source.path),)
         file = None if self.before is None else self.before.file
@@ -92,8 +100,8 @@ class FileChange:
         return put, RemoveFile(self.source.path)
 
     def with_hunks(self, accepted: frozenset[int]) -> "FileChange | None":
-        """The change with only the *accepted* hunks (numbered over the patch), None if that
-        leaves nothing of it."""
+        """Return the change with only the *accepted* hunks (numbered over the patch), None without
+        any."""
         own = frozenset(n for n in range(len(self.diff.spans)) if n + self.first_hunk in accepted)
         if len(own) == len(self.diff.spans):
             return self
@@ -104,10 +112,7 @@ class FileChange:
 
 
 def plan_patch(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[FileChange, ...]:
-    """The changes of all *sections*. Raises ``ToolError`` if one of them cannot be made.
-
-    Blocks: it reads the files.
-    """
+    """Return the changes of all *sections*. Raises ``ToolError`` if one is not possible. Blocks."""
     sections = _merge_sections(sections, ctx)
     _check_duplicates(sections, ctx)
     changes: list[FileChange] = []
@@ -120,7 +125,7 @@ def plan_patch(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[FileCha
 
 
 def numbered_blocks(changes: Iterable[FileChange]) -> tuple[DiffBlock, ...]:
-    """The diffs, their hunks numbered on from file to file."""
+    """Return the diffs, with hunks numbered over all files."""
     return tuple(
         replace(
             change.diff.block,
@@ -150,7 +155,7 @@ def _check_duplicates(sections: tuple[Section, ...], ctx: ToolContext) -> None:
 
 
 def _merge_sections(sections: tuple[Section, ...], ctx: ToolContext) -> tuple[Section, ...]:
-    """Updates of one file in several sections as one."""
+    """Join the updates of one file in several sections."""
     joined: dict[str, Section] = {}
     for number, section in enumerate(sections):
         key = resolve_path(section.path, ctx).real
@@ -264,7 +269,7 @@ def _refusal_error(refused: EditRefused, chunk: Chunk, source: ToolPath) -> Tool
     reason = refused.reason.replace("old_string", "the old text").replace(
         "new_string", "the new text"
     )
-    # Nothing has been allowed yet: a refusal must not quote what may not be read.
+    # Reading is not allowed yet, so a refusal must not quote secret or outside files.
     quoted = not source.outside and not source.is_secret
     hint = f"\n{refused.hint}" if refused.hint and quoted else ""
     return ToolError(
@@ -288,11 +293,11 @@ def _diff(
 
 
 async def write_patch(changes: tuple[FileChange, ...], ctx: ToolContext) -> tuple[FileChange, ...]:
-    """Make *changes*; gives them as they came out, where an editor formats what it saves. The
-    caller holds the locks. Raises ``ToolError`` with everything as it was.
+    """Make *changes* and return them as written: an editor can format what it saves. The caller
+    holds the locks. Raises ``ToolError``, with all files restored.
 
-    An editor gets its files one after the other; moves, deletions and what it does not write
-    are one step on disk after that.
+    The editor gets its files one by one; then moves, deletions and all other files are changed
+    on disk in one step.
     """
     done: list[FileChange] = []
     rest = [change for change in changes if not _is_for_editor(change, ctx)]
@@ -318,7 +323,7 @@ async def write_patch(changes: tuple[FileChange, ...], ctx: ToolContext) -> tupl
 
 
 def _is_for_editor(change: FileChange, ctx: ToolContext) -> bool:
-    """Whether the editor writes it. A file that goes or moves does so on disk."""
+    """Return whether the editor writes it. Files are deleted and moved on disk."""
     return (
         change.after is not None
         and not change.moves
@@ -336,7 +341,7 @@ async def _save_in_editor(change: FileChange, ctx: ToolContext) -> FileChange:
 async def _roll_back_for(
     error: ToolError, done: Sequence[FileChange], ctx: ToolContext
 ) -> ToolError:
-    """Take back what the editor has written; the *error* with what is left of it."""
+    """Undo what the editor has written; return *error*, with the files that are not restored."""
     left = await asyncio.shield(_roll_back(done, ctx))
     if not left:
         return error
@@ -347,7 +352,7 @@ async def _roll_back_for(
 
 
 async def _roll_back(done: Sequence[FileChange], ctx: ToolContext) -> list[str]:
-    """Undo what the editor has written; the names of files for which that failed."""
+    """Undo what the editor has written, and return the names of files for which that failed."""
     left: list[str] = []
     for change in reversed(done):
         try:
@@ -362,22 +367,22 @@ async def _roll_back(done: Sequence[FileChange], ctx: ToolContext) -> list[str]:
 
 
 def _shown_names(changes: Sequence[FileChange]) -> dict[str, str]:
-    """How the paths of *changes* are shown."""
+    """Return the display names of the paths of *changes*."""
     return {
         name: path.shown for c in changes for path in c.paths for name in (path.real, path.path)
     }
 
 
 def _change_on_disk(steps: Sequence[FileStep], names: Mapping[str, str]) -> dict[str, FileStamp]:
-    """Take all *steps*. Raises ``ToolError`` with everything as it was."""
+    """Take all *steps*. Raises ``ToolError``, with all files restored."""
     try:
         return change_all(steps)
     except FileStepFailed as failed:
-        told = os_error_message(failed.cause, names[failed.path], "changed").message
+        reason = os_error_message(failed.cause, names[failed.path], "changed").message
         if not failed.not_restored:
-            raise ToolError(f"{told} No file of the patch was changed.") from None
+            raise ToolError(f"{reason} No file of the patch was changed.") from None
         left = ", ".join(names[path] for path in failed.not_restored)
         raise ToolError(
-            f"{told} The changes made before were taken back, but not in {left}: look at what "
+            f"{reason} The changes made before were taken back, but not in {left}: look at what "
             "is there now."
         ) from None

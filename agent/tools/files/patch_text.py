@@ -1,4 +1,4 @@
-"""The text of a patch, as ``apply_patch`` takes it, read into records.
+"""Parse the text of a patch for ``apply_patch``.
 
     *** Begin Patch
     *** Add File: <path>            then lines that start with "+"
@@ -12,7 +12,7 @@
     *** End of File                 optional: the place is at the end
     *** End Patch
 
-What models put around it is taken off: a here-document, a code fence, numbers after ``@@``.
+Wrappers that models add are removed: a here-document, a code fence, numbers after ``@@``.
 """
 
 import re
@@ -36,22 +36,26 @@ _NUMBERS = re.compile(r"-\d+(?:,\d+)? \+\d+(?:,\d+)?(?: @@ ?|$)")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One place of an update. *anchors* are lines above it, *at_end* says that it ends the file;
-    *number* is its first line in the patch, from 1."""
+    """One changed place of an update."""
 
     anchors: tuple[str, ...]
+    """Lines above the place."""
+
     lines: tuple[tuple[Mark, str], ...]
     at_end: bool
+    """The place is at the end of the file."""
+
     number: int
+    """Its first line in the patch, from 1."""
 
     @property
     def old(self) -> tuple[str, ...]:
-        """The lines that the file has there."""
+        """Return the lines of the file before the change."""
         return tuple(text for mark, text in self.lines if mark != "+")
 
     @property
     def new(self) -> tuple[str, ...]:
-        """The lines that it will have there."""
+        """Return the lines of the file after the change."""
         return tuple(text for mark, text in self.lines if mark != "-")
 
 
@@ -77,7 +81,7 @@ Section: TypeAlias = AddFile | DeleteFile | UpdateFile
 
 
 def parse_patch(text: str) -> tuple[Section, ...]:
-    """The sections of the patch in *text*. Raises ``ToolError`` that names the line."""
+    """Return the sections of the patch in *text*. Raises ``ToolError``, which names the line."""
     reader = _Reader(_unwrapped(text))
     sections: list[Section] = []
     while not reader.done:  # some models send several patches in one
@@ -102,7 +106,7 @@ def _unwrapped(text: str) -> list[str]:
 
 
 class _Reader:
-    """The lines of a patch and how far they are read."""
+    """The lines of a patch and the read position."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -114,7 +118,7 @@ class _Reader:
 
     @property
     def line(self) -> str:
-        """The line to be read. Raises ``ToolError`` at the end: a patch ends by its last line."""
+        """Return the next line. Raises ``ToolError`` after the last one."""
         if self._next >= len(self._lines):
             raise ToolError(
                 f"The patch has no {_END!r} line, so it may have been cut off. Nothing was "
@@ -139,7 +143,7 @@ class _Reader:
 
     @property
     def done(self) -> bool:
-        """Whether only blank lines follow, and some have been read."""
+        """Return whether lines have been read and only blank ones follow."""
         return self._next > 0 and not any(line.strip() for line in self._lines[self._next :])
 
     def expect_begin(self) -> None:
@@ -154,7 +158,7 @@ class _Reader:
         self.skip_blank()
 
     def path_after(self, header: str) -> str | None:
-        """The path of the line if it is a *header*, which is then read."""
+        """Read the line if it is a *header*, and return its path."""
         if not self.line.startswith(header):
             return None
         path = self.line[len(header) :].strip()
@@ -164,7 +168,7 @@ class _Reader:
         return path
 
     def error(self, why: str) -> ToolError:
-        """What is wrong with the line to be read."""
+        """Return the error for the next line."""
         return ToolError(f"Line {self.number} of the patch: {why}. Nothing was changed.")
 
 
@@ -218,7 +222,7 @@ def _chunk(reader: _Reader) -> Chunk:
         if anchor:
             anchors.append(anchor)
     lines: list[tuple[Mark, str]] = []
-    bare = 0  # lines at the end without a mark: they part what follows, or are blank lines
+    bare = 0  # unmarked lines at the end: separators or blank lines
     while not reader.at_header() and not reader.line.startswith("@@"):
         line = reader.line
         match line[:1]:

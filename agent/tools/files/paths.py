@@ -1,7 +1,7 @@
-"""Paths that tools are given: where they lead, how they are shown, what they need consent for.
+"""Paths that models give: resolve them, show them, and list the permissions that they need.
 
-Consent follows the *real* path (links resolved); rules that deny also see the name by
-which it was called.
+Permissions are for the *real* path (links resolved); deny rules also apply to the name that the
+model gave.
 """
 
 import errno
@@ -24,25 +24,33 @@ PROTECTED_REASON = "governs the agent or the repository, so it is always asked"
 OUTSIDE_REASON = "outside the project"
 
 MAX_WALKED = 10_000
-"""Files looked at for one of the same name."""
+"""Files that are searched for one of the same name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPath:
-    """A path as a tool got it and as it is.
-
-    *path* is absolute with links kept, *real* with links resolved; *shown* is for people and
-    the model: relative to the project where possible. *pattern* is what permission rules see
-    (relative to the project, else absolute). *project* is its root, resolved.
-    """
+    """A path that a model gave."""
 
     path: str
+    """Absolute, with links kept."""
+
     real: str
+    """Absolute, with links resolved."""
+
     shown: str
+    """For users and the model: relative to the project where possible."""
+
     pattern: str
+    """*path* for permission rules: relative to the project, else absolute."""
+
     real_pattern: str
+    """*real* for permission rules."""
+
     outside: bool
+    """*real* is outside the project."""
+
     project: str
+    """The root of the project, resolved."""
 
     @property
     def is_secret(self) -> bool:
@@ -54,9 +62,9 @@ class ToolPath:
 
 
 def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
-    """Where *given* leads: ``~`` expands, relative paths start at the session's folder.
+    """Resolve *given*: ``~`` expands, relative paths start at the session's folder.
 
-    Results show paths relative to the project (T7), so one that exists only there is found too.
+    Results show paths relative to the project, so a path that exists only there is found too.
     """
     if not given.strip():
         raise ToolError("The path is empty. Give the path of a file or folder.")
@@ -69,7 +77,7 @@ def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
             joined = shown
         real = os.path.realpath(joined)
         path = os.path.normpath(joined)
-        # "link/.." is not the folder that holds the link: then only the real path is true.
+        # "link/.." is not the folder that contains the link: then only the real path is right.
         if os.path.realpath(path) != real:
             path = real
         project = os.path.realpath(ctx.project)
@@ -82,7 +90,7 @@ def resolve_path(given: str, ctx: ToolContext) -> ToolPath:
 
 
 def within(path: str, folder: str) -> bool:
-    """Whether *path* is *folder* or lies in it (both absolute and normal)."""
+    """Return whether *path* is *folder* or in it (both absolute and normalized)."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
@@ -94,12 +102,12 @@ def _pattern(path: str, *roots: str) -> str:
 
 
 def show_path(path: str, ctx: ToolContext) -> str:
-    """*path* (absolute) relative to the project where possible (T7), always printable."""
+    """Return *path* (absolute) relative to the project where possible, always printable."""
     return printable(_pattern(path, ctx.project, os.path.realpath(ctx.project)))
 
 
 def printable(text: str) -> str:
-    """File names are bytes: what is no UTF-8 becomes U+FFFD, so that nothing unencodable leaves."""
+    """Return a file name with bytes that are no UTF-8 as U+FFFD, so that it can be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -108,7 +116,7 @@ def printable(text: str) -> str:
 
 
 def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[PermissionNeed, ...]:
-    """The consent for leaving the project, if *target* does. *folder*: it is one itself."""
+    """Return the permission for leaving the project, if *target* does. *folder*: it is a folder."""
     if not target.outside:
         return ()
     top = target.real if folder else dirname(target.real)
@@ -126,7 +134,8 @@ def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[PermissionN
 
 
 def read_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
-    """Consent to read one file (M4a: allowed inside the project unless it holds secrets)."""
+    """Return the permissions for reading one file: it is allowed inside the project unless the file
+    can contain secrets."""
     secret = target.is_secret
     pattern = printable(target.real_pattern)
     parent = dirname(pattern)
@@ -142,7 +151,7 @@ def read_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
 
 
 def edit_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
-    """Consent to change one file; no rule covers a protected one (security, class C)."""
+    """Return the permissions for changing one file; no rule allows a protected one."""
     protected = target.is_protected
     pattern = printable(target.real_pattern)
     need = PermissionNeed(
@@ -164,8 +173,8 @@ def search_needs(
     folder: bool,
     spill: str | None = None,
 ) -> tuple[PermissionNeed, ...]:
-    """Consent to search below *root*; naming a secret file or folder asks like reading it. *spill*
-    is the real path of the folder of kept outputs, free to search (T5)."""
+    """Return the permissions for a search below *root*; a *root* with secrets needs the permission
+    to read it too. *spill* is the real path of the folder of kept outputs, free to search."""
     if spill is not None and within(root.real, spill):
         return ()
     floor: Action = "allow"
@@ -180,13 +189,13 @@ def search_needs(
 
 
 def _aliases(target: ToolPath) -> tuple[str, ...]:
-    """The name by which the file was called, where that leads through a link."""
+    """Return the name that the model gave, if it leads through a link."""
     return () if target.pattern == target.real_pattern else (printable(target.pattern),)
 
 
 def refuse_system(target: ToolPath) -> None:
-    """Raise ``ToolError`` for devices, process and kernel files: they can block, hold secrets or
-    change the machine, and are no files of the user's."""
+    """Raise ``ToolError`` for devices, process and kernel files: they can block, contain secrets or
+    change the machine."""
     for path in (target.path, target.real):
         shared = within(path, "/dev/shm")  # noqa: S108 - named, not used as a temporary folder
         if (within(path, "/dev") and not shared) or within(path, "/proc") or within(path, "/sys"):
@@ -197,7 +206,7 @@ def refuse_system(target: ToolPath) -> None:
 
 
 def os_error_message(error: OSError, shown: str, doing: str) -> ToolError:
-    """An operating system's refusal as a sentence. *doing*: "read", "written", "searched"."""
+    """Return an error of the operating system as a sentence. *doing*: "read", "written" …"""
     if isinstance(error, NotRegular):
         return ToolError(f"{shown} is a {error.kind}, not a file, and cannot be {doing}.")
     reasons = {
@@ -219,7 +228,7 @@ def os_error_message(error: OSError, shown: str, doing: str) -> ToolError:
 
 
 def similar_names(target: ToolPath) -> list[str]:
-    """Up to three names in the same folder that look like the missing one, best first."""
+    """Return up to three similar names in the same folder, the best first."""
     folder, name = Path(target.path).parent, Path(target.path).name
     try:
         names = [entry.name for entry in os.scandir(folder)][:5_000]
@@ -234,7 +243,7 @@ def similar_names(target: ToolPath) -> list[str]:
 
 
 def same_names(target: ToolPath, project: str) -> list[str]:
-    """Up to three files of the same name elsewhere in *project*: a folder is easily forgotten."""
+    """Return up to three files of the same name elsewhere in *project*."""
     # Loaded for a mistyped name only.
     from agent.tools.search.tree import walk  # brings pathspec
 
@@ -245,10 +254,10 @@ def same_names(target: ToolPath, project: str) -> list[str]:
 
 
 def missing_file_error(target: ToolPath, project: str = "", *, granted: bool = False) -> ToolError:
-    """The error for a file that is not there, with up to three near names. Blocks.
+    """Return the error for a missing file, with up to three similar names. Blocks.
 
-    *project* is searched for the same name too. *granted* says that the user has consented
-    to a look into the folder: names outside the project are told only then.
+    *project* is searched for the same name too. Names outside the project are shown only if
+    reading there is *granted*.
     """
     if os.path.islink(target.path):  # a string here
         where = printable(os.readlink(target.path))  # as above

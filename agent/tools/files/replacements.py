@@ -1,4 +1,4 @@
-"""What ``edit`` and ``multiedit`` share: one file, replacements in order, all or nothing."""
+"""Replacements in one file for ``edit`` and ``multiedit``: in order, all or nothing."""
 
 import asyncio
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from agent.tools.files.text_file import LoadedText, check_unchanged, load_text
 
 
 class FileArg(ToolArgs):
-    """The file that is meant."""
+    """The argument for the file."""
 
     file_path: str = Field(
         validation_alias=AliasChoices("file_path", "filePath", "path"),
@@ -31,7 +31,7 @@ class FileArg(ToolArgs):
 
 
 class ReplacementArg(ToolArgs):
-    """One replacement as the model writes it."""
+    """The arguments of one replacement."""
 
     old_string: str = Field(
         validation_alias=AliasChoices("old_string", "oldString", "old_str"),
@@ -50,10 +50,8 @@ class ReplacementArg(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class EditPlan:
-    """The replacements as asked for, and the change that they come to.
-
-    *places* counts what was replaced, *notes* say what was bent.
-    """
+    """The requested replacements and the resulting change, with the count of replaced places and
+    notes on tolerated differences."""
 
     edits: tuple[ReplacementArg, ...]
     change: Change
@@ -62,7 +60,7 @@ class EditPlan:
 
 
 async def prepare_edits(path: str, edits: tuple[ReplacementArg, ...], ctx: ToolContext) -> EditPlan:
-    """What *asked* would do to the file at *path*. Raises ``ToolError``."""
+    """Return the plan of *edits* in the file at *path*. Raises ``ToolError``."""
     target = resolve_path(path, ctx)
     for replacing in edits:
         check_text(replacing.old_string, "old_string")
@@ -71,10 +69,10 @@ async def prepare_edits(path: str, edits: tuple[ReplacementArg, ...], ctx: ToolC
 
 
 async def execute_edits(plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext) -> Result:
-    """Make the change and say what was done."""
+    """Make the change and return the result."""
     done = await _write(plan, reply, ctx)
     while done is None:
-        # Nobody was shown anything: a sibling's edit came first, so match anew (T7).
+        # No user saw this change: an edit of the same step came first, so match again.
         plan = await asyncio.to_thread(_plan, plan.change.target, plan.edits, ctx)
         done = await _write(plan, None, ctx)
     shown = plan.change.target.shown
@@ -88,12 +86,12 @@ async def execute_edits(plan: EditPlan, reply: PermissionReply | None, ctx: Tool
 async def _write(
     plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext
 ) -> AppliedChange | None:
-    """Make the change; None if the file is another one by now and nobody saw this change."""
+    """Make the change. Return None if the file has changed and no user saw this change."""
     try:
         return await apply_change(plan.change, reply, ctx)
     except ChangedSinceShown:
         if reply is not None:
-            raise  # the user saw another diff (M10)
+            raise  # the user saw another diff
         return None
 
 
@@ -117,7 +115,7 @@ def _plan(target: ToolPath, asked: tuple[ReplacementArg, ...], ctx: ToolContext)
 
 
 def _initial_text(target: ToolPath, loaded: LoadedText | None, first: ReplacementArg) -> str | None:
-    """The text that *first* begins a missing or empty file with, None if it edits one."""
+    """Return the text with which *first* starts a missing or empty file, None if it edits one."""
     if loaded is not None:
         return None if first.old_string or loaded.file.text else first.new_string
     if first.old_string:
@@ -133,7 +131,7 @@ def _apply(text: str, replacing: ReplacementArg, target: ToolPath, which: str) -
             text, replacing.old_string, replacing.new_string, replace_all=replacing.replace_all
         )
     except EditRefused as refused:
-        # Nothing has been allowed yet: a refusal must not quote what may not be read.
+        # Reading is not allowed yet, so a refusal must not quote secret or outside files.
         quoted = not target.outside and not target.is_secret
         hint = f"\n{refused.hint}" if refused.hint and quoted else ""
         where = f"{target.shown}, {which}" if which else target.shown

@@ -1,7 +1,9 @@
-"""What read, write and edit share: loading text with its stamp, and staleness.
+"""Load, check and write text files, on disk or through the user's editor.
 
-Where the user's editor holds changes of a file that were not saved, its text counts and not the
-one on disk: that is what the user sees (spec 11, F3).
+If the user's editor has unsaved changes of a file, its text counts and not the one on disk: it is
+what the user sees. An editor that accepts changes gets them, so that its view of the file and its
+undo follow. Afterwards the file on disk is checked: it must have the new text with the encoding,
+BOM and line endings of the file, whatever the editor makes of them.
 """
 
 import asyncio
@@ -28,24 +30,24 @@ from agent.tools.core.clean_text import encodable
 from agent.tools.files.paths import ToolPath, os_error_message, refuse_system, within
 
 MAX_EDITED = 256 * 1024 * 1024
-"""Bytes of a file up to which it is changed in memory."""
+"""Bytes of the largest file that is changed."""
 
 MAX_EDITOR_TEXT = 8 * 1024 * 1024
-"""Bytes of a file up to which the editor is asked for it: its text comes in one message."""
+"""Bytes of the largest file whose text is requested from the editor, in one message."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
-    """A text file as it is now. Where its text is the editor's, that on disk is older; the stamp is
-    of the text as it would be stored."""
+    """A text file in its current state. If the text is the editor's, the one on disk is older; the
+    stamp is that of the text as it would be stored."""
 
     file: TextFile
     stamp: FileStamp
 
 
 def load_text(target: ToolPath, ctx: ToolContext | None = None) -> LoadedText | None:
-    """The text at *target* for a change of it, None if nothing is there; with *ctx* as it stands
-    in the user's editor. Raises ``ToolError``. Blocks."""
+    """Return the text at *target* for a change, None if there is no file; with *ctx* the text in
+    the user's editor. Raises ``ToolError``. Blocks."""
     snapshot = load_bytes(target)
     if snapshot is None:
         return None
@@ -66,7 +68,7 @@ def load_text(target: ToolPath, ctx: ToolContext | None = None) -> LoadedText | 
 
 
 def load_bytes(target: ToolPath) -> FileContent | None:
-    """The bytes at *target*, None if nothing is there. Raises ``ToolError``. Blocks."""
+    """Return the bytes at *target*, None if there is no file. Raises ``ToolError``. Blocks."""
     refuse_system(target)
     try:
         return load(target.real, MAX_EDITED)
@@ -77,7 +79,7 @@ def load_bytes(target: ToolPath) -> FileContent | None:
 
 
 def encode_text(file: TextFile | None, text: str, shown: str) -> bytes:
-    """*text* as the file is written (UTF-8 for a new one). Raises ``ToolError``."""
+    """Return *text* in the file's encoding (UTF-8 for a new one). Raises ``ToolError``."""
     try:
         return text.encode() if file is None else file.encode(text)
     except UnicodeEncodeError as error:
@@ -90,7 +92,7 @@ def encode_text(file: TextFile | None, text: str, shown: str) -> bytes:
 
 
 def check_surrogates(text: str, field: str) -> None:
-    """Half of a surrogate pair is no character and would poison the file: refuse it."""
+    """Raise ``ToolError`` for half of a surrogate pair: no file can store it."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -102,7 +104,7 @@ def check_surrogates(text: str, field: str) -> None:
 
 
 def check_unchanged(target: ToolPath, stamp: FileStamp, ctx: ToolContext) -> bool:
-    """Whether the session has read the file; raises if it changed since then (STALE-WRITE)."""
+    """Return whether the session has read the file. Raises ``ToolError`` if it changed since."""
     seen = ctx.files.seen(ctx.session_id, target.real)
     if seen is None:
         return False
@@ -115,7 +117,7 @@ def check_unchanged(target: ToolPath, stamp: FileStamp, ctx: ToolContext) -> boo
 
 
 def check_link_target(target: ToolPath) -> None:
-    """Raises ``ToolError`` if a link was changed since the path was resolved."""
+    """Raise ``ToolError`` if a link has changed since the path was resolved."""
     if os.path.realpath(target.path) != target.real:
         raise ToolError(
             f"{target.shown} leads elsewhere than when it was checked. Nothing was written."
@@ -123,22 +125,22 @@ def check_link_target(target: ToolPath) -> None:
 
 
 def editor_of(target: ToolPath, ctx: ToolContext) -> Editor | None:
-    """The editor that is asked for *target*: it knows the files of the session's folder."""
+    """Return the editor if it knows *target*: a file in the session's folder."""
     editor = ctx.files.editor
     return editor if editor is not None and within(target.real, ctx.directory) else None
 
 
 def writing_editor(target: ToolPath, ctx: ToolContext) -> Editor | None:
-    """The editor that writes *target*, None where it is written on disk."""
+    """Return the editor that writes *target*, None if it is written on disk."""
     editor = editor_of(target, ctx)
     return editor if editor is not None and editor.writes else None
 
 
 def unsaved_text(target: ToolPath, snapshot: FileContent, ctx: ToolContext) -> LoadedText | None:
-    """The text of *target* where the user's editor holds another one than the disk, else None.
+    """Return the unsaved text of *target* in the user's editor, None if it is as on disk.
 
-    Asked only for files in UTF-8: what an editor gives for others cannot be told from a text that
-    it decoded wrongly. Line endings are the file's, as editors have their own inside. Blocks.
+    Only for files in UTF-8: another text might be one that the editor decoded wrongly. Line
+    endings are those of the file, because editors use their own internally. Blocks.
     """
     editor = editor_of(target, ctx)
     if editor is None or len(snapshot.data) > MAX_EDITOR_TEXT or is_binary(snapshot.data[:8_192]):
@@ -156,17 +158,17 @@ def unsaved_text(target: ToolPath, snapshot: FileContent, ctx: ToolContext) -> L
 
 
 def is_utf8(file: TextFile) -> bool:
-    """Whether a file is plain UTF-8, with or without a BOM."""
+    """Return whether a file is UTF-8, with or without a BOM."""
     return file.encoding.name == "utf-8" and file.encoding.errors == "strict"
 
 
 def normalize_text(text: str) -> str:
-    """*text* without what an editor may leave out: the kind of its line endings, a BOM."""
+    """Return *text* without differences that an editor can make: line endings and a BOM."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def language_of(path: str) -> str:
-    """A lexer's name by the file's ending, empty if unknown."""
+    """Return the name of the lexer for the file's extension, "" if unknown."""
     return _LANGUAGES.get(PurePath(path).suffix[1:].lower(), "")
 
 
@@ -183,10 +185,10 @@ _LANGUAGES = {
 async def write_back(
     target: ToolPath, data: bytes, ctx: ToolContext, *, create: bool
 ) -> str | None:
-    """Replace the file, and note that the session knows it. The caller holds its lock.
+    """Replace the file, and record that the session knows it. The caller holds its lock.
 
-    Gives the text that is there where the editor has made another one of it, by formatting what
-    it saves; else None. Raises ``ToolError``.
+    Return the new text if the editor has changed it by formatting while saving, else None.
+    Raises ``ToolError``.
     """
     try:
         editor = writing_editor(target, ctx)
@@ -206,8 +208,8 @@ async def write_back(
 
 
 async def save_unsaved(target: ToolPath, held: LoadedText, ctx: ToolContext) -> None:
-    """Save for the user what they have not saved of *target*, before it is changed: it is theirs,
-    so an undo of the change leaves it."""
+    """Save the user's unsaved changes of *target* before it is changed, so that an undo of the
+    change keeps them."""
     await write_back(target, held.file.encode(held.file.text), ctx, create=False)
     if ctx.on_saved is not None:
         await ctx.on_saved(target.real)
@@ -228,7 +230,7 @@ async def _save_in_editor(
 
 
 def _prepare_target(target: ToolPath, *, create: bool) -> bytes | None:
-    """The bytes on disk. For a new file its folders are made, which not every editor does."""
+    """Return the bytes on disk. For a new file, create its folders, which not every editor does."""
     check_link_target(target)
     if not create:
         found = load_bytes(target)
@@ -242,9 +244,9 @@ def _prepare_target(target: ToolPath, *, create: bool) -> bytes | None:
 def _check_saved(
     target: ToolPath, data: bytes, before: bytes | None
 ) -> tuple[FileStamp, str | None]:
-    """The stamp of what is on disk once the editor has written, and its text if that is another.
+    """Return the stamp of the file after the editor has saved, and its text if it is another one.
 
-    What the editor has not saved, or not with every byte, is put there.
+    If the editor has not saved it, or not with the right bytes, it is written here.
     """
     now = load_bytes(target)
     if now is not None and now.data == data:

@@ -1,4 +1,4 @@
-"""The files of a project by parts of their names, for completion (spec 8, U8).
+"""The files of a project by parts of their names, for completion.
 
 The list is read by the engine of ``glob`` (so what git ignores is left out), kept, and read
 anew in the background when it has aged. Who asks while it is read for the first time is answered

@@ -9,7 +9,7 @@ _MAGIC = re.compile(r"[*?\[{\\]")
 
 
 def check_glob(pattern: str, field: str) -> None:
-    """Raise ``ToolError`` for a glob that no file could match by mistake (SEARCH-SILENT)."""
+    """Raise ``ToolError`` for a glob that no file could match by mistake."""
     problem = _problem(pattern)
     if problem:
         raise ToolError(

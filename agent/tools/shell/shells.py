@@ -1,4 +1,4 @@
-"""The shells in the background: started, read, ended, listed (spec 3; spec 1, L10a).
+"""The shells in the background: started, read, ended, listed.
 
 They belong to the program and not to a turn: they outlive the step that started them and end
 with ``close``. A tool sees those of its own session tree only.

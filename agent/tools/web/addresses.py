@@ -1,4 +1,4 @@
-"""Web addresses: what may be asked at all, and by which proxy (security reference, 9.3)."""
+"""Web addresses: what may be asked at all, and by which proxy."""
 
 import os
 from collections.abc import Collection, Mapping

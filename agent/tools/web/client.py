@@ -1,4 +1,4 @@
-"""One page out of the web, with the rules for asking strangers (security reference, 9.3).
+"""One page out of the web, with the rules for asking strangers.
 
 A name is resolved here, every address that it has is judged, and the connection goes to one
 of these very addresses, so that no second look-up can lead elsewhere; each redirect is

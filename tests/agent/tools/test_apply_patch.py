@@ -1,4 +1,4 @@
-"""The apply_patch tool: a patch over several files, all of it or nothing (spec 3, 3.2)."""
+"""The apply_patch tool: a patch over several files, all of it or nothing."""
 
 import asyncio
 import stat
@@ -122,7 +122,6 @@ async def test_one_section_that_does_not_fit_stops_all(
 
 
 async def test_a_refusal_shows_the_nearest_text(make_context: MakeContext, folder: Path) -> None:
-    """E4."""
     (folder / "t.go").write_text("\tif x {\n\t\ty()\n\t}\n")
     told = await refused(
         make_context(), "*** Update File: t.go\n if x {\n-    z(1)\n+    z(2)\n }\n"
@@ -156,7 +155,7 @@ async def test_a_failing_write_takes_everything_back(
 async def test_files_that_changed_meanwhile_stop_all(
     make_context: MakeContext, folder: Path
 ) -> None:
-    """M10: what was shown is what is written, or nothing."""
+    """What was shown is what is written, or nothing."""
     made = await plan(ApplyPatchTool(), make_context(), patch=patch(ALL))
     (folder / "gone.txt").write_text("still needed\n")
     before = files(folder)
@@ -178,7 +177,7 @@ async def test_a_file_that_appeared_meanwhile_is_not_replaced(
 async def test_two_patches_of_the_same_files_wait_for_each_other(
     make_context: MakeContext, folder: Path
 ) -> None:
-    """T7: locks in one order, and the second is matched anew."""
+    """Locks in one order, and the second is matched anew."""
     ctx = make_context()
     bodies = (
         "*** Update File: a.py\n-one = 1\n+one = 11\n*** Update File: gone.txt\n-bye\n+bye bye\n",
@@ -197,7 +196,6 @@ async def test_two_patches_of_the_same_files_wait_for_each_other(
 async def test_stale_files_are_refused_and_read_ones_may_be_rewritten(
     make_context: MakeContext, folder: Path
 ) -> None:
-    """STALE-WRITE."""
     ctx = make_context()
     await run(ReadTool(), ctx, file_path="a.py")
     (folder / "a.py").write_text("one = 1\n")
@@ -223,7 +221,6 @@ async def test_a_move_replaces_only_what_was_read(make_context: MakeContext, fol
 async def test_links_are_written_through_and_neither_moved_nor_deleted(
     make_context: MakeContext, folder: Path
 ) -> None:
-    """FILE-METADATA, E14."""
     (folder / "link.py").symlink_to("a.py")
     ctx = make_context()
     await apply(ctx, "*** Update File: link.py\n-one = 1\n+one = 11\n")
@@ -243,7 +240,7 @@ async def test_sections_of_one_file_are_joined(make_context: MakeContext, folder
 
 
 async def test_hunks_may_be_refused(make_context: MakeContext, folder: Path) -> None:
-    """M6: hunks are numbered on over all files."""
+    """Hunks are numbered on over all files."""
     before = files(folder)
     told = await apply(make_context(), ALL, PermissionReply("once", hunks=frozenset({1})))
     assert files(folder) == before | {"a.py": "one = 1\ntwo = 22\nthree = 3\n"}
@@ -257,7 +254,7 @@ async def test_hunks_may_be_refused(make_context: MakeContext, folder: Path) -> 
 
 
 async def test_bytes_outside_the_change_stay(make_context: MakeContext, folder: Path) -> None:
-    """E3: endings, a missing last break, other encodings; added text is literal."""
+    """Endings, a missing last break, other encodings; added text is literal."""
     (folder / "c").write_bytes(b"one\r\nstra\xdfe\r\nlast")
     await apply(
         make_context(),
@@ -267,7 +264,6 @@ async def test_bytes_outside_the_change_stay(make_context: MakeContext, folder: 
 
 
 async def test_what_was_bent_is_said(make_context: MakeContext, folder: Path) -> None:
-    """E4."""
     told = await apply(
         make_context(), "*** Update File: a.py\n   one  = 1\n-  two = 2\n+  two = 3\n"
     )

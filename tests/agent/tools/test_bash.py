@@ -1,4 +1,4 @@
-"""The bash tool with real commands (spec 3, ``bash``; L8; trials of class B)."""
+"""The bash tool with real commands."""
 
 import asyncio
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def shell_block(result: Result) -> ShellBlock:
 
 
 async def test_plan_shows_the_command_and_asks(tool: BashTool, make_context: MakeContext) -> None:
-    """T1, M10: what is shown is what runs."""
+    """What is shown is what runs."""
     ctx = make_context()
     args = BashArgs(command="touch a\ntouch b", timeout=2_000, description="Makes two files")
     plan = await tool.prepare(args, ctx)
@@ -114,14 +114,12 @@ async def test_no_output(tool: BashTool, make_context: MakeContext) -> None:
     ],
 )
 def test_exit_one_that_is_an_answer(command: str, answers: bool) -> None:
-    """L8."""
     assert is_exit_one_normal(command) is answers
 
 
 async def test_exit_one_of_grep_cancels_no_sibling(
     tool: BashTool, make_context: MakeContext
 ) -> None:
-    """L8."""
     assert not (await call(tool, make_context(), "echo a | grep b")).failed
     assert (await call(tool, make_context(), "echo a | grep a; exit 1")).failed
     assert (await call(tool, make_context(), "grep b /no/such/file")).failed
@@ -168,7 +166,7 @@ async def test_folder_that_was_deleted_falls_back_to_the_project(
 
 
 async def test_timeout_in_milliseconds(tool: BashTool, make_context: MakeContext) -> None:
-    """KILL-TREE: the text so far, and no success."""
+    """The text so far, and no success."""
     done = await call(
         tool, make_context(), 'echo first; sh -c "sleep 300; true"; true', timeout=1_500
     )
@@ -216,7 +214,6 @@ async def test_commands_that_cannot_run_are_errors(
 
 
 async def test_background_process_is_told_of(tool: BashTool, make_context: MakeContext) -> None:
-    """PIPE-HOLD."""
     done = await call(tool, make_context(), "sleep 60 & echo done")
     assert done.output.startswith("done\n")
     assert "background process" in done.output
@@ -226,7 +223,6 @@ async def test_background_process_is_told_of(tool: BashTool, make_context: MakeC
 async def test_long_output_keeps_its_tail_within_the_limits(
     tool: BashTool, make_context: MakeContext
 ) -> None:
-    """T5, OUTPUT-FLOOD."""
     done = await call(tool, make_context(), "seq 1 300000; exit 3")
     assert done.output.startswith("[Output cut: it had 300,000 lines and 1,988,895 bytes")
     assert "\n300000\n\n(Exit code 3.)" in done.output
@@ -263,7 +259,6 @@ async def test_output_below_the_limits_is_not_spilled(
 
 
 async def test_bytes_that_are_no_text(tool: BashTool, make_context: MakeContext) -> None:
-    """DECODE."""
     done = await call(tool, make_context(), r'printf "\377\376abc\360\237"')
     assert done.output == "\ufffd\ufffdabc\ufffd"
 
@@ -271,7 +266,6 @@ async def test_bytes_that_are_no_text(tool: BashTool, make_context: MakeContext)
 async def test_secret_variables_are_not_inherited(
     tmp_path: Path, make_context: MakeContext
 ) -> None:
-    """M13."""
     env = {"MODEL_KEY": "secret", "MY_TOOL": "kept", "PATH": "/usr/bin:/bin"}
     tool = make_tool(tmp_path, BashSettings(secret_names=frozenset({"MODEL_KEY"}), env=env))
     done = await call(tool, make_context(), "env")
@@ -306,7 +300,7 @@ STRICT = {
 async def test_a_strict_environment_is_a_short_list(
     kept: tuple[str, ...], seen: set[str], tmp_path: Path, make_context: MakeContext
 ) -> None:
-    """Security 9.6: a few names, none that sounds like a secret, and those the user adds."""
+    """A few names, none that sounds like a secret, and those the user adds."""
     settings = BashSettings(
         secret_names=frozenset({"MODEL_KEY"}), strict_env=True, kept_env=kept, env=STRICT
     )
@@ -319,7 +313,7 @@ async def test_a_strict_environment_is_a_short_list(
 async def test_kept_output_is_read_without_consent(
     tool: BashTool, make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """M4a, T5: the folder of kept outputs is exempt from external_directory, for reading."""
+    """The folder of kept outputs is exempt from external_directory, for reading."""
     project, spill = tmp_path / "project", tmp_path / "data" / "spill"
     project.mkdir()
     spill.mkdir(parents=True)
@@ -369,14 +363,13 @@ async def test_live_tail(tool: BashTool, make_context: MakeContext) -> None:
     ("command", "safe"), [("ls -la", True), ("git status", True), ("touch x", False), ("$X", False)]
 )
 def test_only_read_only_commands_run_side_by_side(command: str, safe: bool, tool: BashTool) -> None:
-    """L8."""
     assert tool.concurrency_safe(BashArgs(command=command)) is safe
 
 
-async def test_l10a_without_bash_nothing_is_proven_and_nothing_is_offered(
+async def test_without_bash_nothing_is_proven_and_nothing_is_offered(
     tmp_path: Path, make_context: MakeContext
 ) -> None:
-    """B3: another shell may read a line in another way than the analysis does."""
+    """Another shell may read a line in another way than the analysis does."""
     ctx = make_context()
     lines = ("ls -la", "git push origin main", "echo a > b.txt")
     known = make_tool(tmp_path, BashSettings(shell=("/bin/bash", "-c")))
@@ -399,7 +392,7 @@ async def test_l10a_without_bash_nothing_is_proven_and_nothing_is_offered(
     assert "deny" in {evaluate(need, denied).action for need in plan.needs}
 
 
-async def test_l10a_the_shell_that_was_judged_is_the_one_that_runs(
+async def test_the_analyzed_shell_is_the_one_that_runs(
     tmp_path: Path, make_context: MakeContext
 ) -> None:
     tool = make_tool(tmp_path, BashSettings(shell=("/bin/sh", "-c")))

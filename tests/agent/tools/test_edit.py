@@ -1,5 +1,4 @@
-"""The edit tool (spec 3, E2 to E4; LINE-ENDING, BYTE-PRESERVE, LITERAL-TEXT,
-MATCH-SAFETY)."""
+"""The edit tool: line endings, bytes and literal text are kept, matches are safe."""
 
 import asyncio
 from pathlib import Path
@@ -37,7 +36,6 @@ async def test_one_place_is_edited_and_shown(make_context: MakeContext, tmp_path
 async def test_crlf_files_match_and_keep_their_endings(
     make_context: MakeContext, tmp_path: Path, old: str, replace_all: bool
 ) -> None:
-    """LINE-ENDING, E01."""
     file = tmp_path / "a.txt"
     file.write_bytes(b"one\r\ntwo\r\nthree\r\n")
     await run(
@@ -68,7 +66,7 @@ def test_mixed_endings_stay_line_by_line() -> None:
     ],
 )
 def test_edges_of_an_edit(text: str, old: str, new: str, after: str) -> None:
-    """LINE-ENDING, E20, and the repairs at the edges."""
+    """Line endings, and the repairs at the edges."""
     assert apply_edit(text, old, new).text == after
 
 
@@ -76,7 +74,6 @@ def test_edges_of_an_edit(text: str, old: str, new: str, after: str) -> None:
 async def test_other_bytes_never_move(
     make_context: MakeContext, tmp_path: Path, tail: bytes
 ) -> None:
-    """BYTE-PRESERVE, E04."""
     file = tmp_path / "a"
     file.write_bytes(b"n = 1\n; " + tail + b"\n")
     await run(EditTool(), make_context(), file_path="a", old_string="n = 1", new_string="n = 7")
@@ -84,7 +81,6 @@ async def test_other_bytes_never_move(
 
 
 async def test_the_bom_stays_and_none_is_added(make_context: MakeContext, tmp_path: Path) -> None:
-    """BYTE-PRESERVE, E05."""
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_bytes(b"\xef\xbb\xbfhello\n")
     two.write_bytes(b"hello\n")
@@ -101,7 +97,7 @@ async def test_the_bom_stays_and_none_is_added(make_context: MakeContext, tmp_pa
 async def test_new_text_is_literal(
     make_context: MakeContext, tmp_path: Path, replace_all: bool, old: str
 ) -> None:
-    """LITERAL-TEXT, E07: by the exact tier and by a tolerant one."""
+    """By the exact tier and by a tolerant one."""
     new = 'say("$& $1 $$ \\1 \\g<0> \\n");'
     (tmp_path / "a").write_text('say("bye");\n')
     made = await plan(
@@ -122,7 +118,6 @@ async def test_new_text_is_literal(
 async def test_spaces_for_tabs_are_mended_and_said(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """LITERAL-TEXT, E09, and E4."""
     file = tmp_path / "a.go"
     file.write_text("\tif x {\n\t\ty()\n\t}\n")
     read = await run(ReadTool(), make_context(), file_path="a.go")
@@ -155,7 +150,6 @@ def test_the_nearest_line_is_shown_for_a_slip() -> None:
 async def test_an_empty_old_text_is_refused(
     make_context: MakeContext, tmp_path: Path, replace_all: bool
 ) -> None:
-    """MATCH-SAFETY, E10."""
     (tmp_path / "a").write_text("tree")
     with pytest.raises(ToolError, match="write tool"):
         await plan(
@@ -225,7 +219,7 @@ async def test_a_file_changed_since_the_read_is_refused(
 async def test_two_edits_of_one_file_never_lose_one(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """T7: the second one is matched anew on what the first one left."""
+    """The second one is matched anew on what the first one left."""
     file, ctx = tmp_path / "a", make_context()
     file.write_text("one\ntwo\n")
     plans = [
@@ -239,7 +233,6 @@ async def test_two_edits_of_one_file_never_lose_one(
 async def test_an_edit_that_was_shown_is_never_matched_anew(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """M10."""
     file, ctx = tmp_path / "a", make_context()
     file.write_text("one\ntwo\n")
     made = await plan(EditTool(), ctx, file_path="a", old_string="one", new_string="1")

@@ -1,4 +1,4 @@
-"""The file tools beside an editor that has files open (spec 11, F3): its text counts, it gets the
+"""The file tools beside an editor that has files open: its text counts, it gets the
 changes, and what the file tools promise of bytes, staleness and wholeness stays true."""
 
 from pathlib import Path
@@ -52,14 +52,14 @@ def patch(body: str) -> str:
     return f"*** Begin Patch\n{body}*** End Patch\n"
 
 
-async def test_f3_a_read_sees_what_is_not_saved(ctx: ToolContext, file: Path) -> None:
+async def test_a_read_sees_unsaved_changes(ctx: ToolContext, file: Path) -> None:
     read = await run(ReadTool(), ctx, file_path="a.py", offset=2)
     assert read.output.startswith("2: two = 2\n3: three = 3\n")
     assert "not saved" in read.output
     assert stored(file) == SAVED
 
 
-async def test_f3_an_editor_that_holds_what_is_saved_changes_nothing(
+async def test_an_editor_without_unsaved_changes_makes_no_difference(
     ctx: ToolContext, editor: OpenFiles, file: Path
 ) -> None:
     editor.unsaved[str(file)] = SAVED.replace("\n", "\r\n")  # line ends of its own inside
@@ -67,7 +67,7 @@ async def test_f3_an_editor_that_holds_what_is_saved_changes_nothing(
     assert read.output == "1: one = 1\n2: two = 2\n\n(End of file, 2 lines.)"
 
 
-async def test_f3_a_change_is_made_in_the_editors_text_by_the_editor(
+async def test_a_change_of_the_editors_text_is_made_by_the_editor(
     ctx: ToolContext, editor: OpenFiles, file: Path
 ) -> None:
     made = await plan(EditTool(), ctx, file_path="a.py", old_string="three = 3", new_string="x")
@@ -81,7 +81,7 @@ async def test_f3_a_change_is_made_in_the_editors_text_by_the_editor(
     assert "2: y" in await edit(ctx, "two = 2", "y")  # it is known, so nothing is stale
 
 
-async def test_f3_a_buffer_that_changed_since_it_was_read_is_stale(
+async def test_a_buffer_that_changed_since_it_was_read_is_stale(
     ctx: ToolContext, editor: OpenFiles, file: Path
 ) -> None:
     await run(ReadTool(), ctx, file_path="a.py")
@@ -98,7 +98,7 @@ async def test_f3_a_buffer_that_changed_since_it_was_read_is_stale(
     assert (stored(file), editor.saved) == (SAVED, [])
 
 
-async def test_f3_an_unread_buffer_is_not_overwritten(ctx: ToolContext, file: Path) -> None:
+async def test_an_unread_buffer_is_not_overwritten(ctx: ToolContext, file: Path) -> None:
     with pytest.raises(ToolError, match="you have not read it"):
         await run(WriteTool(), ctx, file_path="a.py", content="x\n")
     await run(ReadTool(), ctx, file_path="a.py")
@@ -106,7 +106,7 @@ async def test_f3_an_unread_buffer_is_not_overwritten(ctx: ToolContext, file: Pa
     assert stored(file) == "x\n"
 
 
-async def test_f3_without_writing_a_dirty_file_is_left_to_its_user(
+async def test_an_editor_that_cannot_write_keeps_its_unsaved_file(
     ctx: ToolContext, editor: OpenFiles, file: Path
 ) -> None:
     editor.writes = False
@@ -125,10 +125,10 @@ async def test_f3_without_writing_a_dirty_file_is_left_to_its_user(
         lambda text: text.removeprefix("\ufeff").encode(),
     ],
 )
-async def test_f3_the_bytes_are_the_files_whatever_the_editor_makes_of_them(
+async def test_the_bytes_on_disk_are_right_whatever_the_editor_writes(
     ctx: ToolContext, editor: OpenFiles, tmp_path: Path, stores: object
 ) -> None:
-    """E3 stays true: encoding, BOM and line endings."""
+    """Encoding, BOM and line endings are kept."""
     editor.stores = stores  # type: ignore[assignment]
     path = tmp_path / "dos.txt"
     path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
@@ -137,7 +137,7 @@ async def test_f3_the_bytes_are_the_files_whatever_the_editor_makes_of_them(
     assert [path for path, _ in editor.saved] == [str(path)]
 
 
-async def test_f3_other_encodings_are_read_and_written_on_disk(
+async def test_other_encodings_are_read_and_written_on_disk(
     ctx: ToolContext, editor: OpenFiles, tmp_path: Path
 ) -> None:
     path = tmp_path / "old.txt"
@@ -148,7 +148,7 @@ async def test_f3_other_encodings_are_read_and_written_on_disk(
     assert editor.saved == []
 
 
-async def test_f3_what_the_editor_formats_when_it_saves_is_told(
+async def test_formatting_by_the_editor_on_save_is_reported(
     ctx: ToolContext, editor: OpenFiles, file: Path
 ) -> None:
     del editor.unsaved[str(file)]
@@ -159,7 +159,9 @@ async def test_f3_what_the_editor_formats_when_it_saves_is_told(
     await edit(ctx, "one=1", "one=2")  # the session knows that text
 
 
-async def test_f3_a_refusal_holds(ctx: ToolContext, editor: OpenFiles, file: Path) -> None:
+async def test_a_refusal_of_the_editor_is_final(
+    ctx: ToolContext, editor: OpenFiles, file: Path
+) -> None:
     del editor.unsaved[str(file)]
     editor.refuses[str(file)] = "This file is locked."
     with pytest.raises(ToolError, match=r"editor did not write a\.py: This file is locked\."):
@@ -167,7 +169,7 @@ async def test_f3_a_refusal_holds(ctx: ToolContext, editor: OpenFiles, file: Pat
     assert stored(file) == SAVED
 
 
-async def test_f3_a_new_file_is_the_editors_too(
+async def test_a_new_file_is_written_by_the_editor_too(
     ctx: ToolContext, editor: OpenFiles, tmp_path: Path
 ) -> None:
     await run(WriteTool(), ctx, file_path="new/b.py", content="b\n")
@@ -175,7 +177,7 @@ async def test_f3_a_new_file_is_the_editors_too(
     assert editor.saved == [(str(tmp_path / "new/b.py"), "b\n")]
 
 
-async def test_f3_what_lies_outside_the_sessions_folder_is_none_of_the_editors(
+async def test_files_outside_the_sessions_folder_bypass_the_editor(
     make_context: MakeContext, editor: OpenFiles, tmp_path: Path, file: Path
 ) -> None:
     (tmp_path / "sub").mkdir()
@@ -186,7 +188,7 @@ async def test_f3_what_lies_outside_the_sessions_folder_is_none_of_the_editors(
     assert (stored(file), editor.asked, editor.saved) == ("one = 1\nx\n", [], [])
 
 
-async def test_f3_a_patch_is_all_or_nothing_through_an_editor(
+async def test_a_patch_is_all_or_nothing_through_an_editor(
     ctx: ToolContext, editor: OpenFiles, tmp_path: Path, file: Path
 ) -> None:
     (tmp_path / "b.py").write_text("b\n")

@@ -1,4 +1,4 @@
-"""The glob tool (spec 3, tool table; TREE-WALK, SEARCH-SILENT, DECODE)."""
+"""The glob tool."""
 
 import os
 import sys
@@ -74,7 +74,6 @@ async def test_dashes(tool: GlobTool, make_context: MakeContext, tmp_path: Path)
 
 
 async def test_links_to_folders(tool: GlobTool, make_context: MakeContext, tmp_path: Path) -> None:
-    """TREE-WALK, S05."""
     _files(tmp_path, "real/x.md")
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "y.md").symlink_to("real/x.md")
@@ -123,7 +122,6 @@ async def test_outside_the_project_asks(make_context: MakeContext, tmp_path: Pat
 async def test_names_that_are_not_utf8_can_be_sent(
     tool: GlobTool, make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """DECODE, B16."""
     _files(tmp_path, os.fsdecode(b"a\xff.txt"))
     result = await run(tool, make_context(), pattern="*.txt")
     assert result.output == "a\ufffd.txt"

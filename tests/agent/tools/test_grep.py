@@ -1,4 +1,4 @@
-"""The grep tool (spec 3, tool table; SEARCH-SILENT; security, 9.6)."""
+"""The grep tool."""
 
 import os
 from pathlib import Path
@@ -85,7 +85,6 @@ async def test_an_include_does_not_lift_ignore_rules(
 async def test_patterns_with_dashes(
     tool: GrepTool, make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """SEARCH-SILENT, S03."""
     _file(tmp_path, "-n", "--grep\n")
     _file(tmp_path, "x.txt", "--grep\n", age=1)
     result = await run(tool, make_context(), pattern="--grep")
@@ -96,7 +95,6 @@ async def test_patterns_with_dashes(
 async def test_problems_are_not_silent(
     tool: GrepTool, make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """SEARCH-SILENT, S01."""
     _file(tmp_path, "a.txt", "x\n")
     with pytest.raises(ToolError, match="regular expression"):
         await run(tool, make_context(), pattern="(")
@@ -144,7 +142,6 @@ async def test_outside_the_project_asks(make_context: MakeContext, tmp_path: Pat
 async def test_links_are_not_skipped_without_a_word(
     tool: GrepTool, make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """TREE-WALK."""
     project = tmp_path / "app"
     _file(tmp_path, "real/x.txt", "needle\n")
     project.mkdir()
@@ -156,7 +153,7 @@ async def test_links_are_not_skipped_without_a_word(
 
 
 async def test_spill_files_need_no_consent(make_context: MakeContext, tmp_path: Path) -> None:
-    """T5: reading and searching kept outputs asks nothing."""
+    """Reading and searching kept outputs asks nothing."""
     project = tmp_path / "app"
     project.mkdir()
     _file(tmp_path, "spill/x", "needle\n")

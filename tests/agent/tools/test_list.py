@@ -1,4 +1,4 @@
-"""The list tool (spec 3, tool table)."""
+"""The list tool."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The multiedit tool: all of its replacements or none (spec 3, 3.2)."""
+"""The multiedit tool: all of its replacements or none."""
 
 import asyncio
 from pathlib import Path
@@ -100,7 +100,6 @@ async def test_edits_that_take_each_other_back_are_refused(
 
 
 async def test_an_edit_beside_it_is_not_lost(make_context: MakeContext, tmp_path: Path) -> None:
-    """T7."""
     file, ctx = tmp_path / "a", make_context()
     file.write_text(TEXT)
     many = await plan(
@@ -114,7 +113,6 @@ async def test_an_edit_beside_it_is_not_lost(make_context: MakeContext, tmp_path
 
 
 async def test_hunks_can_be_refused(make_context: MakeContext, tmp_path: Path) -> None:
-    """M6."""
     file = tmp_path / "a"
     file.write_text("first\n" + "-\n" * 20 + "last\n")
     result = await run(

@@ -1,4 +1,4 @@
-"""The pipeline that every call goes through (spec 3, T2; L10, M5, M6; ARGS-JSON, DECODE)."""
+"""The pipeline that every call goes through."""
 
 import asyncio
 import contextlib
@@ -131,12 +131,10 @@ async def test_the_way_of_a_call(build: Build) -> None:
 
 @pytest.mark.parametrize("arguments", ["", "null", " ", "{}"])
 async def test_no_arguments(arguments: str, build: Build) -> None:
-    """ARGS-JSON M03."""
     assert completed(await build(ProbeTool()).call("probe", arguments)).input == {}
 
 
 async def test_broken_arguments_run_nothing(build: Build) -> None:
-    """ARGS-JSON M01."""
     tool = ProbeTool()
     outcome = failed(await build(tool).call("probe", '{"command": "he said "hi""}'))
     assert outcome.kind == "invalid"
@@ -160,7 +158,7 @@ async def test_unknown_tool_names_the_known_ones(build: Build) -> None:
 
 
 def test_resolve_tells_name_and_safety(build: Build) -> None:
-    """L8: the executor schedules by these."""
+    """The executor schedules by these."""
     pipeline = build(ProbeTool()).pipeline
     safe = pipeline.resolve("PROBE", '{"command": "safe"}')
     assert isinstance(safe, ResolvedCall)
@@ -181,7 +179,7 @@ async def test_an_allowed_call_asks_and_runs(build: Build) -> None:
 
 @pytest.mark.parametrize(("comment", "stops"), [("", True), ("use the other file", False)])
 async def test_a_refusal(comment: str, stops: bool, build: Build) -> None:
-    """M5: without words it stops the turn, words go to the model."""
+    """Without words it stops the turn, words go to the model."""
     tool = ProbeTool(needs=True)
     harness = build(tool, replies=(PermissionReply("reject", comment=comment),))
     outcome = failed(await harness.call("probe"))
@@ -203,7 +201,7 @@ async def test_a_rule_that_denies_asks_nobody(build: Build) -> None:
 
 
 async def test_an_edited_command_is_judged_and_planned_anew(build: Build) -> None:
-    """M6: the result says what really ran, and it is what was shown last."""
+    """The result says what really ran, and it is what was shown last."""
     tool = ProbeTool(needs=True)
     harness = build(
         tool,
@@ -238,7 +236,7 @@ async def test_an_unchanged_edit_asks_once(build: Build) -> None:
 
 
 async def test_a_need_found_later_is_asked_as_this_call(build: Build) -> None:
-    """T1: ctx.ask."""
+    """Ctx.ask."""
 
     async def later(payload: str, ctx: ToolContext) -> Result:
         reply = await ctx.ask((PermissionNeed("webfetch", "other.host"),), "Go on there?")
@@ -271,7 +269,6 @@ async def test_a_fault_of_a_tool_is_logged_and_ends_the_call_only(
 
 
 async def test_output_is_cut_and_spilled(build: Build) -> None:
-    """T5."""
     whole = "".join(f"line {number}\n" for number in range(10_000))
 
     async def much(payload: str, ctx: ToolContext) -> Result:
@@ -297,7 +294,7 @@ async def test_a_long_error_is_cut(build: Build) -> None:
 
 
 async def test_nothing_unencodable_leaves(build: Build) -> None:
-    """DECODE: output, blocks, label and facts."""
+    """Output, blocks, label and facts."""
 
     async def odd(payload: str, ctx: ToolContext) -> Result:
         return Result(
@@ -314,7 +311,6 @@ async def test_nothing_unencodable_leaves(build: Build) -> None:
 
 
 async def test_a_failed_result_cancels_its_siblings(build: Build) -> None:
-    """L8."""
 
     async def fail(payload: str, ctx: ToolContext) -> Result:
         return Result("no", failed=True, exit_code=2)
@@ -325,7 +321,6 @@ async def test_a_failed_result_cancels_its_siblings(build: Build) -> None:
 
 
 async def test_a_cancel_passes_and_ends_the_command(build: Build, tmp_path: Path) -> None:
-    """L10a, L11."""
     truncator = Truncator(Limits(), SpillStore(tmp_path / "spill"))
     tool = BashTool(BashSettings(), truncator, Shells(Bus()))
     harness = build(tool, replies=(PermissionReply("once"),))
@@ -356,7 +351,6 @@ def lives(pid: int) -> bool:
 
 
 async def test_a_cancel_takes_the_question_away(build: Build) -> None:
-    """M5, L11."""
     harness = build(ProbeTool(needs=True))
     call = asyncio.create_task(harness.call("probe"))
     async with asyncio.timeout(30):

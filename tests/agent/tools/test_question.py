@@ -1,4 +1,4 @@
-"""The question tool and its service (spec 3, the row ``question``; A4; M5)."""
+"""The question tool and its service."""
 
 import asyncio
 from dataclasses import replace
@@ -90,7 +90,6 @@ async def test_a_closed_dialog_ends_it(make_context: MakeContext) -> None:
 
 
 async def test_the_first_answer_wins_and_a_late_one_is_refused() -> None:
-    """A4."""
     bus = Bus()
     service = QuestionService(bus)
     events = bus.subscribe()
@@ -160,7 +159,7 @@ async def test_in_a_session_the_call_waits_and_goes_on(tmp_path: Path) -> None:
         session = await harness.session()
         await harness.send(session, "go")
         question = await asked(harness)
-        # A front end that attaches now sees the question too (A4).
+        # A front end that attaches now sees the question too.
         subscription, snapshot = await harness.runtime.sessions.attach(session.id)
         subscription.close()
         assert snapshot.questions == (question,)
@@ -172,7 +171,7 @@ async def test_in_a_session_the_call_waits_and_goes_on(tmp_path: Path) -> None:
 
 
 async def test_no_answer_stops_the_turn(tmp_path: Path) -> None:
-    """As a rejection does (M5)."""
+    """As a rejection does."""
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("question", {"questions": [NAME]})))
         session = await harness.session()
@@ -186,7 +185,6 @@ async def test_no_answer_stops_the_turn(tmp_path: Path) -> None:
 
 
 async def test_a_cancel_withdraws_the_question(tmp_path: Path) -> None:
-    """L11."""
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("question", {"questions": [NAME]})))
         session = await harness.session()

@@ -1,4 +1,4 @@
-"""The read tool (spec 3, tool table; READ-BOUNDS, BINARY-DETECT, SPECIAL-FILE, MEDIA-POISON)."""
+"""The read tool: pages, binary and special files, media."""
 
 import os
 from pathlib import Path
@@ -251,7 +251,7 @@ async def test_names_that_look_like_options(make_context: MakeContext, tmp_path:
 
 
 async def test_spill_files_need_no_consent(make_context: MakeContext, tmp_path: Path) -> None:
-    """M4a: the folder of kept outputs is exempt from external_directory."""
+    """The folder of kept outputs is exempt from external_directory."""
     project, spill = tmp_path / "app", tmp_path / "spill"
     project.mkdir()
     spill.mkdir()

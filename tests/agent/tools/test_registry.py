@@ -1,4 +1,4 @@
-"""The registry, its schemas and descriptions (spec 3, T1)."""
+"""The registry, its schemas and descriptions."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ async def test_all_tools_are_there_in_a_stable_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["gpt-5.4", "openai/gpt-5-mini", "gpt-5.1-codex", "GPT-6"])
 async def test_models_of_the_gpt_family_patch(tmp_path: Path, model: str) -> None:
-    """3.2: apply_patch in place of edit and write."""
+    """Apply_patch in place of edit and write."""
     offered = set((await built_in(tmp_path)).names_for(model))
     assert "apply_patch" in offered
     assert not offered & {"edit", "multiedit", "write"}
@@ -65,7 +65,6 @@ async def test_other_models_edit(tmp_path: Path, model: str) -> None:
 
 
 async def test_every_description_is_filled_and_every_field_described(tmp_path: Path) -> None:
-    """T1."""
     for schema in (await built_in(tmp_path)).schemas():
         assert len(schema.description) > 20, schema.name
         assert "{{" not in schema.description

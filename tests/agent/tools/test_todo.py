@@ -1,4 +1,4 @@
-"""The todo tools (spec 3, tool table)."""
+"""The todo tools."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The webfetch tool against a real server (spec 3, webfetch; trial WEBFETCH; security 9.3)."""
+"""The webfetch tool against a real server."""
 
 import asyncio
 import gzip
@@ -214,7 +214,6 @@ async def test_redirects_are_followed_and_told(make_context: MakeContext) -> Non
 
 
 async def test_a_redirect_loop_ends(make_context: MakeContext) -> None:
-    """W01."""
     async with WebServer({"/": redirect("/")}) as server:
         with pytest.raises(ToolError, match="More than 5 redirects"):
             await run(tool(), make_context(), url=server.url)
@@ -314,7 +313,7 @@ async def test_the_question_shows_all_of_the_address(make_context: MakeContext) 
     ],
 )
 def test_addresses_that_may_lead_data_out(url: str, carries: bool) -> None:
-    """9.3: a permitted host is no permission for what is sent."""
+    """A permitted host is no permission for what is sent."""
     need = web_need(parse_url(url))
     assert bool(exfiltration_risk(parse_url(url))) is carries
     assert need.strict == ("unknown" if carries else "")
@@ -330,7 +329,7 @@ async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
 
 
 async def test_a_page_without_end_ends_at_its_time(make_context: MakeContext) -> None:
-    """W01: one byte at a time, for ever; the connection is closed then."""
+    """One byte at a time, for ever; the connection is closed then."""
     async with WebServer({"/": drip}) as server:
         with pytest.raises(ToolError, match=r"did not answer completely within 0\.6 seconds \(\d+"):
             await run(tool(), make_context(), url=server.url, timeout=600)
@@ -357,7 +356,7 @@ async def test_a_cancel_closes_the_connection(make_context: MakeContext) -> None
 
 @pytest.mark.parametrize("length", [True, False])
 async def test_a_large_body_is_cut_off(make_context: MakeContext, length: bool) -> None:
-    """W01: told by its length, or noticed while it comes."""
+    """Told by its length, or noticed while it comes."""
     body = b"x" * 20_000_000
     async with WebServer({"/": page(body, "text/plain", length=length)}) as server:
         with pytest.raises(ToolError, match="larger than 5 MB"):
@@ -391,7 +390,6 @@ async def test_compression_counts_unpacked(make_context: MakeContext) -> None:
     ],
 )
 async def test_heavy_pages_are_turned_into_text(make_context: MakeContext, html: str) -> None:
-    """W01."""
     async with WebServer({"/": page(html)}) as server:
         result = await run(tool(), make_context(), url=server.url)
     assert result.output == "words"
@@ -444,5 +442,4 @@ async def test_in_a_session_the_host_is_asked_for_once(tmp_path: Path) -> None:
 
 
 def test_several_pages_at_once() -> None:
-    """L8."""
     assert tool().concurrency_safe(WebfetchTool.args(url="http://a.test"))

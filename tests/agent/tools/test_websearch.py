@@ -1,4 +1,4 @@
-"""The websearch tool: only with an engine, each asked its own way (spec 3, websearch)."""
+"""The websearch tool: only with an engine, each queried in its own way."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The write tool (spec 3, tool table; FILE-METADATA, STALE-WRITE, BYTE-PRESERVE)."""
+"""The write tool: metadata and bytes are kept, stale files are refused."""
 
 import errno
 import stat
@@ -41,7 +41,6 @@ async def test_an_unread_file_is_refused(make_context: MakeContext, tmp_path: Pa
 async def test_a_file_changed_since_the_read_is_refused_until_read_again(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """STALE-WRITE, E17."""
     file, ctx = tmp_path / "n.txt", make_context()
     file.write_text("one\n")
     await run(ReadTool(), ctx, file_path="n.txt")
@@ -57,7 +56,7 @@ async def test_a_file_changed_since_the_read_is_refused_until_read_again(
 async def test_a_change_between_question_and_answer_is_refused(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """M10: what was shown is what runs."""
+    """What was shown is what runs."""
     file, ctx = tmp_path / "n.txt", make_context()
     file.write_text("one\n")
     await run(ReadTool(), ctx, file_path="n.txt")
@@ -120,7 +119,6 @@ async def test_no_bom_is_added(make_context: MakeContext, tmp_path: Path) -> Non
 
 
 async def test_links_are_written_through(make_context: MakeContext, tmp_path: Path) -> None:
-    """FILE-METADATA, E14."""
     real, link, ctx = tmp_path / "real.txt", tmp_path / "link.txt", make_context()
     real.write_text("old\n")
     link.symlink_to("real.txt")
@@ -156,7 +154,7 @@ async def test_the_same_text_asks_and_writes_nothing(
 async def test_only_accepted_hunks_are_written_and_named(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """M6: the file is what the user saw, and the model hears which hunks."""
+    """The file is what the user saw, and the model hears which hunks."""
     file, ctx = tmp_path / "a", make_context()
     old = "".join(f"{n}\n" for n in range(40))
     file.write_text(old)

@@ -1,4 +1,4 @@
-"""Arguments of models: mended, or refused with words that teach (spec 3, T4; ARGS-JSON)."""
+"""Arguments of models: repaired, or refused with an instruction."""
 
 from typing import Literal
 
@@ -27,7 +27,6 @@ class Args(ToolArgs):
 
 @pytest.mark.parametrize("raw", ["", " ", "\n", "null", " null ", '""', "{}"])
 def test_no_arguments_are_an_empty_object(raw: str) -> None:
-    """ARGS-JSON M03."""
     assert parse_arguments(raw) == {}
 
 
@@ -35,7 +34,6 @@ def test_no_arguments_are_an_empty_object(raw: str) -> None:
     "raw", ['{"path": "a", "old": "x', '{"path":"a.txt","content":"he said "hi""}', "{", "nope"]
 )
 def test_broken_json_is_quoted(raw: str) -> None:
-    """ARGS-JSON M01."""
     with pytest.raises(InvalidArguments) as caught:
         parse_arguments(raw)
     text = str(caught.value)
@@ -61,7 +59,6 @@ def test_an_object_in_a_string_is_taken() -> None:
 
 
 def test_lone_surrogates_never_get_in() -> None:
-    """DECODE."""
     values = parse_arguments('{"content": "a\\ud83d", "list": [{"\\udc00": "\\ud83d\\ude00"}]}')
     assert values == {"content": "a\ufffd", "list": [{"\ufffd": "😀"}]}
 

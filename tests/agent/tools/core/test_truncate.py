@@ -1,4 +1,4 @@
-"""Cutting outputs (spec 3, T5)."""
+"""Truncation of outputs."""
 
 from pathlib import Path
 

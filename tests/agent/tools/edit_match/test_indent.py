@@ -1,4 +1,4 @@
-"""The map from old_string's indentation to the file's, by itself (E2)."""
+"""The map from the indentation of old_string to that of the file."""
 
 from collections.abc import Sequence
 

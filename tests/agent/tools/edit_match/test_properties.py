@@ -1,4 +1,4 @@
-"""What holds for every edit (E3): other bytes never move, new text is literal."""
+"""Properties of all edits: other bytes never change, new text is literal."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""E5: the bounds on the cases beside the checkout."""
+"""The limits on the shared cases beside the checkout."""
 
 import json
 import os
@@ -20,7 +20,7 @@ BOM = "\ufeff"
 
 
 @pytest.mark.skipif(not FILE.exists(), reason="the shared cases are not beside this checkout")
-def test_e5_the_shared_cases_are_right_and_hardly_ever_wrong() -> None:
+def test_the_shared_cases_are_right_and_hardly_ever_wrong() -> None:
     cases = [json.loads(line) for line in FILE.read_text("utf-8").splitlines() if line.strip()]
     verdicts: Counter[str] = Counter()
     wrong: dict[str, str] = {}

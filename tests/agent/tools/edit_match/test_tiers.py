@@ -1,4 +1,4 @@
-"""Each tier of edit matching by itself (E1, E2)."""
+"""Each tier of edit matching."""
 
 import time
 
@@ -21,7 +21,7 @@ def refusal(text: str, old: str, new: str, *, replace_all: bool = False) -> Edit
 
 
 def test_two_exact_places_are_the_end_never_a_reason_for_a_looser_tier() -> None:
-    """E2: with white space told apart, the second place would be the only one."""
+    """With white space told apart, the second place would be the only one."""
     text = "def a():\n    x = 1\n\ndef b():\n    x = 1\n    y = 2\n"
     assert "2 places (lines 2, 5)" in refusal(text, "    x = 1\n", "    x = 3\n").reason
 
@@ -139,7 +139,7 @@ def test_new_lines_take_the_ending_of_those_around_them() -> None:
         ("a = 1\nb = 2\n", "1:a = 1\n2:b = 2", "1:a = 1\n2:x\n3:b = 2", "a = 1\nx\nb = 2\n"),
     ],
 )
-def test_e3_known_spoilings_are_undone(text: str, old: str, new: str, result: str) -> None:
+def test_known_malformations_are_repaired(text: str, old: str, new: str, result: str) -> None:
     assert after(text, old, new) == result
 
 
@@ -229,20 +229,20 @@ def test_the_near_tier_never_replaces_all() -> None:
     assert "not found" in refusal(TEXT, old, "x", replace_all=True).reason
 
 
-# What a refusal and a success say (E4)
+# What a refusal and a success say
 
 
-def test_e4_a_refusal_shows_the_nearest_block_with_numbers_and_tabs() -> None:
+def test_a_refusal_shows_the_nearest_block_with_numbers_and_tabs() -> None:
     told = refusal("a\n\tif x {\n\t\ty() \n\t}\n", "if x {\n\tz(1)\n}", "q")
     assert "2: →if x {\n3: →→y()·\n4: →}" in told.hint
 
 
-def test_e4_a_line_that_stands_for_others_is_named() -> None:
+def test_a_refusal_names_a_placeholder_line() -> None:
     told = refusal(TEXT, "import net\n# ... rest of the code ...\ndef main():", "x")
     assert "'# ... rest of the code ...' stands for text that it leaves out" in told.reason
 
 
-def test_e4_success_says_what_was_bent() -> None:
+def test_a_success_notes_tolerated_differences() -> None:
     edit = apply_edit(
         "\tif x {\n\t\ty()\n\t}\n", "    if x {\n        y()\n", "    if x {\n        z()\n"
     )
@@ -259,7 +259,7 @@ def test_an_edit_whose_result_is_there_is_known_again() -> None:
     assert "line 4" in told.reason
 
 
-def test_e5_large_files_cost_little() -> None:
+def test_edits_of_large_files_are_fast() -> None:
     """50 ms of CPU by the exact tier and 500 ms by the loosest, ten times over as a guard."""
     text = "".join(f"value_{n} = compute({n % 97}, {n % 89})\n" for n in range(10_000))
     old = "".join(f"value_{n} = compute({n % 97}, {n % 89})\n" for n in range(9_000, 9_006))

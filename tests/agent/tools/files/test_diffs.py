@@ -1,4 +1,4 @@
-"""Diffs are true to the bytes and can be applied in part (spec 4, M6, M10; trial E20)."""
+"""Diffs match the bytes and can be applied in part."""
 
 from hypothesis import given
 from hypothesis import strategies as st

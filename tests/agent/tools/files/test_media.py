@@ -1,4 +1,4 @@
-"""Images and documents: type by content, structure to the end (trial MEDIA-POISON, R07)."""
+"""Images and documents: the type by content, the structure read to its end."""
 
 import base64
 import json
@@ -106,7 +106,7 @@ async def test_what_a_provider_would_refuse_is_refused_here(
 
 
 async def test_pictures_reach_the_model_and_a_false_one_never_does(tmp_path: Path) -> None:
-    """R07: the tool answers an error, no image is sent, the session goes on."""
+    """The tool answers an error, no image is sent, the session goes on."""
     async with open_harness(tmp_path, abilities={"vision": True}) as harness:
         (harness.folder / "good.png").write_bytes(pictures.png())
         (harness.folder / "bad.png").write_text("not an image")

@@ -1,4 +1,4 @@
-"""Notebooks are readable as cells, and as they are stored (spec 3, the row ``read``)."""
+"""Notebooks are readable as cells, and as they are stored."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The text of patches (spec 3, 3.2)."""
+"""The text of patches."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Paths and what they need (spec 4, M4, M4a; security, 9.6)."""
+"""Paths and the permissions that they need."""
 
 import errno
 from pathlib import Path
@@ -95,7 +95,7 @@ def test_relative_paths_start_at_the_session_folder(
 
 
 def test_paths_as_results_show_them_are_found(make_context: MakeContext, tmp_path: Path) -> None:
-    """T7: results are relative to the project, the session may be in a folder below."""
+    """Results are relative to the project, the session may be in a folder below."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.py").touch()
     ctx = make_context(tmp_path / "sub", project=tmp_path)
@@ -204,7 +204,7 @@ def test_names_that_are_not_utf8_become_printable() -> None:
     assert printable("größe") == "größe"
 
 
-def test_m6_consent_for_a_link_names_where_it_leads(
+def test_the_permission_for_a_link_names_its_target(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     project = tmp_path / "app"

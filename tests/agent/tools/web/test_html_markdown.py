@@ -1,4 +1,4 @@
-"""HTML as Markdown: no text lost, nothing of scripts, bounded (spec 3, webfetch)."""
+"""HTML as Markdown: no text lost, nothing of scripts, bounded."""
 
 import pytest
 from hypothesis import given
@@ -92,7 +92,6 @@ def test_words_are_never_lost(tags: list[str]) -> None:
     ],
 )
 def test_heavy_pages_stay_small(html: str) -> None:
-    """W01."""
     text = convert(html, BASE)
     assert "words" in text
     assert len(text) < len(html)

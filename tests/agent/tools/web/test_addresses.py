@@ -1,4 +1,4 @@
-"""Which addresses count as the public internet (security reference, 9.3)."""
+"""The addresses that count as the public internet."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Several files or none (spec 3, 3.2)."""
+"""A patch changes all of its files or none."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Chunks of patches are put where the format says, and nowhere in doubt (E1, E2)."""
+"""Chunks of patches are applied where the format says, and refused when in doubt."""
 
 import difflib
 

@@ -1,4 +1,4 @@
-"""Edits as models send them, over files of our own making (E2, E3, E5)."""
+"""Malformed edits as models send them, on generated files."""
 
 import pytest
 
@@ -11,12 +11,12 @@ def cases(table: dict[str, object]) -> list[object]:
 
 
 @pytest.mark.parametrize("edit", cases(APPLIED))
-def test_e2_a_spoilt_edit_comes_to_what_was_meant(edit: Edit) -> None:
+def test_a_malformed_edit_is_applied_as_intended(edit: Edit) -> None:
     assert apply_edit(edit.before, edit.old, edit.new).text == edit.after
 
 
 @pytest.mark.parametrize("edit", cases(DOUBTFUL))
-def test_e2_a_doubtful_edit_is_right_or_refused(edit: Edit) -> None:
+def test_a_doubtful_edit_is_right_or_refused(edit: Edit) -> None:
     try:
         after = apply_edit(edit.before, edit.old, edit.new).text
     except EditRefused:
@@ -25,7 +25,7 @@ def test_e2_a_doubtful_edit_is_right_or_refused(edit: Edit) -> None:
 
 
 @pytest.mark.parametrize("edit", cases(REFUSED))
-def test_e2_what_must_not_be_made_is_refused(edit: Edit) -> None:
+def test_a_wrong_edit_is_refused(edit: Edit) -> None:
     with pytest.raises(EditRefused):
         apply_edit(edit.before, edit.old, edit.new)
 
