@@ -17,13 +17,13 @@ if TYPE_CHECKING:  # not loaded for the first frame
     from agent.session.api import PromptInput
 
 
-def mcp_prompt_actions(standings: "Iterable[ServerStatus]") -> list[Action]:
+def mcp_prompt_actions(statuses: "Iterable[ServerStatus]") -> list[Action]:
     """Return an action for each prompt of the connected servers."""
     found: dict[str, Action] = {}
-    for server in standings:
-        if server.state == "connected":
-            for prompt in server.prompts:
-                made = _mcp_prompt_action(server.server.name, prompt)
+    for status in statuses:
+        if status.state == "connected":
+            for prompt in status.prompts:
+                made = _mcp_prompt_action(status.server.name, prompt)
                 found.setdefault(made.id, made)
     return list(found.values())
 

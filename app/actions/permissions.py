@@ -114,7 +114,7 @@ class _RuleList:
 
 
 def _save(folder: Path, rule: Rule) -> Path:
-    from agent.permission.saved_rules import save_rule  # needed by few
+    from agent.permission.saved_rules import save_rule  # rarely needed
 
     return save_rule(folder, rule.permission, rule.pattern)
 

@@ -120,6 +120,6 @@ async def theme(context: ActionContext, argument: str) -> None:
 
 
 def _save_theme(folder: Path, theme: str) -> None:
-    from agent.permission.saved_rules import save_setting  # needed by few
+    from agent.permission.saved_rules import save_setting  # rarely needed
 
     save_setting(folder, ("theme",), theme)

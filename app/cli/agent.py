@@ -19,10 +19,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]{0,63}")
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``agent``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py agent", description="List agents, or make one.", allow_abbrev=False
     )
-    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     listing = parts.add_parser("list", help="all agents, with where each comes from")
     listing.add_argument("--json", action="store_true", help="print a JSON list")
     create = parts.add_parser("create", help="make an agent in markdown")
@@ -35,14 +35,14 @@ def parser() -> argparse.ArgumentParser:
     add("--deny", metavar="PERMISSION", action="append", default=[], help="what it may not do")
     add("--project", action="store_true", help="for this project, not for all of yours")
     add("--json", action="store_true", help="print the result as JSON")
-    return made
+    return result
 
 
 def main(argv: list[str]) -> int:
     """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
 
-    def work(given: argparse.Namespace) -> int:
-        return show(as_json=given.json) if given.part == "list" else create(given)
+    def work(arguments: argparse.Namespace) -> int:
+        return show(as_json=arguments.json) if arguments.part == "list" else create(arguments)
 
     return run_command(parser(), argv, work, interrupted_message="Nothing was made.")
 
@@ -83,38 +83,42 @@ def _record(info: "AgentInfo") -> dict[str, object]:
     }
 
 
-def create(given: argparse.Namespace) -> int:
+def create(arguments: argparse.Namespace) -> int:
     """Write the agent's file; an existing one is never overwritten."""
     from agent.config.paths import Paths, ensure_folder  # not needed by --help
 
-    asks = sys.stdin.isatty() and not given.json
-    name = given.name or (input("Name: ").strip() if asks else "")
+    asks = sys.stdin.isatty() and not arguments.json
+    name = arguments.name or (input("Name: ").strip() if asks else "")
     if not NAME.fullmatch(name) or ".." in name:
         return report("Say a name of letters, digits and -: opencode-py agent create NAME.", USAGE)
-    about = given.description or (input("When is it used? ").strip() if asks else "")
+    about = arguments.description or (input("When is it used? ").strip() if asks else "")
     if not about:
         return report("Say when it is used: --description TEXT.", USAGE)
-    top = Path.cwd() / ".opencode-py" if given.project else Paths.find(os.environ).config
+    top = Path.cwd() / ".opencode-py" if arguments.project else Paths.find(os.environ).config
     path = top / "agents" / f"{name}.md"
     if path.exists():
         return report(f"There is an agent in {path} already. Edit that file, or remove it.", FAILED)
-    if given.project:
+    if arguments.project:
         path.parent.mkdir(parents=True, exist_ok=True)
     else:
         ensure_folder(path.parent)
-    prompt = given.prompt or (input("Its instructions: ").strip() if asks else "")
-    path.write_text(_document(given, about, prompt), "utf-8")
-    if given.json:
+    prompt = arguments.prompt or (input("Its instructions: ").strip() if asks else "")
+    path.write_text(_document(arguments, about, prompt), "utf-8")
+    if arguments.json:
         print(json.dumps({"name": name, "path": str(path)}))
     else:
         print(f"Made {sanitize(str(path))}. /agents lists it; edit the file to change it.")
     return DONE
 
 
-def _document(given: argparse.Namespace, about: str, prompt: str) -> str:
-    lines = ["---", f"description: {json.dumps(about, ensure_ascii=False)}", f"mode: {given.mode}"]
-    if given.model:
-        lines.append(f"model: {json.dumps(given.model)}")
-    if given.deny:
-        lines += ["permission:", *(f"  {json.dumps(each)}: deny" for each in given.deny)]
+def _document(arguments: argparse.Namespace, about: str, prompt: str) -> str:
+    lines = [
+        "---",
+        f"description: {json.dumps(about, ensure_ascii=False)}",
+        f"mode: {arguments.mode}",
+    ]
+    if arguments.model:
+        lines.append(f"model: {json.dumps(arguments.model)}")
+    if arguments.deny:
+        lines += ["permission:", *(f"  {json.dumps(each)}: deny" for each in arguments.deny)]
     return "\n".join([*lines, "---", "", prompt or f"You are used for this: {about}", ""])

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``auth``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py auth",
         description="Keep keys of providers in a file that only you can read.",
         epilog="A key in the environment goes before a stored one.",
         allow_abbrev=False,
     )
-    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     login = parts.add_parser("login", help="keep a key: typed without echo, or piped in")
     login.add_argument("provider", nargs="?", metavar="PROVIDER", help="such as anthropic")
     listed = parts.add_parser("list", help="which providers have a key, and from where")
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     listed.add_argument("--json", action="store_true", help="as JSON")
     logout = parts.add_parser("logout", help="forget a stored key")
     logout.add_argument("provider", metavar="PROVIDER", help="such as anthropic")
-    return made
+    return result
 
 
 def main(argv: list[str]) -> int:
@@ -38,15 +38,15 @@ def main(argv: list[str]) -> int:
     return run_command(parser(), argv, _run, interrupted_message="Nothing was changed.")
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> int:
     from app.cli.catalog import catalog_here  # loads the agent package
 
     catalog, _ = catalog_here(Path.cwd(), os.environ)
-    if given.part == "login":
-        return _login(catalog, given.provider)
-    if given.part == "logout":
-        return _logout(catalog, given.provider)
-    return _list(catalog, everything=given.all, as_json=given.json)
+    if arguments.part == "login":
+        return _login(catalog, arguments.provider)
+    if arguments.part == "logout":
+        return _logout(catalog, arguments.provider)
+    return _list(catalog, everything=arguments.all, as_json=arguments.json)
 
 
 def _login(catalog: "Catalog", named: str | None) -> int:

@@ -232,22 +232,22 @@ fish:                     opencode-py completion fish > ~/.config/fish/completio
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``completion``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py completion",
         description="Print a script that completes the words of opencode-py in a shell.",
         epilog=USAGE_HINTS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    made.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that the script is for")
-    return made
+    result.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that the script is for")
+    return result
 
 
 def main(argv: list[str]) -> int:
     """Print the script and return the exit code: 0 done, 2 wrong usage."""
 
-    def work(given: argparse.Namespace) -> int:
-        sys.stdout.write(SCRIPTS[given.shell](installed_command_words()))
+    def work(arguments: argparse.Namespace) -> int:
+        sys.stdout.write(SCRIPTS[arguments.shell](installed_command_words()))
         return DONE
 
     return run_command(parser(), argv, work)

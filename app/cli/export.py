@@ -13,21 +13,23 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``export``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py export",
         description="Write a session: the named one, or the latest of this folder.",
         epilog="Without -o it goes to standard output. What looks like a key is left out, unless "
         "--with-secrets is given; read it all the same before you share it.",
         allow_abbrev=False,
     )
-    made.add_argument("id", nargs="?", metavar="ID", help="the session")
-    made.add_argument("-o", "--output", metavar="FILE", help="write it there (.json, .md, .html)")
-    made.add_argument("--format", choices=("json", "md", "html"), help="default: json, or by FILE")
-    made.add_argument("--json", action="store_true", help="the same as --format json")
-    made.add_argument("--sanitize", action="store_true", help="leave secrets out (the default)")
-    made.add_argument("--with-secrets", action="store_true", help="leave nothing out")
-    made.add_argument("-f", "--force", action="store_true", help="write over FILE")
-    return made
+    result.add_argument("id", nargs="?", metavar="ID", help="the session")
+    result.add_argument("-o", "--output", metavar="FILE", help="write it there (.json, .md, .html)")
+    result.add_argument(
+        "--format", choices=("json", "md", "html"), help="default: json, or by FILE"
+    )
+    result.add_argument("--json", action="store_true", help="the same as --format json")
+    result.add_argument("--sanitize", action="store_true", help="leave secrets out (the default)")
+    result.add_argument("--with-secrets", action="store_true", help="leave nothing out")
+    result.add_argument("-f", "--force", action="store_true", help="write over FILE")
+    return result
 
 
 def main(argv: list[str]) -> int:
@@ -35,20 +37,20 @@ def main(argv: list[str]) -> int:
     return run_with_store(parser(), argv, _run)
 
 
-async def _run(store: "Store", given: argparse.Namespace) -> None:
+async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     from agent.redact import secrets_of  # not needed by --help
     from agent.transfer.bundle import collect_bundle, without_secrets  # as above
     from agent.transfer.exporter import export_text, write_bundle  # as above
 
-    bundle = await collect_bundle(store, given.id or await _latest(store))
-    if not given.with_secrets:
+    bundle = await collect_bundle(store, arguments.id or await _latest(store))
+    if not arguments.with_secrets:
         bundle = without_secrets(bundle, secrets_of(os.environ))
-    form = "json" if given.json else given.format
-    if given.output is None:
+    form = "json" if arguments.json else arguments.format
+    if arguments.output is None:
         sys.stdout.write(export_text(bundle, form or "json"))
         return
-    path = typed_path(given.output)
-    write_bundle(bundle, path, form, overwrite=given.force)
+    path = typed_path(arguments.output)
+    write_bundle(bundle, path, form, overwrite=arguments.force)
     sys.stderr.write(f"Exported to {path}.\n")
 
 

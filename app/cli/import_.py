@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``import``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py import",
         description="Read an exported session (.json, of opencode-py or opencode) and keep it as "
         "one of this folder.",
         allow_abbrev=False,
     )
-    made.add_argument("file", metavar="FILE")
-    made.add_argument("--json", action="store_true", help="name the new session as JSON")
-    return made
+    result.add_argument("file", metavar="FILE")
+    result.add_argument("--json", action="store_true", help="name the new session as JSON")
+    return result
 
 
 def main(argv: list[str]) -> int:
@@ -29,15 +29,15 @@ def main(argv: list[str]) -> int:
     return run_with_store(parser(), argv, _run)
 
 
-async def _run(store: "Store", given: argparse.Namespace) -> None:
+async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     from agent.git import project_root  # not needed by --help
     from agent.transfer.importer import import_file  # as above
 
     folder = current_folder()
     project = str(await project_root(Path(folder)))
-    path = typed_path(given.file)
+    path = typed_path(arguments.file)
     session = await import_file(store, path, directory=folder, project=project)
-    if given.json:
+    if arguments.json:
         print(json.dumps({"session": session.id, "title": session.title}))
     else:
         print(f"Imported. To go on: opencode-py --session {session.id}")

@@ -87,14 +87,14 @@ def parser() -> "argparse.ArgumentParser":
     """The parser of the whole command line."""
     import argparse  # not needed for unsupported commands
 
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py",
         description="A coding agent that lives in the terminal.",
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    add = made.add_argument
+    add = result.add_argument
     add("folder", nargs="?", help="the folder to work in (default: the current one)")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent to start with (build, plan, …)")
@@ -106,7 +106,7 @@ def parser() -> "argparse.ArgumentParser":
     add("--auto", action="store_true", help="allow whatever asks, once each; denies still hold")
     add("--plain", action="store_true", help="line by line, without the full screen")
     add("-v", "--version", action="store_true", help="print the version")
-    return made
+    return result
 
 
 def main(argv: list[str]) -> int:

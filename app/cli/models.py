@@ -19,16 +19,16 @@ UNKNOWN = "–"
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``models``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py models",
         description="List the models that can be used here, with context and price.",
         epilog="Prices are US dollars per million tokens; – stands for what is not known.",
         allow_abbrev=False,
     )
-    made.add_argument("provider", nargs="?", metavar="PROVIDER", help="only of this provider")
-    made.add_argument("--refresh", action="store_true", help="ask the providers for their lists")
-    made.add_argument("--json", action="store_true", help="as JSON")
-    return made
+    result.add_argument("provider", nargs="?", metavar="PROVIDER", help="only of this provider")
+    result.add_argument("--refresh", action="store_true", help="ask the providers for their lists")
+    result.add_argument("--json", action="store_true", help="as JSON")
+    return result
 
 
 def main(argv: list[str]) -> int:
@@ -36,18 +36,18 @@ def main(argv: list[str]) -> int:
     return run_command(parser(), argv, _run)
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> int:
     from app.cli.model_list import list_models  # loads the agent package
 
-    found = list_models(Path.cwd(), os.environ, given.provider, refresh=given.refresh)
+    found = list_models(Path.cwd(), os.environ, arguments.provider, refresh=arguments.refresh)
     for sentence in found.notices:
         report(sentence, 0)
-    if given.json:
+    if arguments.json:
         print(json.dumps({"models": [_as_json(model) for model in found.models]}, indent=1))
     elif found.models:
         _print_table(found.models)
-    if not found.models and not found.failed and given.provider:
-        return report(_why_none(found.catalog, given.provider), 1)
+    if not found.models and not found.failed and arguments.provider:
+        return report(_why_none(found.catalog, arguments.provider), 1)
     return 1 if found.failed else 0
 
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``session``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py session", description="List, read, search and delete sessions."
     )
-    words = made.add_subparsers(dest="word", required=True, metavar="COMMAND")
+    words = result.add_subparsers(dest="word", required=True, metavar="COMMAND")
     listing = words.add_parser("list", help="the sessions of this folder, newest first")
     listing.add_argument("-n", "--max-count", type=int, default=50, metavar="N", help="at most N")
     search = words.add_parser("search", help="the texts in which every word occurs")
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     delete = words.add_parser("delete", help="remove sessions, with those of their sub-agents")
     delete.add_argument("id", nargs="+", metavar="ID")
     delete.add_argument("-f", "--force", action="store_true", help="without asking")
-    return made
+    return result
 
 
 def main(argv: list[str]) -> int:
@@ -41,27 +41,27 @@ def main(argv: list[str]) -> int:
     return run_with_store(parser(), argv, _run)
 
 
-async def _run(store: "Store", given: argparse.Namespace) -> None:
-    match given.word:
+async def _run(store: "Store", arguments: argparse.Namespace) -> None:
+    match arguments.word:
         case "list":
-            await _list(store, given)
+            await _list(store, arguments)
         case "search":
-            await _search(store, given)
+            await _search(store, arguments)
         case "show":
-            await _show(store, given)
+            await _show(store, arguments)
         case _:
-            await _delete(store, given)
+            await _delete(store, arguments)
 
 
-async def _list(store: "Store", given: argparse.Namespace) -> None:
+async def _list(store: "Store", arguments: argparse.Namespace) -> None:
     from agent.store.listing import SessionScope  # not needed by --help
     from app.text.units import money  # as above
 
     found = await store.session_list(
-        SessionScope(None if given.all else current_folder(), given.archived)
+        SessionScope(None if arguments.all else current_folder(), arguments.archived)
     )
-    found = found[: max(0, given.max_count)]
-    if given.json:
+    found = found[: max(0, arguments.max_count)]
+    if arguments.json:
         print(json.dumps({"sessions": [as_json(line) for line in found]}, indent=1))
     elif found:
         rows = [("ID", "UPDATED", "TURNS", "COST", "TITLE")]
@@ -71,16 +71,16 @@ async def _list(store: "Store", given: argparse.Namespace) -> None:
         ]
         print_table(rows)
     else:
-        where = "" if given.all else " in this folder (--all lists those of every folder)"
+        where = "" if arguments.all else " in this folder (--all lists those of every folder)"
         sys.stderr.write(f"There are no sessions{where}.\n")
 
 
-async def _search(store: "Store", given: argparse.Namespace) -> None:
+async def _search(store: "Store", arguments: argparse.Namespace) -> None:
     from agent.store.listing import SessionScope  # not needed by --help
 
-    scope = SessionScope(None if given.all else current_folder(), given.archived)
-    hits = await store.search_sessions(" ".join(given.words), scope)
-    if given.json:
+    scope = SessionScope(None if arguments.all else current_folder(), arguments.archived)
+    hits = await store.search_sessions(" ".join(arguments.words), scope)
+    if arguments.json:
         found = [
             {**as_json(hit.session), "message": hit.hit.message_id, "text": hit.hit.snippet}
             for hit in hits
@@ -97,25 +97,27 @@ async def _search(store: "Store", given: argparse.Namespace) -> None:
         sys.stderr.write("Nothing was found.\n")
 
 
-async def _show(store: "Store", given: argparse.Namespace) -> None:
+async def _show(store: "Store", arguments: argparse.Namespace) -> None:
     from agent.transfer.bundle import collect_bundle  # not needed by --help
     from agent.transfer.exporter import export_text  # as above
     from app.text.sanitize import sanitize  # as above
 
-    text = export_text(await collect_bundle(store, given.id), "json" if given.json else "md")
-    sys.stdout.write(text if given.json else sanitize(text))
+    text = export_text(
+        await collect_bundle(store, arguments.id), "json" if arguments.json else "md"
+    )
+    sys.stdout.write(text if arguments.json else sanitize(text))
 
 
-async def _delete(store: "Store", given: argparse.Namespace) -> None:
+async def _delete(store: "Store", arguments: argparse.Namespace) -> None:
     from agent.records.errors import SessionBusy  # not needed by --help
     from app.text.sanitize import sanitize_line  # as above
 
-    for session_id in given.id:
+    for session_id in arguments.id:
         session = await store.session(session_id)
         if await store.leased_elsewhere(session_id):
             raise SessionBusy(f"Another opencode-py is working in {session_id}: stop it first.")
         name = sanitize_line(session.title) or "Untitled"
-        if not given.force and not _confirm(f"Delete “{name}” for good? (y/n) "):
+        if not arguments.force and not _confirm(f"Delete “{name}” for good? (y/n) "):
             sys.stderr.write(f"{session_id} was kept.\n")
             continue
         await store.delete_session(session_id)

@@ -21,15 +21,15 @@ def run_with_store(
 ) -> int:
     """Parse *argv*, run *work* with the store and return the exit code."""
 
-    def run(given: argparse.Namespace) -> int:
-        asyncio.run(_with_store(work, given))
+    def run(arguments: argparse.Namespace) -> int:
+        asyncio.run(_with_store(work, arguments))
         return DONE
 
     return run_command(parser, argv, run)
 
 
 async def _with_store(
-    work: Callable[["Store", argparse.Namespace], Awaitable[None]], given: argparse.Namespace
+    work: Callable[["Store", argparse.Namespace], Awaitable[None]], arguments: argparse.Namespace
 ) -> None:
     from agent.bus import Bus  # not needed by --help
     from agent.config.paths import Paths, ensure_folder  # as above
@@ -40,7 +40,7 @@ async def _with_store(
     try:
         for notice in store.notices:
             sys.stderr.write(f"{notice}\n")
-        await work(store, given)
+        await work(store, arguments)
     finally:
         await store.close()
 

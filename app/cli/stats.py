@@ -18,16 +18,16 @@ DAY = 86_400.0
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``stats``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py stats",
         description="Tell how many tokens were used and what they cost.",
         epilog="Costs are US dollars; – stands for what is not known.",
         allow_abbrev=False,
     )
-    made.add_argument("--days", type=positive_int, default=30, metavar="N", help="default: 30")
-    made.add_argument("--here", action="store_true", help="of this project only")
-    made.add_argument("--json", action="store_true", help="a row for each day, model and project")
-    return made
+    result.add_argument("--days", type=positive_int, default=30, metavar="N", help="default: 30")
+    result.add_argument("--here", action="store_true", help="of this project only")
+    result.add_argument("--json", action="store_true", help="a row for each day, model and project")
+    return result
 
 
 def main(argv: list[str]) -> int:
@@ -35,17 +35,17 @@ def main(argv: list[str]) -> int:
     return run_with_store(parser(), argv, _run)
 
 
-async def _run(store: "Store", given: argparse.Namespace) -> None:
+async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     from pathlib import Path  # not needed by --help
 
     from agent.git import project_root  # as above
 
-    project = str(await project_root(Path(current_folder()))) if given.here else None
-    rows = await store.usage_rows(time.time() - given.days * DAY, project)
-    if given.json:
-        print(json.dumps({"days": given.days, "rows": [asdict(row) for row in rows]}, indent=1))
+    project = str(await project_root(Path(current_folder()))) if arguments.here else None
+    rows = await store.usage_rows(time.time() - arguments.days * DAY, project)
+    if arguments.json:
+        print(json.dumps({"days": arguments.days, "rows": [asdict(row) for row in rows]}, indent=1))
         return
     from app.screens.stats import page  # loads Textual
 
     width = min(100, shutil.get_terminal_size().columns)
-    print(f"The last {given.days} days\n\n{page(rows, width).plain}")
+    print(f"The last {arguments.days} days\n\n{page(rows, width).plain}")

@@ -290,9 +290,7 @@ class LiveSession:
                 self._tasks.spawn(self.use_agent(now), "going on with another agent")
             if change.stale:
                 self._tasks.spawn(self._attach(self.view.session_id), "reading the session again")
-                change = (
-                    NO_CHANGE  # the view is replaced; what the events tell is told all the same
-                )
+                change = NO_CHANGE  # the view is replaced; the events are still reported
         self._changed(change, events)
         if self.view is not None and self.view.deleted:
             self.close()

@@ -6,7 +6,7 @@ from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.toolkit.tasks import Tasks
 
-if TYPE_CHECKING:  # brings the agent
+if TYPE_CHECKING:  # loads the agent package
     from agent.tools.search.file_index import FileIndex
 
 

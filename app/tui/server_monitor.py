@@ -8,7 +8,7 @@ from app.actions.custom_commands import mcp_prompt_actions
 from app.commands.registry import actions, provide
 from app.session.server_status import lsp_summary, mcp_summary
 
-if TYPE_CHECKING:  # bring the agent
+if TYPE_CHECKING:  # load the agent package
     from agent.runtime.runtime import Runtime
     from app.screens.session.screen import SessionScreen
     from app.toolkit.tasks import Tasks

@@ -9,12 +9,12 @@ from app.cli.runner import run_command
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``debug``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py debug",
         description="Show what the program knows and how it decides.",
         allow_abbrev=False,
     )
-    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     lines = "read cases from standard input, answer one JSON object a line"
     permission = parts.add_parser("permission", help="what the rules say of a command, and why")
     permission.add_argument("--jsonl", action="store_true", help=lines)
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         part.add_argument("--json", action="store_true", help="as JSON")
         if name == "config":
             part.add_argument("--schema", action="store_true", help="the JSON schema of the files")
-    return made
+    return result
 
 
 def main(argv: list[str]) -> int:

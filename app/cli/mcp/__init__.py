@@ -9,13 +9,13 @@ from app.cli.runner import run_command
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``mcp``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py mcp",
         description="The MCP servers of your settings and of this folder's.",
         epilog="In the program /mcp shows how they stand.",
         allow_abbrev=False,
     )
-    parts = made.add_subparsers(dest="part", required=True, metavar="PART")
+    parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     listed = parts.add_parser("list", help="which servers there are; starts none of them")
     listed.add_argument("--json", action="store_true", help="as JSON")
     add = parts.add_parser(
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     logout.add_argument("name", metavar="NAME", help="the server")
     debug = parts.add_parser("debug", help="connect to a server and tell how that goes")
     debug.add_argument("name", metavar="NAME", help="the server")
-    return made
+    return result
 
 
 def main(argv: list[str]) -> int:
@@ -56,45 +56,45 @@ def main(argv: list[str]) -> int:
     return run_command(
         parser(),
         argv[:at],
-        lambda given: _run(given, program),
+        lambda arguments: _run(arguments, program),
         interrupted_message="Interrupted.",
     )
 
 
-def _run(given: argparse.Namespace, program: list[str]) -> int:
+def _run(arguments: argparse.Namespace, program: list[str]) -> int:
     """Run a part of the command; *program* is what follows ``--``."""
     from app.startup.logs import start_log  # not needed by --help
 
-    if given.part in {"auth", "debug"}:  # the SDK logs errors with tracebacks
+    if arguments.part in {"auth", "debug"}:  # the SDK logs errors with tracebacks
         start_log(os.environ)
     here = Path.cwd()
-    match given.part:
+    match arguments.part:
         case "list":
             from app.cli.mcp.servers import show_servers  # each part loads its own modules
 
-            return show_servers(here, os.environ, as_json=given.json)
+            return show_servers(here, os.environ, as_json=arguments.json)
         case "add":
             from app.cli.mcp.add import add_server, import_from_claude_code  # as above
 
-            if given.from_claude_code:
-                return import_from_claude_code(given.name, os.environ, here)
+            if arguments.from_claude_code:
+                return import_from_claude_code(arguments.name, os.environ, here)
             return add_server(
-                given.name,
+                arguments.name,
                 os.environ,
-                url=given.url,
-                headers=given.header,
-                variables=given.env,
-                command=[*given.command, *program],
+                url=arguments.url,
+                headers=arguments.header,
+                variables=arguments.env,
+                command=[*arguments.command, *program],
             )
         case "auth":
             from app.cli.mcp.auth import log_in  # as above
 
-            return log_in(here, os.environ, given.name)
+            return log_in(here, os.environ, arguments.name)
         case "logout":
             from app.cli.mcp.auth import log_out  # as above
 
-            return log_out(here, os.environ, given.name)
+            return log_out(here, os.environ, arguments.name)
         case _:
             from app.cli.mcp.probe import probe  # as above
 
-            return probe(here, os.environ, given.name)
+            return probe(here, os.environ, arguments.name)

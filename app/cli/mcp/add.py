@@ -36,16 +36,16 @@ def add_server(
     if (variables if url else headers) or any("=" not in pair for pair in pairs):
         kind = "--header" if url else "--env"
         return report(f"Here {kind} NAME=VALUE can be given, and nothing of the other kind.", USAGE)
-    given: JsonObject = {}
+    values: JsonObject = {}
     for pair in pairs:
         key, _, value = pair.partition("=")
-        given[key] = value
+        values[key] = value
     entry: JsonObject
     if url:
-        entry = {"type": "remote", "url": url, **({"headers": given} if given else {})}
+        entry = {"type": "remote", "url": url, **({"headers": values} if values else {})}
     else:
         entry = {"type": "local", "command": list(command)}
-        entry |= {"environment": given} if given else {}
+        entry |= {"environment": values} if values else {}
     return _save(name, env, entry)
 
 

@@ -48,7 +48,7 @@ class PreparedRun:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments of ``run``."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="opencode-py run",
         description="Send one prompt, print the answer, exit. What is piped in is added to it.",
         epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for want of "
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
         "rules do not allow is refused, unless --auto-approve or --auto allows it.",
         allow_abbrev=False,
     )
-    add = made.add_argument
+    add = result.add_argument
     add("message", nargs="*", help="the prompt; /NAME … is a command, @FILE attaches a file")
     add("-f", "--file", action="append", default=[], metavar="PATH", help="attach this file")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="go on until about so much is written",
     )
-    return made
+    return result
 
 
 def main(argv: list[str]) -> int:
@@ -96,26 +96,26 @@ def main(argv: list[str]) -> int:
     return run_command(parser(), argv, _run_prompt, handles_signals=True)
 
 
-def _run_prompt(given: argparse.Namespace) -> int:
-    given.directory = Path(given.directory).expanduser()
-    given.file = [str(Path(name).expanduser().resolve()) for name in given.file]
-    error = _usage_error(given)
+def _run_prompt(arguments: argparse.Namespace) -> int:
+    arguments.directory = Path(arguments.directory).expanduser()
+    arguments.file = [str(Path(name).expanduser().resolve()) for name in arguments.file]
+    error = _usage_error(arguments)
     if error:
         return report(error, USAGE)
-    message, piped = " ".join(given.message), _read_stdin(sys.stdin)
-    if not (message.strip() or piped.strip() or given.command):
+    message, piped = " ".join(arguments.message), _read_stdin(sys.stdin)
+    if not (message.strip() or piped.strip() or arguments.command):
         return report("Nothing to do: give a message, or pipe one in.", USAGE)
-    return asyncio.run(_run(given, message, piped))
+    return asyncio.run(_run(arguments, message, piped))
 
 
-def _usage_error(given: argparse.Namespace) -> str:
-    if given.resume and given.session:
+def _usage_error(arguments: argparse.Namespace) -> str:
+    if arguments.resume and arguments.session:
         return "Use either --continue or --session, not both."
-    if given.fork and not (given.resume or given.session):
+    if arguments.fork and not (arguments.resume or arguments.session):
         return "--fork needs the session to copy: add --continue or --session ID."
-    if not given.directory.is_dir():
-        return f"There is no folder {given.directory}."
-    missing = [name for name in given.file if not Path(name).exists()]
+    if not arguments.directory.is_dir():
+        return f"There is no folder {arguments.directory}."
+    missing = [name for name in arguments.file if not Path(name).exists()]
     return f"There is no file {missing[0]}." if missing else ""
 
 
@@ -138,7 +138,7 @@ def _read_stdin(source: TextIO) -> str:
     return text.strip("\n")
 
 
-async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
+async def _run(arguments: argparse.Namespace, message: str, piped: str) -> int:
     from app.cli.run.signals import RunSignals  # loads the agent package
 
     signals = RunSignals()
@@ -150,61 +150,63 @@ async def _run(given: argparse.Namespace, message: str, piped: str) -> int:
     start_log(os.environ)
     async with contextlib.AsyncExitStack() as opened:
         try:
-            ready = await signals.preparation.run(_prepare(given, message, piped, opened))
+            ready = await signals.preparation.run(_prepare(arguments, message, piped, opened))
         except NothingToDo as error:
             return report(error.message, signals.code or 1)
         if signals.code is not None:  # stopped as it finished
             return report(STOPPED, signals.code)
-        return await _turn(given, ready, signals)
+        return await _turn(arguments, ready, signals)
 
 
 async def _prepare(
-    given: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
+    arguments: argparse.Namespace, message: str, piped: str, opened: contextlib.AsyncExitStack
 ) -> "PreparedRun":
     """Do everything that comes before the turn. What must be closed is pushed on *opened*."""
     from agent.runtime.headless import Approval, HeadlessRun  # loads the agent package
     from app.cli.run.prompt_input import prompt_of  # as above
 
-    runtime = await _open(given)
+    runtime = await _open(arguments)
     opened.push_async_callback(runtime.close)
-    headless = HeadlessRun(runtime, tuple(Approval.parse(one) for one in given.auto_approve))
+    headless = HeadlessRun(runtime, tuple(Approval.parse(one) for one in arguments.auto_approve))
     for notice in runtime.notices:
         report(notice, 0)
-    session = await headless.session(resume=given.resume, session_id=given.session, fork=given.fork)
-    prompt = await prompt_of(given, message, piped, headless, session)
+    session = await headless.session(
+        resume=arguments.resume, session_id=arguments.session, fork=arguments.fork
+    )
+    prompt = await prompt_of(arguments, message, piped, headless, session)
     await headless.wait_for_servers()
     return PreparedRun(headless, session, prompt)
 
 
-async def _open(given: argparse.Namespace) -> "Runtime":
+async def _open(arguments: argparse.Namespace) -> "Runtime":
     from agent.runtime.runtime import open_runtime  # loads the agent package
 
     limits = {
-        "steps": given.max_steps,
-        "tokens": given.max_tokens,
-        "cost": given.max_cost,
-        "target_tokens": given.target_tokens,
+        "steps": arguments.max_steps,
+        "tokens": arguments.max_tokens,
+        "cost": arguments.max_cost,
+        "target_tokens": arguments.target_tokens,
     }
     limits = {name: value for name, value in limits.items() if value is not None}
     return await open_runtime(
-        given.directory,
+        arguments.directory,
         env=os.environ,
         overrides={
-            "model": given.model,
-            "default_agent": given.agent,
+            "model": arguments.model,
+            "default_agent": arguments.agent,
             **({"limits": limits} if limits else {}),
         },
-        auto=given.auto,
+        auto=arguments.auto,
     )
 
 
-async def _turn(given: argparse.Namespace, ready: "PreparedRun", signals: "RunSignals") -> int:
+async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "RunSignals") -> int:
     headless, session = ready.headless, ready.session
     signals.set_cancel(lambda: headless.stop(session))
-    writer = _writer(given)
+    writer = _writer(arguments)
     gc.resume()
     default = headless.runtime.catalog.default_model()
-    writer.start(session, given.model or session.model or default)
+    writer.start(session, arguments.model or session.model or default)
     async with contextlib.aclosing(headless.run(session, ready.prompt)) as events:
         async for event in events:
             writer.take(event)
@@ -215,11 +217,11 @@ async def _turn(given: argparse.Namespace, ready: "PreparedRun", signals: "RunSi
     return ending.exit_code if signals.code is None else signals.code
 
 
-def _writer(given: argparse.Namespace) -> Writer:
-    if given.format == "json":
+def _writer(arguments: argparse.Namespace) -> Writer:
+    if arguments.format == "json":
         from app.cli.run.json_lines import JsonLines  # one of the two forms
 
-        return JsonLines(sys.stdout, deltas=given.deltas)
+        return JsonLines(sys.stdout, deltas=arguments.deltas)
     from app.cli.run.text import TextWriter  # one of the two forms
 
     return TextWriter(sys.stdout, sys.stderr)

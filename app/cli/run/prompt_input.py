@@ -13,7 +13,7 @@ from agent.session.prompt.templates import init_prompt
 
 
 async def prompt_of(
-    given: Namespace, message: str, piped: str, headless: HeadlessRun, session: Session
+    arguments: Namespace, message: str, piped: str, headless: HeadlessRun, session: Session
 ) -> PromptInput:
     """Return the prompt for *session*. What *message* mentions with an @ is attached, and a slash
     command that it begins with is run; neither applies to *piped* input.
@@ -21,17 +21,17 @@ async def prompt_of(
     Raises ``CommandError`` for an unknown command, or one that cannot be sent.
     """
     runtime = headless.runtime
-    files = tuple(Mention(name) for name in given.file)
+    files = tuple(Mention(name) for name in arguments.file)
     base = PromptInput(
         text=join_texts(message, piped),
-        agent=given.agent,
-        model=given.model,
-        effort=given.effort,
+        agent=arguments.agent,
+        model=arguments.model,
+        effort=arguments.effort,
         mentions=(*files, *mentions_in(message, runtime.directory)),
         agents=agents_in(message, [each.name for each in runtime.agents.subagents()]),
     )
-    if given.command:
-        name, argument = given.command.removeprefix("/"), message
+    if arguments.command:
+        name, argument = arguments.command.removeprefix("/"), message
     else:
         name, argument = parse_slash(message) or ("", "")
         if not name or _is_path(name):
