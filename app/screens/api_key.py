@@ -40,9 +40,11 @@ class ApiKeyScreen(Dialog[str | None]):
             error.display = bool(self._fault)
             yield error
             keys = Content.assemble(
-                ("enter", "bold"), (" keep it   ", "$tone-muted"),
-                ("esc", "bold"), (" close", "$tone-muted"),
-            )  # fmt: skip
+                ("enter", "bold"),
+                (" keep it   ", "$tone-muted"),
+                ("esc", "bold"),
+                (" close", "$tone-muted"),
+            )
             yield Static(keys, classes="dialog-keys")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

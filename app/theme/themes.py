@@ -9,6 +9,7 @@ field of ``Palette``.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from typing import Any
 
 from rich.style import Style
 from textual.app import App
@@ -267,7 +268,8 @@ def register_themes(app: App[object], themes: Mapping[str, Mapping[str, str]]) -
     for name, colors in themes.items():
         try:
             dark = _luminance(Color.parse(colors.get("background", "#000000"))) < MIDDLE_LUMINANCE
-            theme = Theme(name=name, dark=dark, **colors)  # pyright: ignore[reportArgumentType] - roles are text
+            roles: dict[str, Any] = dict(colors)
+            theme = Theme(name=name, dark=dark, **roles)
             app.register_theme(with_palette(theme))
         except (ColorParseError, TypeError) as error:
             notices.append(f"The theme {name} is left out: {error}.")

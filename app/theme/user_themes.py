@@ -48,8 +48,8 @@ def _read_palette(path: Path) -> Palette:
         read = json.loads(data)
     except ValueError as error:
         raise ValueError(f"it is no JSON ({error})") from error
-    if not isinstance(read, dict):
-        raise ValueError("it is not an object of colours")  # noqa: TRY004 - a fault of the file
+    if type(read) is not dict:
+        raise ValueError("it is not an object of colours")
     tones = dict(cast("dict[str, object]", read))
     base = tones.pop("base", DARK)
     if not isinstance(base, str) or base not in OWN_PALETTES:

@@ -24,9 +24,14 @@ def browser_opener(env: Mapping[str, str]) -> OpenAddress:
         nowhere = asyncio.subprocess.DEVNULL
         try:
             await asyncio.create_subprocess_exec(
-                found, address, stdin=nowhere, stdout=nowhere, stderr=nowhere,
-                start_new_session=True, env=dict(env),
-            )  # fmt: skip
+                found,
+                address,
+                stdin=nowhere,
+                stdout=nowhere,
+                stderr=nowhere,
+                start_new_session=True,
+                env=dict(env),
+            )
         except OSError:
             return False
         return True

@@ -331,12 +331,16 @@ def _discard_output(terminal: int) -> None:
 
 def can_paint(app: App[int]) -> bool:
     """Return whether a frame can be painted now (see ``TerminalDriver.can_paint``)."""
-    driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no call for it
-    return not isinstance(driver, TerminalDriver) or driver.can_paint()
+    driver = _terminal_driver(app)
+    return driver is None or driver.can_paint()
 
 
 def capture_mouse(app: App[int], *, captured: bool) -> None:
     """Capture the mouse or leave it to the terminal, if the app runs in one."""
-    driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no call for it
-    if isinstance(driver, TerminalDriver):
+    if (driver := _terminal_driver(app)) is not None:
         driver.capture_mouse(captured=captured)
+
+
+def _terminal_driver(app: App[int]) -> TerminalDriver | None:
+    driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no accessor
+    return driver if isinstance(driver, TerminalDriver) else None

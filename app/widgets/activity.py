@@ -3,7 +3,7 @@ it."""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -43,7 +43,7 @@ MIN_STATUS_CELLS = 20
 class Activity:
     """The content of the line."""
 
-    status: SessionStatus = Idle()  # noqa: RUF009 - frozen
+    status: SessionStatus = field(default_factory=Idle)
     since: float = 0.0
     """When the turn began, in seconds since the epoch."""
     output: int = 0

@@ -101,8 +101,12 @@ def _model_lines(facts: HomeFacts) -> list[Content]:
     if facts.local:
         names = " and ".join(facts.local)
         runs = f"{sanitize(names)} {'runs' if len(facts.local) == 1 else 'run'} here: "
-        return [first, Content.assemble((runs, "$tone-muted"), ("/model", "bold"),
-                                        (" lists its models", "$tone-muted"))]  # fmt: skip
+        return [
+            first,
+            Content.assemble(
+                (runs, "$tone-muted"), ("/model", "bold"), (" lists its models", "$tone-muted")
+            ),
+        ]
     connect = Content.assemble(
         ("/connect", "bold"),
         (" adds a provider's key; ", "$tone-muted"),

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.content import Content
 from textual.widget import Widget
@@ -176,9 +176,9 @@ class StatusLine(Widget):
     def status(self) -> Status:
         return self._status
 
-    def show(self, **changes: object) -> None:
+    def show(self, **changes: Any) -> None:
         """Change some of the facts, given by the names of ``Status`` fields."""
-        changed = replace(self._status, **changes)  # pyright: ignore[reportArgumentType] - names are fields
+        changed = replace(self._status, **changes)
         if changed != self._status:
             self._status = changed
             self.refresh()

@@ -41,4 +41,4 @@ class ConfirmScreen(Dialog[bool]):
         self.dismiss(yes)
 
     def interrupt(self) -> None:
-        self.dismiss(False)  # noqa: FBT003 - the answer
+        self.dismiss(result=False)

@@ -5,13 +5,21 @@ from time import monotonic
 from typing import TypeVar
 
 from textual.await_complete import AwaitComplete
-from textual.geometry import Size
 from textual.screen import ModalScreen
+
+from app.toolkit.app_of import app_of
 
 ResultT = TypeVar("ResultT")
 
 QUIET_SECONDS = 0.4
 """Seconds without a key press before a dialog that opened by itself accepts keys."""
+
+
+WIDTH_CLASSES = [(0, "-narrow"), (60, "-full"), (100, "-ample")]
+"""The CSS class of a dialog for each minimum width in columns."""
+
+HEIGHT_CLASSES = [(0, "-short"), (16, "-tall")]
+"""The CSS class of a dialog for each minimum height in rows."""
 
 
 class Dialog(ModalScreen[ResultT]):
@@ -21,18 +29,16 @@ class Dialog(ModalScreen[ResultT]):
     would remove the screen below. Below 100 columns a dialog fills the width.
     """
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-full"), (100, "-ample")]  # noqa: RUF012 - typed by Textual
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012 - typed by Textual
+    HORIZONTAL_BREAKPOINTS = WIDTH_CLASSES
+    VERTICAL_BREAKPOINTS = HEIGHT_CLASSES
 
     _dismissed = False
 
     def on_compose(self) -> None:
         """Set the breakpoint classes now. Textual sets them with the first resize, which comes
         after the first frame, and the dialog would visibly jump."""
-        size: Size = self.app.size  # pyright: ignore[reportUnknownMemberType] - Textual leaves it untyped
-        steps = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
-        for length, names in zip(size, steps, strict=True):
-            self.add_class(max(step for step in names or () if step[0] <= length)[1])
+        for length, classes in zip(app_of(self).size, (WIDTH_CLASSES, HEIGHT_CLASSES), strict=True):
+            self.add_class(max(step for step in classes if step[0] <= length)[1])
 
     def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
         """Close and return *result*; does nothing when already closed."""

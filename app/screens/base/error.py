@@ -45,4 +45,4 @@ class ErrorScreen(AutoDialog[bool]):
         self.dismiss(not quit_program)
 
     def interrupt(self) -> None:
-        self.dismiss(False)  # noqa: FBT003 - the answer
+        self.dismiss(result=False)

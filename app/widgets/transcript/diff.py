@@ -86,8 +86,8 @@ class HunkCode:
         for token, piece in pieces:
             start, end = len(text), len(text) + len(piece)
             text.append(piece, token_style(token, palette, ground) if token else None)
-            for left, right in marked.changed:
-                left, right = max(left, start), min(right, end)  # noqa: PLW2901 - cut to the piece
+            for first, last in marked.changed:
+                left, right = max(first, start), min(last, end)
                 if left < right:
                     word = f"{ground}_word"
                     style = token_style(token, palette, word) if token else None
