@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.records.messages import Completed, Failed
 from agent.runtime.runtime import open_runtime
 from agent.session.api import PromptInput
-from tests.agent.mcp.shop import SERVERS
+from tests.agent.mcp.mcp_harness import SERVERS
 from tests.support.harness import MODEL, Harness, config_for, environment, tool_names, write_config
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer
@@ -82,8 +82,8 @@ async def opened(tmp_path: Path, server: ModelServer) -> Harness:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    shop = json.dumps(SHOP)
-    (folder / "opencode.jsonc").write_text(CONFIG % (json.dumps(sys.executable), shop, shop))
+    mcp = json.dumps(SHOP)
+    (folder / "opencode.jsonc").write_text(CONFIG % (json.dumps(sys.executable), mcp, mcp))
     stop = {
         "matcher": "Bash",
         "hooks": [{"type": "command", "command": "echo no make >&2; exit 2"}],

@@ -20,7 +20,7 @@ from agent.mcp.records import Server, ToolDefinition
 from agent.records.errors import OpencodePyError
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Question, QuestionReply
-from tests.agent.mcp.shop import Shop, open_shop
+from tests.agent.mcp.mcp_harness import McpHarness, open_mcp
 
 NAME = "suite"
 PAGE = "https://conformance-test.local/client-metadata.json"
@@ -44,15 +44,15 @@ async def browse(address: str) -> None:
         await client.get(address)
 
 
-async def log_in(shop: Shop) -> None:
+async def log_in(mcp: McpHarness) -> None:
     pages: list[asyncio.Task[None]] = []
 
     async def show(address: str) -> None:
         pages.append(asyncio.create_task(browse(address)))
 
-    await shop.service.log_in(NAME, show)
+    await mcp.service.log_in(NAME, show)
     await asyncio.gather(*pages)
-    await shop.until(lambda: shop.status(NAME).state != "connecting")
+    await mcp.until(lambda: mcp.status(NAME).state != "connecting")
 
 
 def arguments(schema: JsonObject, first: JsonObject) -> JsonObject:
@@ -75,16 +75,16 @@ async def drive(url: str, told: JsonObject) -> int:
     """
     server = Server(name=NAME, url=url, oauth=client_of(told))
     with tempfile.TemporaryDirectory() as folder:
-        async with open_shop(Path(folder), server, ask=accept) as shop:
+        async with open_mcp(Path(folder), server, ask=accept) as mcp:
             for _ in range(LOGINS):
-                if shop.status(NAME).state == "needs auth":
-                    await log_in(shop)
-            status = shop.status(NAME)
+                if mcp.status(NAME).state == "needs auth":
+                    await log_in(mcp)
+            status = mcp.status(NAME)
             if status.state != "connected":
                 sys.stderr.write(f"{status.state}: {status.reason}\n")
                 return 1
             for tool, given in calls(status.tools, told):
-                await call(shop, tool, given)
+                await call(mcp, tool, given)
             return 0
 
 
@@ -110,15 +110,15 @@ def calls(
         yield name, arguments(definition.schema, tools[0][1].schema)
 
 
-async def call(shop: Shop, tool: str, given: JsonObject) -> None:
+async def call(mcp: McpHarness, tool: str, given: JsonObject) -> None:
     for _ in range(LOGINS):
         try:
-            result = await shop.call(tool, **given)
+            result = await mcp.call(tool, **given)
         except OpencodePyError as error:
             sys.stderr.write(f"{tool}: {error.message}\n")
             if "log in" not in error.message:
                 return
-            await log_in(shop)
+            await log_in(mcp)
         else:
             sys.stderr.write(f"{tool}: {result.output}\n")
             return

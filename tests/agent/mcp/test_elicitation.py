@@ -9,7 +9,7 @@ import pytest
 from agent.mcp.elicitation import Elicitation
 from agent.records.errors import PermissionRejected, ToolError
 from agent.records.requests import Question, QuestionReply
-from tests.agent.mcp.shop import context, open_shop, raw
+from tests.agent.mcp.mcp_harness import context, open_mcp, raw
 
 ASKS = "The MCP server asks asks: "
 
@@ -44,8 +44,8 @@ class FieldAnswers:
 
 
 async def order(tmp_path: Path, asked: FieldAnswers) -> dict:
-    async with open_shop(tmp_path, raw("asks"), ask=asked) as shop:
-        return json.loads((await shop.call("asks_good")).output)
+    async with open_mcp(tmp_path, raw("asks"), ask=asked) as mcp:
+        return json.loads((await mcp.call("asks_good")).output)
 
 
 async def test_a_form_is_asked_field_by_field(tmp_path: Path) -> None:

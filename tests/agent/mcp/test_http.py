@@ -9,7 +9,7 @@ import pytest
 
 from agent.mcp.records import Server
 from agent.records.errors import ToolError
-from tests.agent.mcp.shop import free_port, open_shop, served, workshop
+from tests.agent.mcp.mcp_harness import free_port, open_mcp, served, workshop
 from tests.support.mute_sse import mute_sse
 
 
@@ -18,17 +18,17 @@ def remote(port: int, path: str = "mcp", **more: object) -> Server:
 
 
 async def test_streamable_http(tmp_path: Path) -> None:
-    async with served("http") as port, open_shop(tmp_path, remote(port)) as shop:
-        status = shop.status("far")
+    async with served("http") as port, open_mcp(tmp_path, remote(port)) as mcp:
+        status = mcp.status("far")
         assert (status.state, status.transport) == ("connected", "http"), status
-        assert (await shop.call("far_echo", text="hello")).output == "hello"
+        assert (await mcp.call("far_echo", text="hello")).output == "hello"
 
 
 async def test_an_older_server_is_reached_over_sse(tmp_path: Path) -> None:
-    async with served("sse") as port, open_shop(tmp_path, remote(port, "sse")) as shop:
-        status = shop.status("far")
+    async with served("sse") as port, open_mcp(tmp_path, remote(port, "sse")) as mcp:
+        status = mcp.status("far")
         assert (status.state, status.transport) == ("connected", "sse"), status
-        assert (await shop.call("far_echo", text="hello")).output == "hello"
+        assert (await mcp.call("far_echo", text="hello")).output == "hello"
 
 
 @pytest.mark.parametrize(("kind", "path"), [("http", "mcp"), ("sse", "sse")])
@@ -39,15 +39,15 @@ async def test_a_restarted_server_is_reconnected(tmp_path: Path, kind: str, path
     server = remote(port, path, connect_timeout=10.0)
     async with contextlib.AsyncExitStack() as stack:
         async with served(kind, port=port):
-            shop = await stack.enter_async_context(open_shop(tmp_path, server))
-            assert (await shop.call("far_echo", text="one")).output == "one"
+            mcp = await stack.enter_async_context(open_mcp(tmp_path, server))
+            assert (await mcp.call("far_echo", text="one")).output == "one"
         async with served(kind, port=port):
             for _ in range(3):
                 with contextlib.suppress(ToolError):
-                    result = await shop.call("far_echo", text="two")
+                    result = await mcp.call("far_echo", text="two")
                     break
             else:
-                raise AssertionError(shop.status("far"))
+                raise AssertionError(mcp.status("far"))
             assert result.output == "two"
 
 
@@ -55,9 +55,9 @@ async def test_a_call_to_a_server_that_went_away_is_an_error(tmp_path: Path) -> 
     async with contextlib.AsyncExitStack() as stack:
         async with served("http") as port:
             server = remote(port, idle_timeout=10.0, connect_timeout=1.0)
-            shop = await stack.enter_async_context(open_shop(tmp_path, server))
+            mcp = await stack.enter_async_context(open_mcp(tmp_path, server))
         with pytest.raises(ToolError):
-            await shop.call("far_echo", text="one")
+            await mcp.call("far_echo", text="one")
 
 
 async def test_a_server_over_sse_that_never_becomes_ready_is_given_up(tmp_path: Path) -> None:
@@ -65,19 +65,19 @@ async def test_a_server_over_sse_that_never_becomes_ready_is_given_up(tmp_path: 
     meanwhile."""
     with mute_sse() as (url, heard):
         mute = Server(name="mute", url=url, connect_timeout=1.0)
-        async with open_shop(tmp_path, mute, workshop(), start=False) as shop:
-            shop.service.start()
-            await shop.connected("shop")
-            assert (await shop.call("shop_echo", text="hello")).output == "hello"
-            await shop.until(lambda: shop.status("mute").state == "failed")
+        async with open_mcp(tmp_path, mute, workshop(), start=False) as mcp:
+            mcp.service.start()
+            await mcp.connected("shop")
+            assert (await mcp.call("shop_echo", text="hello")).output == "hello"
+            await mcp.until(lambda: mcp.status("mute").state == "failed")
             assert "/messages?id=1" in heard, "it came so far"
-            assert "was not ready within 1 second" in shop.status("mute").reason
+            assert "was not ready within 1 second" in mcp.status("mute").reason
 
 
 async def test_a_port_where_nothing_listens_is_a_reason(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, remote(free_port())) as shop:
-        await shop.until(lambda: shop.status("far").state == "failed")
-        assert shop.status("far").reason.startswith("Nothing answers at http://127.0.0.1")
+    async with open_mcp(tmp_path, remote(free_port())) as mcp:
+        await mcp.until(lambda: mcp.status("far").state == "failed")
+        assert mcp.status("far").reason.startswith("Nothing answers at http://127.0.0.1")
 
 
 @contextlib.asynccontextmanager
@@ -104,18 +104,18 @@ def answer(status: str, *headers: str) -> bytes:
 async def test_a_server_that_wants_a_login_needs_auth(tmp_path: Path) -> None:
     async with (
         answering(answer("401 Unauthorized", 'WWW-Authenticate: Bearer realm="x"')) as (port, _),
-        open_shop(tmp_path, remote(port)) as shop,
+        open_mcp(tmp_path, remote(port)) as mcp,
     ):
-        assert shop.status("far").state == "needs auth"
+        assert mcp.status("far").state == "needs auth"
 
 
 async def test_an_http_error_is_a_reason(tmp_path: Path) -> None:
     async with (
         answering(answer("500 Oops")) as (port, _),
-        open_shop(tmp_path, remote(port)) as shop,
+        open_mcp(tmp_path, remote(port)) as mcp,
     ):
-        await shop.until(lambda: shop.status("far").state == "failed")
-        assert "500" in shop.status("far").reason
+        await mcp.until(lambda: mcp.status("far").state == "failed")
+        assert "500" in mcp.status("far").reason
 
 
 async def test_headers_are_not_sent_to_other_hosts(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ async def test_headers_are_not_sent_to_other_hosts(tmp_path: Path) -> None:
         moved = answer("307 Moved", f"Location: http://127.0.0.1:{elsewhere}/mcp")
         async with answering(moved) as (port, heard):
             server = remote(port, headers={"X-Key": "k-1"})
-            async with open_shop(tmp_path, server) as shop:
-                await shop.until(lambda: shop.status("far").state == "failed")
+            async with open_mcp(tmp_path, server) as mcp:
+                await mcp.until(lambda: mcp.status("far").state == "failed")
             assert any(b"k-1" in one for one in heard)
         assert not stolen

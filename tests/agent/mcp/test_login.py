@@ -18,7 +18,7 @@ from agent.mcp.oauth import ServerTokens, set_client_auth
 from agent.mcp.records import Server
 from agent.mcp.token_store import TokenStore
 from agent.records.errors import ToolError
-from tests.agent.mcp.shop import Shop, free_port, listening, open_shop, served
+from tests.agent.mcp.mcp_harness import McpHarness, free_port, listening, open_mcp, served
 
 
 @contextlib.asynccontextmanager
@@ -43,7 +43,7 @@ def opening(address: str) -> asyncio.Task[None]:
     return asyncio.create_task(browse(address))
 
 
-async def log_in(shop: Shop) -> list[str]:
+async def log_in(mcp: McpHarness) -> list[str]:
     """Log in; return the addresses that were shown."""
     shown: list[str] = []
     pages: list[asyncio.Task[None]] = []
@@ -52,7 +52,7 @@ async def log_in(shop: Shop) -> list[str]:
         shown.append(address)
         pages.append(opening(address))
 
-    await shop.service.log_in("safe", show)
+    await mcp.service.log_in("safe", show)
     await asyncio.gather(*pages)
     return shown
 
@@ -63,16 +63,16 @@ async def seen(port: int) -> list[str]:
 
 
 async def test_a_login_with_pkce_and_the_renewal_of_its_token(tmp_path: Path) -> None:
-    async with guarded(seconds=1) as port, open_shop(tmp_path, remote(port)) as shop:
-        assert shop.status("safe").state == "needs auth"
+    async with guarded(seconds=1) as port, open_mcp(tmp_path, remote(port)) as mcp:
+        assert mcp.status("safe").state == "needs auth"
         assert await seen(port) == []  # nothing is registered before the user wants a login
-        (address,) = await log_in(shop)
+        (address,) = await log_in(mcp)
         asked = parse_qs(urlsplit(address).query)
         assert asked["code_challenge_method"] == ["S256"]
         assert asked["redirect_uri"][0].startswith("http://127.0.0.1:")
         assert asked["state"][0]
-        await shop.connected("safe")
-        assert (await shop.call("safe_secret")).output == "the key is under the mat"
+        await mcp.connected("safe")
+        assert (await mcp.call("safe_secret")).output == "the key is under the mat"
         path = tmp_path / "data" / "mcp-auth.json"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         steps = [line.split()[0] for line in await seen(port)]
@@ -82,26 +82,26 @@ async def test_a_login_with_pkce_and_the_renewal_of_its_token(tmp_path: Path) ->
         for entry in kept["servers"].values():
             entry["tokens"]["expires_at"] = 1.0
         path.write_text(json.dumps(kept))
-        async with open_shop(tmp_path, remote(port)) as again:
+        async with open_mcp(tmp_path, remote(port)) as again:
             assert again.status("safe").state == "connected", again.status("safe")
         assert "refresh" in await seen(port)
 
 
 async def test_a_rejected_token_needs_a_new_login(tmp_path: Path) -> None:
     async with guarded() as port:
-        async with open_shop(tmp_path, remote(port)) as shop:
-            await log_in(shop)
+        async with open_mcp(tmp_path, remote(port)) as mcp:
+            await log_in(mcp)
         file = TokenStore(tmp_path / "data")
         (url,) = file.urls()
         file.put(url, "tokens", {"access_token": "stale", "token_type": "Bearer"})
         before = await seen(port)
-        async with open_shop(tmp_path, remote(port)) as shop:
-            assert shop.status("safe").state == "needs auth"
+        async with open_mcp(tmp_path, remote(port)) as mcp:
+            assert mcp.status("safe").state == "needs auth"
             assert await seen(port) == before
-            await log_in(shop)
-            await shop.connected("safe")
-            assert await shop.service.log_out("safe")
-            await shop.until(lambda: shop.status("safe").state == "needs auth")
+            await log_in(mcp)
+            await mcp.connected("safe")
+            assert await mcp.service.log_out("safe")
+            await mcp.until(lambda: mcp.status("safe").state == "needs auth")
             assert not file.urls()
 
 
@@ -110,16 +110,16 @@ async def test_the_next_login_requests_the_scopes_that_were_missing(tmp_path: Pa
     own = McpOAuthConfig(scope="read")
     async with (
         guarded(GUARDED_RIGHT="write") as port,
-        open_shop(tmp_path, remote(port, oauth=own)) as shop,
+        open_mcp(tmp_path, remote(port, oauth=own)) as mcp,
     ):
-        (first,) = await log_in(shop)
-        await shop.until(lambda: shop.status("safe").state == "needs auth")
-        reason = shop.status("safe").reason
+        (first,) = await log_in(mcp)
+        await mcp.until(lambda: mcp.status("safe").state == "needs auth")
+        reason = mcp.status("safe").reason
         assert reason == "It wants more rights than the login gave."  # this one names none
-        (second,) = await log_in(shop)
+        (second,) = await log_in(mcp)
         scopes = [parse_qs(urlsplit(address).query)["scope"] for address in (first, second)]
         assert scopes == [["read"], ["read write"]]
-        await shop.connected("safe")
+        await mcp.connected("safe")
         registered = [line.split()[2:] for line in await seen(port) if line.startswith("reg")]
         assert registered == [["scope=read"], ["scope=read", "write"]]
         kept = json.loads((tmp_path / "data" / "mcp-auth.json").read_text())
@@ -128,15 +128,15 @@ async def test_the_next_login_requests_the_scopes_that_were_missing(tmp_path: Pa
 
 async def test_a_login_that_is_rejected_during_a_call_needs_auth(tmp_path: Path) -> None:
     """The call says so, and the server waits for a login."""
-    async with guarded(seconds=3600) as port, open_shop(tmp_path, remote(port)) as shop:
-        await log_in(shop)
-        await shop.connected("safe")
+    async with guarded(seconds=3600) as port, open_mcp(tmp_path, remote(port)) as mcp:
+        await log_in(mcp)
+        await mcp.connected("safe")
         async with httpx2.AsyncClient() as client:
             await client.get(f"http://127.0.0.1:{port}/forget?renewals")
         with pytest.raises(ToolError, match="wants a login"):
-            await shop.call("safe_secret")
-        await shop.until(lambda: shop.status("safe").state == "needs auth")
-        assert shop.status("safe").reason == "It does not take the login any more."
+            await mcp.call("safe_secret")
+        await mcp.until(lambda: mcp.status("safe").state == "needs auth")
+        assert mcp.status("safe").reason == "It does not take the login any more."
 
 
 @pytest.mark.parametrize(
@@ -176,51 +176,51 @@ async def test_who_has_no_login(tmp_path: Path, server: dict[str, object]) -> No
     async def show(address: str) -> None:
         raise AssertionError(address)
 
-    async with open_shop(tmp_path, remote(1, enabled=False, **server), start=False) as shop:
+    async with open_mcp(tmp_path, remote(1, enabled=False, **server), start=False) as mcp:
         with pytest.raises(ToolError, match="has no login"):
-            await shop.service.log_in("safe", show)
+            await mcp.service.log_in("safe", show)
 
 
 async def test_a_token_that_is_refused_before_its_time_is_renewed(tmp_path: Path) -> None:
-    async with guarded(seconds=3600) as port, open_shop(tmp_path, remote(port)) as shop:
-        await log_in(shop)
-        await shop.connected("safe")
+    async with guarded(seconds=3600) as port, open_mcp(tmp_path, remote(port)) as mcp:
+        await log_in(mcp)
+        await mcp.connected("safe")
         async with httpx2.AsyncClient() as client:
             await client.get(f"http://127.0.0.1:{port}/forget")
-        calls = (shop.call("safe_secret") for _ in range(3))
+        calls = (mcp.call("safe_secret") for _ in range(3))
         given = [result.output for result in await asyncio.gather(*calls)]
         assert given == ["the key is under the mat"] * 3
         assert (await seen(port)).count("refresh") == 1
-        assert shop.status("safe").state == "connected"
+        assert mcp.status("safe").state == "connected"
 
 
 async def test_a_server_that_wants_a_login_for_calls_alone(tmp_path: Path) -> None:
-    async with guarded(GUARDED_OPEN="1") as port, open_shop(tmp_path, remote(port)) as shop:
-        assert shop.status("safe").state == "connected"
+    async with guarded(GUARDED_OPEN="1") as port, open_mcp(tmp_path, remote(port)) as mcp:
+        assert mcp.status("safe").state == "connected"
         with pytest.raises(ToolError, match="wants a login for this"):
-            await shop.call("safe_secret")
-        assert shop.status("safe").state == "connected"  # other tools still work
-        await log_in(shop)
-        await shop.connected("safe")
-        assert (await shop.call("safe_secret")).output == "the key is under the mat"
+            await mcp.call("safe_secret")
+        assert mcp.status("safe").state == "connected"  # other tools still work
+        await log_in(mcp)
+        await mcp.connected("safe")
+        assert (await mcp.call("safe_secret")).output == "the key is under the mat"
 
 
 async def test_a_server_without_a_login_says_so(tmp_path: Path) -> None:
     async def show(address: str) -> None:
         raise AssertionError(address)
 
-    async with served("http") as port, open_shop(tmp_path, remote(port)) as shop:
+    async with served("http") as port, open_mcp(tmp_path, remote(port)) as mcp:
         with pytest.raises(ToolError, match="There is nothing to log in for at safe"):
-            await shop.service.log_in("safe", show)
-        assert shop.status("safe").state == "connected"
+            await mcp.service.log_in("safe", show)
+        assert mcp.status("safe").state == "connected"
 
 
 async def test_rejected_headers_of_the_settings_are_a_reason(tmp_path: Path) -> None:
     """There is no login: the settings sign the requests."""
     async with guarded() as port:
         server = remote(port, headers={"Authorization": "Bearer stale"})
-        async with open_shop(tmp_path, server) as shop:
-            status = shop.status("safe")
+        async with open_mcp(tmp_path, server) as mcp:
+            status = mcp.status("safe")
             assert status.state == "needs auth"
             assert status.reason == "It does not take what its settings say of who you are."
 
@@ -231,8 +231,8 @@ async def test_a_cancelled_login_stores_nothing(tmp_path: Path) -> None:
     async def show(_: str) -> None:
         shown.set()
 
-    async with guarded() as port, open_shop(tmp_path, remote(port)) as shop:
-        login = asyncio.create_task(shop.service.log_in("safe", show))
+    async with guarded() as port, open_mcp(tmp_path, remote(port)) as mcp:
+        login = asyncio.create_task(mcp.service.log_in("safe", show))
         await shown.wait()
         login.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -243,8 +243,8 @@ async def test_a_cancelled_login_stores_nothing(tmp_path: Path) -> None:
 async def test_the_callback_port_of_the_settings_is_used(tmp_path: Path) -> None:
     port = free_port()
     own = McpOAuthConfig(callback_port=port)
-    async with guarded() as at, open_shop(tmp_path, remote(at, oauth=own)) as shop:
-        (address,) = await log_in(shop)
+    async with guarded() as at, open_mcp(tmp_path, remote(at, oauth=own)) as mcp:
+        (address,) = await log_in(mcp)
         assert f"127.0.0.1%3A{port}%2F" in address
 
 

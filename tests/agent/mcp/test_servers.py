@@ -13,19 +13,19 @@ from agent.mcp.records import Server
 from agent.process.tree import descendants
 from agent.records.blocks import ImageBlock, TextBlock
 from agent.records.errors import InvalidArguments, ToolError
-from tests.agent.mcp.shop import ENVIRONMENT, GUARD, context, open_shop, raw, workshop
+from tests.agent.mcp.mcp_harness import ENVIRONMENT, GUARD, context, open_mcp, raw, workshop
 
 
 async def test_the_tools_of_a_server_are_registered(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, workshop()) as shop:
-        status = shop.status("shop")
+    async with open_mcp(tmp_path, workshop()) as mcp:
+        status = mcp.status("shop")
         assert (status.state, status.transport) == ("connected", "stdio")
         assert status.server_info == "workshop 1.2"
-        assert "shop_echo" in shop.registry.names
-        schema = next(s for s in shop.registry.schemas() if s.name == "shop_echo")
+        assert "shop_echo" in mcp.registry.names
+        schema = next(s for s in mcp.registry.schemas() if s.name == "shop_echo")
         assert schema.description.startswith("Gives back what it is given.")
         assert schema.parameters["required"] == ["text"]
-        result = await shop.call("shop_echo", text="hello", times=2)
+        result = await mcp.call("shop_echo", text="hello", times=2)
         assert result.output == "hello\nhello"
         assert result.blocks == (TextBlock("text: hello\ntimes: 2"), TextBlock("hello\nhello"))
 
@@ -38,12 +38,12 @@ async def test_a_failing_server_does_not_affect_the_others(tmp_path: Path) -> No
     off = workshop("off", enabled=False)
     silent = raw("silent", connect_timeout=0.5)
     servers = (workshop(), missing, nowhere, empty, off, silent, raw("exits"), raw("chats"))
-    async with open_shop(tmp_path, *servers, start=False) as shop:
-        shop.service.start()
-        await shop.connected("shop", "chats")
+    async with open_mcp(tmp_path, *servers, start=False) as mcp:
+        mcp.service.start()
+        await mcp.connected("shop", "chats")
         failed = ("missing", "nowhere", "empty", "silent", "exits")
-        await shop.until(lambda: all(shop.status(n).state == "failed" for n in failed))
-        reasons = {name: shop.status(name).reason for name in failed}
+        await mcp.until(lambda: all(mcp.status(n).state == "failed" for n in failed))
+        reasons = {name: mcp.status(name).reason for name in failed}
         assert (
             reasons["missing"] == "There is no program no-such-program-here on this machine's PATH."
         )
@@ -51,62 +51,62 @@ async def test_a_failing_server_does_not_affect_the_others(tmp_path: Path) -> No
         assert reasons["empty"] == "mcp.empty.command is missing."
         assert reasons["silent"] == "It was not ready within 0.5 seconds."
         assert reasons["exits"].endswith("It said: no licence found")
-        assert shop.status("off").state == "disabled"
-        assert (await shop.call("shop_echo", text="hello")).output == "hello"
-        assert shop.registry.find("chats_good") is not None
+        assert mcp.status("off").state == "disabled"
+        assert (await mcp.call("shop_echo", text="hello")).output == "hello"
+        assert mcp.registry.find("chats_good") is not None
 
 
 async def test_no_process_of_a_server_is_left(tmp_path: Path) -> None:
     """Also of one that ignores the end of its input."""
     before = {info.pid for info in descendants()}
-    async with open_shop(tmp_path, workshop(), raw("silent"), start=False) as shop:
-        shop.service.start()
-        await shop.connected("shop")
-        await shop.until(lambda: len({i.pid for i in descendants()} - before) >= 2)
+    async with open_mcp(tmp_path, workshop(), raw("silent"), start=False) as mcp:
+        mcp.service.start()
+        await mcp.connected("shop")
+        await mcp.until(lambda: len({i.pid for i in descendants()} - before) >= 2)
     assert not [i for i in descendants() if i.pid not in before and not i.zombie]
 
 
 async def test_a_bad_schema_excludes_one_tool_only(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, raw("schemas")) as shop:
-        names = [name for name, _ in shop.status("schemas").tools]
+    async with open_mcp(tmp_path, raw("schemas")) as mcp:
+        names = [name for name, _ in mcp.status("schemas").tools]
         assert names == [f"schemas_{n}" for n in ("none", "ref", "any", "int", "good")]
-        problems = " ".join(shop.status("schemas").problems)
+        problems = " ".join(mcp.status("schemas").problems)
         assert "The tool later is left out: it runs as a task of the server's." in problems
         for name in ("string", "word", "alien"):
             assert f"The tool {name} is left out: its schema cannot be used" in problems
-        for schema in shop.registry.schemas():
+        for schema in mcp.registry.schemas():
             assert schema.parameters["type"] == "object"
-        result = await shop.call("schemas_int", n=1)
+        result = await mcp.call("schemas_int", n=1)
         assert '"n": 1' in result.output
 
 
 async def test_a_list_with_a_repeated_cursor_ends(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, raw("circle")) as shop:
-        assert [n for n, _ in shop.status("circle").tools] == ["circle_good", "circle_goodagain"]
-        assert "round in circles" in shop.status("circle").problems[0]
+    async with open_mcp(tmp_path, raw("circle")) as mcp:
+        assert [n for n, _ in mcp.status("circle").tools] == ["circle_good", "circle_goodagain"]
+        assert "round in circles" in mcp.status("circle").problems[0]
 
 
 async def test_a_changed_list_is_read_again(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, workshop()) as shop:
-        assert shop.registry.find("shop_polish") is None
-        await shop.call("shop_grow")
-        await shop.until(lambda: shop.registry.find("shop_polish") is not None)
-        assert (await shop.call("shop_polish")).output == "shiny"
+    async with open_mcp(tmp_path, workshop()) as mcp:
+        assert mcp.registry.find("shop_polish") is None
+        await mcp.call("shop_grow")
+        await mcp.until(lambda: mcp.registry.find("shop_polish") is not None)
+        assert (await mcp.call("shop_polish")).output == "shiny"
 
 
 async def test_results_of_every_kind(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, workshop()) as shop:
-        assert (await shop.call("shop_nothing")).output == "(the server answered with nothing)"
-        assert (await shop.call("shop_point")).output == "Resource: plan · shop://plan · The plan"
+    async with open_mcp(tmp_path, workshop()) as mcp:
+        assert (await mcp.call("shop_nothing")).output == "(the server answered with nothing)"
+        assert (await mcp.call("shop_point")).output == "Resource: plan · shop://plan · The plan"
         with pytest.raises(ToolError, match="the glue is out"):
-            await shop.call("shop_fail")
-        blind = await shop.call("shop_draw")
+            await mcp.call("shop_fail")
+        blind = await mcp.call("shop_draw")
         assert not blind.files
         assert "the current model sees no images" in blind.output
-        seen = await shop.call_in(context(tmp_path, vision=True), "shop_draw")
+        seen = await mcp.call_in(context(tmp_path, vision=True), "shop_draw")
         assert [file.mime for file in seen.files] == ["image/png"]
         assert [b for b in seen.blocks or () if isinstance(b, ImageBlock)]
-        much = await shop.call("shop_much", lines=50_000)
+        much = await mcp.call("shop_much", lines=50_000)
         assert much.output.endswith("line 49999")
         shown = [b.text for b in much.blocks or () if isinstance(b, TextBlock)]
         assert len(shown[-1]) < 21_000
@@ -115,67 +115,67 @@ async def test_results_of_every_kind(tmp_path: Path) -> None:
 
 async def test_progress_is_reported(tmp_path: Path) -> None:
     told: list[str] = []
-    async with open_shop(tmp_path, workshop()) as shop:
-        await shop.call_in(context(tmp_path, progress=told.append), "shop_step")
+    async with open_mcp(tmp_path, workshop()) as mcp:
+        await mcp.call_in(context(tmp_path, progress=told.append), "shop_step")
     assert told == ["sawing  1 of 2", "gluing  2 of 2"]
 
 
 async def test_arguments_are_checked_before_the_user_is_asked(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, workshop()) as shop:
-        tool = shop.tool("shop_echo")
+    async with open_mcp(tmp_path, workshop()) as mcp:
+        tool = mcp.tool("shop_echo")
         with pytest.raises(InvalidArguments, match="'text' is a required property"):
             await tool.prepare(tool.args(), context(tmp_path))
 
 
 async def test_a_call_without_a_response_times_out(tmp_path: Path) -> None:
     """The next call works."""
-    async with open_shop(tmp_path, workshop(idle_timeout=0.3)) as shop:
+    async with open_mcp(tmp_path, workshop(idle_timeout=0.3)) as mcp:
         with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
-            await shop.call("shop_sleep")
-        assert (await shop.call("shop_echo", text="here")).output == "here"
+            await mcp.call("shop_sleep")
+        assert (await mcp.call("shop_echo", text="here")).output == "here"
 
 
 async def test_a_cancelled_call_ends_at_once(tmp_path: Path) -> None:
     begun = asyncio.Event()
     ctx = context(tmp_path, progress=lambda _: begun.set())
-    async with open_shop(tmp_path, workshop()) as shop:
-        call = asyncio.create_task(shop.call_in(ctx, "shop_sleep"))
+    async with open_mcp(tmp_path, workshop()) as mcp:
+        call = asyncio.create_task(mcp.call_in(ctx, "shop_sleep"))
         async with asyncio.timeout(GUARD):
             await begun.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert (await shop.call("shop_echo", text="here")).output == "here"
+        assert (await mcp.call("shop_echo", text="here")).output == "here"
 
 
 async def test_a_server_can_ask_for_the_opened_folder(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, raw("roots")) as shop:
-        told = json.loads((await shop.call("roots_good")).output)
+    async with open_mcp(tmp_path, raw("roots")) as mcp:
+        told = json.loads((await mcp.call("roots_good")).output)
         assert told["roots"] == [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
 
 
 async def test_a_server_is_notified_of_a_cancelled_call(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, raw("waits")) as shop:
-        waiting = asyncio.create_task(shop.call("waits_good", wait=True))
-        await shop.call("waits_good")  # it has read the earlier messages
+    async with open_mcp(tmp_path, raw("waits")) as mcp:
+        waiting = asyncio.create_task(mcp.call("waits_good", wait=True))
+        await mcp.call("waits_good")  # it has read the earlier messages
         waiting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await waiting
         heard: list[dict] = []
         async with asyncio.timeout(GUARD):
             while not any(one["method"] == "notifications/cancelled" for one in heard):
-                heard = json.loads((await shop.call("waits_good")).output)
+                heard = json.loads((await mcp.call("waits_good")).output)
         (told,) = [one for one in heard if one["method"] == "notifications/cancelled"]
         assert told["params"]["requestId"] is not None
 
 
 async def test_a_server_that_crashes_is_restarted(tmp_path: Path) -> None:
     """The running call fails; the next one waits for the new process."""
-    async with open_shop(tmp_path, workshop()) as shop:
+    async with open_mcp(tmp_path, workshop()) as mcp:
         with pytest.raises(ToolError, match="broke during the call"):
-            await shop.call("shop_crash")
-        assert (await shop.call("shop_echo", text="again")).output == "again"
-        await shop.connected("shop")
+            await mcp.call("shop_crash")
+        assert (await mcp.call("shop_echo", text="again")).output == "again"
+        await mcp.connected("shop")
 
 
 async def test_a_failed_server_is_tried_again_on_request(tmp_path: Path) -> None:
@@ -186,12 +186,12 @@ async def test_a_failed_server_is_tried_again_on_request(tmp_path: Path) -> None
         f"os.execv(sys.executable, [sys.executable, {workshop().command[1]!r}])"
     )
     server = workshop(command=(sys.executable, "-c", code))
-    async with open_shop(tmp_path, server) as shop:
-        await shop.until(lambda: shop.status("shop").state == "failed")
-        assert shop.status("shop").reason.endswith("It said: dark")
+    async with open_mcp(tmp_path, server) as mcp:
+        await mcp.until(lambda: mcp.status("shop").state == "failed")
+        assert mcp.status("shop").reason.endswith("It said: dark")
         lamp.touch()
-        await shop.service.connect("shop")
-        await shop.connected("shop")
+        await mcp.service.connect("shop")
+        await mcp.connected("shop")
 
 
 async def test_a_program_gets_a_minimal_environment(tmp_path: Path) -> None:
@@ -199,8 +199,8 @@ async def test_a_program_gets_a_minimal_environment(tmp_path: Path) -> None:
     env = {**ENVIRONMENT, "SHOP_KEY": "k"}
     os.environ["PRETEND_TOKEN"] = "secret"
     try:
-        async with open_shop(tmp_path, workshop(environment={"SHOP_KEY": "k"})) as shop:
-            seen = (await shop.call("shop_environment")).output.split()
+        async with open_mcp(tmp_path, workshop(environment={"SHOP_KEY": "k"})) as mcp:
+            seen = (await mcp.call("shop_environment")).output.split()
     finally:
         del os.environ["PRETEND_TOKEN"]
     assert "SHOP_KEY" in seen
@@ -209,23 +209,23 @@ async def test_a_program_gets_a_minimal_environment(tmp_path: Path) -> None:
 
 
 async def test_disconnecting_a_server_removes_its_tools(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, workshop()) as shop:
-        await shop.service.disconnect("shop")
-        assert shop.status("shop").state == "disabled"
-        assert shop.registry.names == ()
-        await shop.service.connect("shop")
-        await shop.connected("shop")
-        assert "shop_echo" in shop.registry.names
+    async with open_mcp(tmp_path, workshop()) as mcp:
+        await mcp.service.disconnect("shop")
+        assert mcp.status("shop").state == "disabled"
+        assert mcp.registry.names == ()
+        await mcp.service.connect("shop")
+        await mcp.connected("shop")
+        assert "shop_echo" in mcp.registry.names
 
 
 async def test_resources_and_prompts_are_read(tmp_path: Path) -> None:
-    async with open_shop(tmp_path, workshop()) as shop:
-        assert shop.service.resource_uris() == (("shop", "shop://plan"),)
-        read = await shop.call("read_mcp_resource", server="shop", uri="shop://plan")
+    async with open_mcp(tmp_path, workshop()) as mcp:
+        assert mcp.service.resource_uris() == (("shop", "shop://plan"),)
+        read = await mcp.call("read_mcp_resource", server="shop", uri="shop://plan")
         assert read.output == "[shop://plan]\na bench and a lathe"
-        (schema,) = shop.registry.schemas({"read_mcp_resource"})
+        (schema,) = mcp.registry.schemas({"read_mcp_resource"})
         assert "- shop shop://plan: plan" in schema.description
-        answer = await shop.service.read("shop", "shop://plan")
+        answer = await mcp.service.read("shop", "shop://plan")
         assert answer.content[0].text == "a bench and a lathe"  # type: ignore[union-attr]
-        prompt = await shop.service.prompt("shop", "review", {"drawing": "a chair"})
+        prompt = await mcp.service.prompt("shop", "review", {"drawing": "a chair"})
         assert prompt.content[0].text == "Review a chair, and be kind."  # type: ignore[union-attr]

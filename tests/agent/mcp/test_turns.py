@@ -14,7 +14,7 @@ from agent.records.messages import Completed, Failed
 from agent.runtime.headless import HeadlessRun
 from agent.runtime.runtime import open_runtime
 from agent.session.api import PromptInput
-from tests.agent.mcp.shop import SERVERS
+from tests.agent.mcp.mcp_harness import SERVERS
 from tests.support.harness import Harness, environment, open_harness, tool_names
 from tests.support.script import Call, Text, answer
 

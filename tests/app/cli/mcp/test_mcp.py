@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.main import main
-from tests.agent.mcp.shop import SERVERS
+from tests.agent.mcp.mcp_harness import SERVERS
 from tests.support.harness import environment
 
 ROOT = Path(__file__).parents[4]

@@ -61,7 +61,7 @@ def context(
 
 
 @dataclass
-class Shop:
+class McpHarness:
     """A service with its servers."""
 
     service: McpService
@@ -100,14 +100,14 @@ class Shop:
 
 
 @contextlib.asynccontextmanager
-async def open_shop(
+async def open_mcp(
     tmp_path: Path,
     *servers: Server,
     registry: Registry | None = None,
     environment: Mapping[str, str] = ENVIRONMENT,
     start: bool = True,
     **more: object,
-) -> AsyncIterator[Shop]:
+) -> AsyncIterator[McpHarness]:
     """Start a service of *servers*, and wait until each is connected or has failed."""
     bus = Bus()
     registry = registry or Registry(())
@@ -123,23 +123,23 @@ async def open_shop(
     )
     approved = ApprovedDefinitions(data)
     service = McpService(servers, settings, approved=approved, bus=bus, registry=registry)
-    shop = Shop(service, registry, tmp_path, [], asyncio.Condition())
+    mcp = McpHarness(service, registry, tmp_path, [], asyncio.Condition())
 
     async def follow() -> None:
         with bus.subscribe() as subscription:
             async for event in subscription:
-                async with shop.arrived:
+                async with mcp.arrived:
                     if not isinstance(event, McpChanged):
-                        shop.events.append(event)
-                    shop.arrived.notify_all()
+                        mcp.events.append(event)
+                    mcp.arrived.notify_all()
 
     following = asyncio.create_task(follow())
     try:
         if start:
-            await shop.service.wait_until_tried(GUARD)
-        yield shop
+            await mcp.service.wait_until_tried(GUARD)
+        yield mcp
     finally:
-        await shop.service.close()
+        await mcp.service.close()
         following.cancel()
         await asyncio.wait({following})
 
