@@ -17,7 +17,7 @@ from agent.bus import Bus
 from agent.config.loading import LoadedConfig
 from agent.config.model import Config
 from agent.config.paths import Paths, ensure_folder
-from agent.files import Editor
+from agent.files import Editor, FileTracker
 from agent.git import project_root
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices
@@ -58,10 +58,10 @@ from agent.session.repository import SessionRepository
 from agent.session.review.context_usage import ContextMeter
 from agent.session.runner import CLOSE_TIMEOUT
 from agent.session.service import SessionService
+from agent.session.services import SessionServices, StopHook
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
-from agent.session.turn.turn import SessionServices, StopHook
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
 from agent.tools.pipeline import Pipeline
@@ -238,7 +238,7 @@ def _turn_deps(
         update=folder.update,
         stop_hooks=opened.stop_hooks,
         file_checks=code.file_checks,
-        editor=opened.editor,
+        files=FileTracker(opened.editor),
         terminals=opened.terminals,
         limits=turn_limits(config),
         spills=truncator.spills,
@@ -260,7 +260,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
     deps = _turn_deps(opened, catalog, agents, config, guidance, folder, hooks, code)
     deps = replace(deps, hooks=session_hooks)
     unused = (*opened.plugins.notices, *unused, *add_plugin_tools(opened, deps.registry))
-    sessions = SessionService(deps, bus, folder)
+    sessions = SessionService(deps, folder)
     default = config.default_agent
     leaving = plan_tools(sessions, deps.questions, deps.permissions, agents, default)
     deps.registry.replace_tools("plan mode", leaving)

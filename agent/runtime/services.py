@@ -23,8 +23,7 @@ from agent.provider.catalog.from_config import catalog_from_config, secret_varia
 from agent.records.errors import AgentNotFound, ModelNotFound
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.guards import TurnLimits
-from agent.session.turn.compactor import CompactionSettings
-from agent.session.turn.turn import StopHook
+from agent.session.services import CompactionSettings, StopHook
 from agent.store.store import Store
 from agent.tools.bash import BashSettings
 from agent.tools.core.truncate import Limits, Truncator

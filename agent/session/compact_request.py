@@ -1,17 +1,19 @@
 """Summing a session up because the user asks for it (spec 2, C5): a turn of its own kind."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from agent.records.errors import NothingToDo, SessionBusy
-from agent.records.messages import AssistantMessage, MessageWithParts
+from agent.records.errors import NothingToDo, ProviderError, SessionBusy
+from agent.records.messages import AssistantMessage, ErrorInfo, MessageWithParts, UserMessage
 from agent.session.context.compaction import is_request, marker_of
 from agent.session.runner import Runner
-from agent.session.turn.loop_state import TurnEnd
 from agent.session.turn.turn import Turn
+from agent.session.turn_state import TurnEnd
 from agent.store.store import Store
 
 WORKS = "The agent is working. Run /compact when it is done: it makes room by itself if it must."
 EMPTY = "There is nothing to sum up yet."
+NO_SUMMARY = "The session could not be summed up. "
 NOTHING_NEW = "Nothing was said since the last summary."
 TAKEN_BACK = (
     "A part of this session is taken back. Bring it back with /redo or send a message first."
@@ -41,12 +43,29 @@ class CompactionRequests:
             raise NothingToDo(EMPTY if new is None else NOTHING_NEW)
 
         async def work(turn: Turn, _: str) -> TurnEnd:
-            return await turn.sum_up(focus)
+            return await _compact(turn, focus)
 
         claimed = await self._runner.claim(session_id, work)
         if claimed is None:
             raise SessionBusy(WORKS)
         self._runner.launch(session_id, claimed)
+
+
+async def _compact(turn: Turn, focus: str) -> TurnEnd:
+    """Compact the session of *turn*, which does nothing else."""
+    messages = (item.message for item in reversed(turn.conversation.all))
+    newest = next((each for each in messages if isinstance(each, UserMessage)), None)
+    if newest is None:
+        return TurnEnd("completed")
+    model = turn.session.model or newest.model
+    newest = replace(newest, agent=turn.session.agent, model=model)
+    turn.use_request(newest)
+    settings = await turn.settings(newest)
+    try:
+        await turn.compactor.compact(settings, newest, auto=False, focus=focus)
+    except ProviderError as error:
+        return TurnEnd("failed", "error", ErrorInfo(error.kind, NO_SUMMARY + error.message))
+    return TurnEnd("completed")
 
 
 def _since_summary(messages: Sequence[MessageWithParts]) -> bool | None:

@@ -4,12 +4,10 @@ The request begins with the bytes of the session's own, so the provider's cache 
 it runs beside a turn: nothing is claimed and nothing is stored but what it cost.
 """
 
-import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
-from agent.files import FileTracker
 from agent.provider.client import (
     ModelRequest,
     StepFinish,
@@ -21,8 +19,9 @@ from agent.provider.client import (
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import NothingToDo, ProviderError, ProviderErrorKind
 from agent.records.messages import SessionStatus, UserMessage
+from agent.session.services import SessionServices
 from agent.session.subagents.subagents import Subagents, lineage_of
-from agent.session.turn.turn import SessionServices, Turn
+from agent.session.turn.turn import Turn
 from agent.session.usage import record_usage
 
 NOTHING = "Nothing was said in this session yet: just ask."
@@ -42,15 +41,11 @@ class QuickQuestions:
 
     def __init__(
         self,
-        deps: SessionServices,
-        files: FileTracker,
+        services: SessionServices,
         subagents: Subagents,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._deps = deps
-        self._files = files
+        self._services = services
         self._subagents = subagents
-        self._clock = clock
 
     async def ask(self, session_id: str, question: str) -> AsyncGenerator[str, None]:
         """The answer as it comes, in pieces.
@@ -61,7 +56,7 @@ class QuickQuestions:
         request = await self._request(session_id, question)
         model = request.model
         end: StepFinish | None = None
-        async with aclosing(self._deps.clients.client_for(model).stream(request)) as stream:
+        async with aclosing(self._services.clients.client_for(model).stream(request)) as stream:
             async for event in stream:
                 match event:
                     case StreamError():
@@ -75,16 +70,16 @@ class QuickQuestions:
         if end is None:
             raise ProviderError(ProviderErrorKind.NETWORK, CUT)
         cost = cost_of(end.usage, model.price)
-        now = self._clock()
+        now = self._services.clock()
         await record_usage(
-            self._deps.update, session_id, end.usage, cost, now, extra_model=model.full_name
+            self._services.update, session_id, end.usage, cost, now, extra_model=model.full_name
         )
 
     async def _request(self, session_id: str, question: str) -> ModelRequest:
-        store = self._deps.store
+        store = self._services.store
         session = await store.session(session_id)
         lineage = await lineage_of(store, session)
-        turn = Turn(self._deps, session, lineage, self._files, _silent, self._subagents)
+        turn = Turn(self._services, session, lineage, _ignore_status, self._subagents)
         stored = await store.context_messages(session_id, before=session.undone_at)
         turn.load(stored)
         users = [i.message for i in stored if isinstance(i.message, UserMessage)]
@@ -98,7 +93,7 @@ class QuickQuestions:
         return ModelRequest(
             model=setting.model,
             system=setting.system,
-            turns=(*turn.turns(), asked),
+            turns=(*turn.conversation.turns(), asked),
             tools=setting.tools,
             max_output=min(MAX_OUTPUT, setting.model.output_limit or MAX_OUTPUT),
             temperature=setting.temperature,
@@ -107,6 +102,6 @@ class QuickQuestions:
         )
 
 
-def _silent(status: SessionStatus) -> None:
+def _ignore_status(status: SessionStatus) -> None:
     """An aside does not make its session busy."""
     del status

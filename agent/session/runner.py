@@ -7,21 +7,20 @@ published exactly once (L15).
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from agent.bus import Bus
-from agent.files import FileTracker
 from agent.records.errors import OpencodePyError, SessionBusy
 from agent.records.events import SessionError, SessionIdle, SessionStatusChanged
 from agent.records.messages import Busy, ErrorInfo, Idle, Outcome, SessionStatus
 from agent.session.discard import discard_undone
-from agent.session.guards import TurnTotals
+from agent.session.services import SessionServices
 from agent.session.subagents.background import continues_after, has_user_message
 from agent.session.subagents.subagents import Subagents, lineage_of
-from agent.session.turn.loop_state import TurnEnd
-from agent.session.turn.turn import SessionServices, Turn
+from agent.session.turn.ending import store_end, tear_down
+from agent.session.turn.loop import run_turn
+from agent.session.turn.turn import Turn
+from agent.session.turn_state import TurnEnd, TurnTotals
 from agent.tracing import Tracing
 
 CLOSE_TIMEOUT = 2.0
@@ -46,27 +45,13 @@ class RunningTurn:
     start_next: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunnerDeps:
-    """*turn* is what turns work with, *usual* what one does unless it was started for something
-    else."""
-
-    turn: SessionServices
-    bus: Bus
-    files: FileTracker
-    subagents: Subagents
-    usual: TurnWork
-    clock: Callable[[], float] = time.time
-
-
 class Runner:
     """Knows which sessions are busy. ``claim`` makes one so, ``launch`` begins its turn."""
 
-    def __init__(self, deps: RunnerDeps) -> None:
-        self._own = deps
-        self._deps = deps.turn
-        self._bus = deps.bus
-        self._clock = deps.clock
+    def __init__(self, services: SessionServices, subagents: Subagents) -> None:
+        self._services = services
+        self._subagents = subagents
+        self._bus = services.bus
         self._running: dict[str, RunningTurn] = {}
         self._status: dict[str, SessionStatus] = {}
         self._following: set[str] = set()
@@ -101,23 +86,22 @@ class Runner:
         *work* is what the turn is for, None for the usual. Raises ``SessionBusy`` when another
         instance of the program runs a turn in this session.
         """
-        record = await self._deps.store.session(session_id)
-        lineage = await lineage_of(self._deps.store, record)
+        record = await self._services.store.session(session_id)
+        lineage = await lineage_of(self._services.store, record)
         if session_id in self._running or self._closing:
             return None
         turn = Turn(
-            self._deps,
+            self._services,
             record,
             lineage,
-            self._own.files,
             lambda status: self.set_status(session_id, status),
-            self._own.subagents,
+            self._subagents,
         )
-        running = RunningTurn(turn, work or self._own.usual)
+        running = RunningTurn(turn, work or run_turn)
         self._running[session_id] = running
         leased = False
         try:
-            leased = await self._deps.store.acquire_lease(session_id)
+            leased = await self._services.store.acquire_lease(session_id)
         finally:
             if not leased:
                 del self._running[session_id]
@@ -126,13 +110,15 @@ class Runner:
                 "Another opencode-py is working in this session. Wait until it is done, "
                 "or fork the session."
             )
-        known = self._deps.queues.ids(session_id)
+        known = self._services.queues.ids(session_id)
         try:
-            stored = await self._deps.store.context_messages(session_id, before=record.undone_at)
+            stored = await self._services.store.context_messages(
+                session_id, before=record.undone_at
+            )
         except BaseException:
             await self.unclaim(session_id)
             raise
-        self._deps.queues.reload(session_id, stored, known=known)
+        self._services.queues.reload(session_id, stored, known=known)
         turn.load(stored)
         return running
 
@@ -143,7 +129,7 @@ class Runner:
         if self.status(session_id) != Idle():
             self.set_status(session_id, Idle())
         await self.release_if_idle(session_id)
-        if running is not None and running.start_next and self._deps.queues.ids(session_id):
+        if running is not None and running.start_next and self._services.queues.ids(session_id):
             await self.start_queued(session_id)
 
     def launch(self, session_id: str, running: RunningTurn) -> None:
@@ -159,7 +145,7 @@ class Runner:
         turn = running.turn
         self.set_status(session_id, Busy(turn.started))
         running.loop = asyncio.create_task(
-            _traced(self._deps.tracing, running, session_id), name=f"turn {turn.id}"
+            _traced(self._services.tracing, running, session_id), name=f"turn {turn.id}"
         )
         if running.cancelling:
             running.loop.cancel()
@@ -191,10 +177,10 @@ class Runner:
         else:
             end = loop.result()
         try:
-            answers = running.work is self._own.usual
-            await running.turn.teardown(fault, answers=answers)
-            if answers or end.error is not None:
-                await running.turn.tell(end)
+            is_prompted = running.work is run_turn
+            await tear_down(running.turn, fault, is_prompted=is_prompted)
+            if is_prompted or end.error is not None:
+                await store_end(running.turn, end)
         except Exception as error:
             log.exception("cleaning up after a turn of %s failed", session_id)
             fault = ErrorInfo(type(error).__name__, str(error))
@@ -203,12 +189,12 @@ class Runner:
 
     async def _settle(self, session_id: str, running: RunningTurn, end: TurnEnd) -> None:
         """Store the last facts, say that the turn is over, go on with what waits."""
-        await self._deps.queues.wait_until_moved()
-        store = self._deps.store
+        await self._services.queues.wait_until_moved()
+        store = self._services.store
         for last in (
             store.flush,
-            lambda: self._deps.update(
-                session_id, lambda s: replace(s, turns=s.turns + 1, updated=self._clock())
+            lambda: self._services.update(
+                session_id, lambda s: replace(s, turns=s.turns + 1, updated=self._services.clock())
             ),
             lambda: self._release(session_id),
         ):
@@ -225,7 +211,7 @@ class Runner:
         )
         used = running.turn.totals
         self._last[session_id] = (end.outcome, used)
-        queues = self._deps.queues
+        queues = self._services.queues
         waits = bool(queues.ids(session_id))
         if (waits and running.start_next) or continues_after(queues, session_id, end.outcome):
             await self.start_queued(
@@ -237,7 +223,7 @@ class Runner:
         by a limit; a turn that runs takes it up itself. What was used since the user spoke counts
         for the limits of the new one."""
         outcome, used = self._last.get(session_id, ("completed", TurnTotals()))
-        if not continues_after(self._deps.queues, session_id, outcome):
+        if not continues_after(self._services.queues, session_id, outcome):
             return
         if (running := self._running.get(session_id)) is None:
             await self.start_queued(session_id, used)
@@ -251,8 +237,8 @@ class Runner:
 
     async def _release(self, session_id: str) -> None:
         # What works in the background will store its end here: no other program is to come in.
-        if not self._own.subagents.background_tasks.running(session_id):
-            await self._deps.store.release_lease(session_id)
+        if not self._subagents.background_tasks.running(session_id):
+            await self._services.store.release_lease(session_id)
 
     async def start_queued(self, session_id: str, used: TurnTotals | None = None) -> bool:
         """Start a turn on what still waits, true if one began; if that fails, it goes on waiting
@@ -277,7 +263,7 @@ class Runner:
     async def _settled(self, session_id: str) -> None:
         """Drop what was taken back, which is claimed; given free again if that fails."""
         try:
-            await discard_undone(self._deps.store, session_id)
+            await discard_undone(self._services.store, session_id)
         except BaseException:
             await self.unclaim(session_id)
             raise
@@ -290,7 +276,7 @@ class Runner:
         go on.
         """
         stopped = False
-        for child in self._own.subagents.running(session_id, background=background):
+        for child in self._subagents.running(session_id, background=background):
             stopped = await self.cancel(child) or stopped
         running = self._running.get(session_id)
         if running is None:
@@ -299,8 +285,8 @@ class Runner:
             return True
         running.cancelling, running.start_next = True, False
         self.set_status(session_id, Busy(running.turn.started, cancelling=True))
-        self._deps.permissions.cancel_session(session_id)
-        self._deps.questions.cancel_session(session_id)
+        self._services.permissions.cancel_session(session_id)
+        self._services.questions.cancel_session(session_id)
         if running.loop is not None:
             running.loop.cancel()
         return True

@@ -4,11 +4,7 @@ What runs is owned by its ``Runner``, beside which ``Compacting`` sums a session
 and ``OwnCommands`` runs the user's own commands.
 """
 
-import time
-from collections.abc import Callable
-
-from agent.bus import Bus, Subscription
-from agent.files import FileTracker
+from agent.bus import Subscription
 from agent.records.events import (
     Event,
     MessageRemoved,
@@ -27,11 +23,10 @@ from agent.session.prompt.attachments import MentionReader
 from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
 from agent.session.repository import SessionRepository
-from agent.session.runner import Runner, RunnerDeps
+from agent.session.runner import Runner
+from agent.session.services import SessionServices
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
-from agent.session.turn.loop import run_turn
-from agent.session.turn.turn import SessionServices
 from agent.session.undo import Undo
 from agent.session.user_shell import UserShell
 
@@ -42,53 +37,42 @@ PAGE_SIZE = 400
 class SessionService:
     """Prompts, cancels and describes the sessions of one folder."""
 
-    def __init__(
-        self,
-        deps: SessionServices,
-        bus: Bus,
-        repository: SessionRepository,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._deps = deps
-        self._bus = bus
-        self._directory = repository
-        self._clock = clock
-        self._files = FileTracker(deps.editor)
-        self._mentions = MentionReader(deps.registry, self._files, deps.permissions)
+    def __init__(self, services: SessionServices, repository: SessionRepository) -> None:
+        self._services = services
+        self._repository = repository
+        self._mentions = MentionReader(services.registry, services.files, services.permissions)
         self._subagents = self._new_subagents()
-        self._runner = Runner(RunnerDeps(deps, bus, self._files, self._subagents, run_turn, clock))
+        self._runner = Runner(services, self._subagents)
         background_tasks = self._subagents.background_tasks
-        self._undo = Undo(
-            deps.store, deps.snapshots, repository, self, background_tasks, self._runner
-        )
-        self._compacting = CompactionRequests(deps.store, self._runner)
-        self._own_commands = UserShell(deps, self._runner, self._files, repository, clock)
-        self._asides = QuickQuestions(deps, self._files, self._subagents, clock)
+        self._undo = Undo(services, repository, self, background_tasks, self._runner)
+        self._compaction = CompactionRequests(services.store, self._runner)
+        self._user_shell = UserShell(services, self._runner, repository)
+        self._quick_questions = QuickQuestions(services, self._subagents)
 
     def _new_subagents(self) -> Subagents:
-        deps = self._deps
+        services = self._services
         background_tasks = BackgroundTasks(
-            deps.store,
-            self._bus,
-            deps.queues,
-            deps.pipeline.truncator,
+            services.store,
+            services.bus,
+            services.queues,
+            services.pipeline.truncator,
             start_turn=lambda session_id: self._runner.start_on_report(session_id),  # noqa: PLW0108 - made later
             release=lambda session_id: self._runner.release_if_idle(session_id),  # noqa: PLW0108 - made later
-            clock=self._clock,
+            clock=services.clock,
         )
         return Subagents(
             self,
-            deps.store,
-            self._bus,
-            self._directory,
-            deps.agents,
+            services.store,
+            services.bus,
+            self._repository,
+            services.agents,
             background_tasks,
         )
 
     @property
     def repository(self) -> SessionRepository:
         """Creating, listing, renaming, forking and deleting sessions."""
-        return self._directory
+        return self._repository
 
     @property
     def busy(self) -> bool:
@@ -105,30 +89,32 @@ class SessionService:
         ``ToolError`` for a file it names that cannot be read, ``PromptRefused``, and
         ``SessionBusy`` when another instance of the program runs a turn in this session.
         """
-        session = await self._deps.store.session(session_id)
-        if self._deps.hooks is not None:
-            prompt = await self._deps.hooks.prompted(session, prompt)
+        session = await self._services.store.session(session_id)
+        if self._services.hooks is not None:
+            prompt = await self._services.hooks.prompted(session, prompt)
         name = prompt.agent or session.agent
-        session = await self._directory.switch_agent(session, name)
-        agent = self._deps.agents.find(name)
-        default = self._deps.catalog.default_model()
-        item = user_message(session, prompt, default, self._clock(), agent)
+        session = await self._repository.switch_agent(session, name)
+        agent = self._services.agents.find(name)
+        default = self._services.catalog.default_model()
+        item = user_message(session, prompt, default, self._services.clock(), agent)
         message = item.message
         assert isinstance(message, UserMessage)  # made just above
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
-        model = self._deps.catalog.model(message.model)
-        self._deps.clients.client_for(model)
+        model = self._services.catalog.model(message.model)
+        self._services.clients.client_for(model)
         item = await self._mentions.with_content(item, prompt.mentions, session, model)
         claimed = await self._runner.claim(session_id)
         try:
             if claimed is not None:
-                await discard_undone(self._deps.store, session_id)
+                await discard_undone(self._services.store, session_id)
             if prompt.visible_text.strip():
-                await self._deps.store.add_prompt_history(prompt.visible_text, session.directory)
-            with self._deps.queues.adding(item):
-                await self._deps.store.update(
+                await self._services.store.add_prompt_history(
+                    prompt.visible_text, session.directory
+                )
+            with self._services.queues.adding(item):
+                await self._services.store.update(
                     session_id,
-                    lambda s: session_after_prompt(s, message, prompt, self._clock()),
+                    lambda s: session_after_prompt(s, message, prompt, self._services.clock()),
                     message,
                     *item.parts,
                 )
@@ -171,17 +157,17 @@ class SessionService:
     @property
     def compaction(self) -> CompactionRequests:
         """Summing a session up because the user asks for it."""
-        return self._compacting
+        return self._compaction
 
     @property
     def user_shell(self) -> UserShell:
         """Commands that the user runs in a session."""
-        return self._own_commands
+        return self._user_shell
 
     @property
     def quick_questions(self) -> QuickQuestions:
         """Questions beside the work, which leave nothing behind."""
-        return self._asides
+        return self._quick_questions
 
     async def attach(
         self, session_id: str, loaded: int = 0
@@ -192,7 +178,7 @@ class SessionService:
         The subscription is made first: what happens while the snapshot is read comes again
         as events, and both forms of it agree.
         """
-        subscription = self._bus.subscribe(lambda event: concerns(event, session_id))
+        subscription = self._services.bus.subscribe(lambda event: concerns(event, session_id))
         try:
             return subscription, await self.snapshot(session_id, max(PAGE_SIZE, loaded))
         except BaseException:
@@ -200,19 +186,19 @@ class SessionService:
             raise
 
     async def snapshot(self, session_id: str, limit: int = PAGE_SIZE) -> SessionSnapshot:
-        store = self._deps.store
+        store = self._services.store
         session = await store.session(session_id)
         lineage = await lineage_of(store, session)
         page = await store.page(session_id, limit=limit)
         if not await store.leased_elsewhere(session_id):
-            self._deps.queues.restore(session_id, list(page.messages))
+            self._services.queues.restore(session_id, list(page.messages))
         return SessionSnapshot(
             session=session,
             messages=page.messages,
             status=self.status(session_id),
-            queued=self._deps.queues.ids(session_id),
-            permissions=self._deps.permissions.pending(lineage.root_id),
-            questions=self._deps.questions.pending(lineage.root_id),
+            queued=self._services.queues.ids(session_id),
+            permissions=self._services.permissions.pending(lineage.root_id),
+            questions=self._services.questions.pending(lineage.root_id),
             todos=await store.todos(session_id),
             older=page.older,
             background_tasks=BackgroundTaskList.from_children(
@@ -226,10 +212,10 @@ class SessionService:
         await self.cancel(session_id)
         await self.wait(session_id)
         await self._subagents.background_tasks.settle(session_id)
-        self._deps.queues.forget(session_id)
-        self._files.forget(session_id)
-        await self._deps.shells.end_session(session_id)
-        await self._deps.store.delete_session(session_id)
+        self._services.queues.forget(session_id)
+        self._services.files.forget(session_id)
+        await self._services.shells.end_session(session_id)
+        await self._services.store.delete_session(session_id)
 
     async def wait(self, session_id: str) -> None:
         """Wait until no turn runs in a session."""
@@ -240,7 +226,7 @@ class SessionService:
         self._subagents.background_tasks.begin_closing()
         await self._runner.close()
         await self._subagents.background_tasks.close()
-        await self._deps.snapshots.close()
+        await self._services.snapshots.close()
 
 
 def concerns(event: Event, session_id: str) -> bool:

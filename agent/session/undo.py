@@ -25,6 +25,7 @@ from agent.records.messages import (
 from agent.session.queue import is_queued
 from agent.session.repository import SessionRepository
 from agent.session.runner import Runner
+from agent.session.services import SessionServices
 from agent.session.snapshots.changes import (
     ChangeReader,
     first_and_last_blobs,
@@ -32,10 +33,8 @@ from agent.session.snapshots.changes import (
     tool_diffs,
     with_subagent_messages,
 )
-from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Sessions
-from agent.store.store import Store
 
 BUSY = "The session is at work: stop the turn first, then undo."
 BEHIND = "Sub-agents work in the background: wait for them or stop them first, then undo."
@@ -73,18 +72,17 @@ class Undo:
 
     def __init__(
         self,
-        store: Store,
-        snapshots: Snapshots,
+        services: SessionServices,
         repository: SessionRepository,
         sessions: Sessions,
         background_tasks: BackgroundTasks,
         runner: Runner,
     ) -> None:
         self._runner = runner
-        self._store = store
+        self._store = services.store
         self._background_tasks = background_tasks
-        self._snapshots = snapshots
-        self._directory = repository
+        self._snapshots = services.snapshots
+        self._repository = repository
         self._sessions = sessions
 
     @property
@@ -133,16 +131,16 @@ class Undo:
         what somebody else changed since. Returns the files that could not be taken back."""
         async with self._held(plan.session_id) as session:
             return await self._undone(
-                plan, session, files=files, conversation=conversation, touched=overwrite
+                plan, session, files=files, conversation=conversation, overwrite=overwrite
             )
 
     async def _undone(
-        self, plan: UndoPlan, session: Session, *, files: bool, conversation: bool, touched: bool
+        self, plan: UndoPlan, session: Session, *, files: bool, conversation: bool, overwrite: bool
     ) -> tuple[str, ...]:
         current = await self._snapshots.take() if files and plan.files else None
         failed: tuple[str, ...] = ()
         if files and plan.tree:
-            paths = tuple(f.path for f in plan.files if touched or not f.modified_since)
+            paths = tuple(f.path for f in plan.files if overwrite or not f.modified_since)
             failed = await self._snapshots.restore(plan.tree, paths)
         if conversation:
             tree = session.undone_tree if session.undone_at else current
@@ -150,7 +148,7 @@ class Undo:
             def change(held: Session) -> Session:
                 return replace(held, undone_at=plan.message_id, undone_tree=tree)
 
-            await self._directory.update(plan.session_id, change)
+            await self._repository.update(plan.session_id, change)
         return failed
 
     async def redo(self, session_id: str) -> tuple[str, ...] | None:
@@ -180,7 +178,7 @@ class Undo:
             kept = held.undone_tree if following is not None else None
             return replace(held, undone_at=following, undone_tree=kept)
 
-        await self._directory.update(session_id, change)
+        await self._repository.update(session_id, change)
         return failed
 
     @asynccontextmanager

@@ -6,11 +6,9 @@ drawn, cut, cancelled and recovered like the agent's own; the model reads it as 
 
 import asyncio
 import json
-import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from agent.files import FileTracker
 from agent.records.blocks import Block
 from agent.records.decisions import Decision
 from agent.records.errors import SessionBusy
@@ -19,12 +17,14 @@ from agent.records.messages import Session, ToolPart, UserMessage
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.discard import discard_undone
 from agent.session.guards import DoomLoop
+from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.user_message import title_of
 from agent.session.repository import SessionRepository
 from agent.session.runner import Runner
-from agent.session.turn.executor import ExecutorDeps, StepExecutor
-from agent.session.turn.loop_state import TurnEnd
-from agent.session.turn.turn import SessionServices, Turn
+from agent.session.services import SessionServices
+from agent.session.turn.executor import StepExecutor
+from agent.session.turn.turn import Turn
+from agent.session.turn_state import TurnEnd
 from agent.tools.core.base import ToolContext
 
 WORKS = "The agent is working. Run the command when it is done, or interrupt it first."
@@ -37,24 +37,20 @@ class UserShell:
 
     def __init__(
         self,
-        deps: SessionServices,
+        services: SessionServices,
         runner: Runner,
-        files: FileTracker,
         repository: SessionRepository,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._deps = deps
+        self._services = services
         self._runner = runner
-        self._files = files
-        self._directory = repository
-        self._clock = clock
+        self._repository = repository
 
     async def start(self, session_id: str, command: str) -> None:
         """Begin to run *command*; its end is told like a turn's (``SessionIdle``).
 
         Raises ``SessionNotFound``, and ``SessionBusy`` while a turn runs here or elsewhere.
         """
-        session = await self._deps.store.session(session_id)
+        session = await self._services.store.session(session_id)
 
         async def work(turn: Turn, _: str) -> TurnEnd:
             return await self._run(turn, session, command)
@@ -63,9 +59,9 @@ class UserShell:
         if claimed is None:
             raise SessionBusy(WORKS)
         try:
-            await discard_undone(self._deps.store, session_id)
-            await self._deps.store.add_prompt_history(f"!{command}", session.directory)
-            await self._directory.update(session_id, lambda s: _titled(s, command))
+            await discard_undone(self._services.store, session_id)
+            await self._services.store.add_prompt_history(f"!{command}", session.directory)
+            await self._repository.update(session_id, lambda s: _titled(s, command))
         except BaseException:
             await self._runner.unclaim(session_id)
             raise
@@ -75,9 +71,9 @@ class UserShell:
         message = UserMessage(
             id=new_id("msg"),
             session_id=session.id,
-            created=self._clock(),
+            created=self._services.clock(),
             agent=session.agent,
-            model=session.model or self._deps.catalog.default_model(),
+            model=session.model or self._services.catalog.default_model(),
             effort=session.effort,
             turn_id=turn.id,
             synthetic=True,
@@ -90,51 +86,60 @@ class UserShell:
             tool=TOOL,
         )
         turn.use_request(message)
-        await self._deps.store.save(message, part)
-        executor = self._executor(session, message)
+        await self._services.store.save(message, part)
+        services = self._services
+        calls = _UserCalls(services, session, message)
+        executor = StepExecutor(services.store, services.pipeline, calls, services.clock)
         executor.submit(executor.announce(part), json.dumps({"command": command}))
         try:
             await executor.results()
         except asyncio.CancelledError:
-            await executor.teardown(STOPPED)
+            await executor.tear_down(STOPPED)
             raise
         return TurnEnd("completed")
 
-    def _executor(self, session: Session, message: UserMessage) -> StepExecutor:
-        async def granted(
-            needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
-        ) -> PermissionReply:
-            del needs, heading, blocks
-            return PermissionReply("once")
 
-        async def not_repeated(part: ToolPart, answered: Callable[[Decision], None]) -> None:
-            del part, answered  # one call is no loop
+@dataclass(frozen=True, slots=True)
+class _UserCalls:
+    """The call of a user's command (``executor.CallSupport``): nobody is asked about it."""
 
-        def context(part: ToolPart, progress: Callable[[str], None]) -> ToolContext:
-            return ToolContext(
-                session_id=session.id,
-                root_id=session.id,
-                message_id=message.id,
-                call_id=part.call_id,
-                agent=session.agent,
-                directory=session.directory,
-                project=session.project,
-                files=self._files,
-                progress=progress,
-                ask=granted,
-                by_user=True,
-            )
+    services: SessionServices
+    session: Session
+    message: UserMessage
 
-        return StepExecutor(
-            ExecutorDeps(
-                store=self._deps.store,
-                pipeline=self._deps.pipeline,
-                doom=DoomLoop(self._deps.limits.max_repeats),
-                context=context,
-                ask_repeat=not_repeated,
-                clock=self._clock,
-            )
+    @property
+    def doom(self) -> DoomLoop:
+        return DoomLoop(self.services.limits.max_repeats)
+
+    def context(self, part: ToolPart, progress: Callable[[str], None]) -> ToolContext:
+        session = self.session
+        return ToolContext(
+            session_id=session.id,
+            root_id=session.id,
+            message_id=self.message.id,
+            call_id=part.call_id,
+            agent=session.agent,
+            directory=session.directory,
+            project=session.project,
+            files=self.services.files,
+            progress=progress,
+            ask=_allow,
+            by_user=True,
         )
+
+    async def ask_repeat(self, part: ToolPart, decided: Callable[[Decision], None]) -> None:
+        del part, decided  # one call is no loop
+
+    async def attached(self, touched: tuple[str, ...]) -> tuple[Instruction, ...]:
+        del touched
+        return ()
+
+
+async def _allow(
+    needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
+) -> PermissionReply:
+    del needs, heading, blocks
+    return PermissionReply("once")
 
 
 def _titled(session: Session, command: str) -> Session:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from agent.provider.client import ModelInfo, ToolSchema
-from agent.session.guards import Guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +14,7 @@ class StepSettings:
     effort: str | None
     system: tuple[str, ...]
     tools: tuple[ToolSchema, ...]
-    guards: tuple[Guard, ...] = ()
+    max_steps: int | None = None
     temperature: float | None = None
     target_tokens: int | None = None
     auto_compact: bool = True

@@ -20,8 +20,8 @@ from agent.session.context.step_settings import StepSettings
 from agent.session.context.token_meter import TokenMeter
 from agent.session.prompt.environment import block_sections, server_label, server_texts
 from agent.session.repository import SessionRepository
+from agent.session.services import SessionServices
 from agent.session.subagents.subagents import lineage_of
-from agent.session.turn.turn import SessionServices
 
 SourceGroup = Literal["system", "tools", "messages", "output"]
 

@@ -1,29 +1,25 @@
-"""Keeps a conversation within the model's window: measures it, prunes it, sums it up (spec 2).
+"""Compaction of a running turn's conversation: the ``Compactor`` prunes it and replaces it by a
+summary; the ``CompactionGuard`` decides when.
 
-One room serves one turn. What it does is stored first and then taken over by the turn's
-conversation, so that a cancel in between leaves the one or the other.
+Each change is stored before the conversation in memory takes it over, so that a cancel in between
+leaves either the old conversation or the new one.
 """
 
 import asyncio
-import random
-import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Literal
 
-from agent.agents import Agents
-from agent.bus import Bus
-from agent.process.spill import SpillStore
-from agent.provider.catalog.catalog import Catalog
-from agent.provider.client_pool import ClientPool
-from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, retry_delay
+from agent.provider.transport.retry import retry_delay
 from agent.provider.usage import cost as cost_of
-from agent.records.errors import ProviderError
+from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.events import Compacted
 from agent.records.ids import new_id
 from agent.records.messages import (
     Busy,
     CompactionPart,
     Completed,
+    ErrorInfo,
     Failed,
     MessageWithParts,
     Retry,
@@ -42,133 +38,124 @@ from agent.session.context.compaction import (
 )
 from agent.session.context.conversation import Conversation
 from agent.session.context.deferred_tools import found_deferred_tools
-from agent.session.context.estimate import Calibration, estimate_tokens
+from agent.session.context.estimate import estimate_tokens
 from agent.session.context.pins import collect_pins, pinned_text
-from agent.session.context.pruning import PROTECTED_TOOLS, outputs_to_fit, outputs_to_prune, shorten
+from agent.session.context.pruning import outputs_to_fit, outputs_to_prune, shorten
 from agent.session.context.step_settings import StepSettings
 from agent.session.context.summary import Summarizer, Summary
 from agent.session.context.token_meter import TokenMeter
-from agent.session.hooks import SessionHooks
-from agent.session.prompt.system_prompt import SystemPrompt
 from agent.session.prompt.templates import template
-from agent.store.store import Store
-from agent.tools.registry import Registry
+from agent.session.services import SessionServices
+from agent.session.turn_state import PlannedStep, TurnEnd
+from agent.session.usage import record_usage
 
+MAX_FRUITLESS = 2
+"""Summaries in a row that leave the conversation too long before the turn ends."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionSettings:
-    """What the settings say: *reserved* tokens of the window are kept for the answer (None: the
-    rule of C1); whether old outputs are pruned; those of the tools *keep* never are; the *model*
-    that sums up (None: that of the agent ``compaction``, else the session's)."""
-
-    reserved_tokens: int | None = None
-    prune: bool = True
-    protected_tools: frozenset[str] = PROTECTED_TOOLS
-    model: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoomDeps:
-    """The services that a room works with. *spend* adds a model call to the session."""
-
-    store: Store
-    bus: Bus
-    clients: ClientPool
-    catalog: Catalog
-    agents: Agents
-    system_prompt: SystemPrompt
-    registry: Registry
-    spills: SpillStore
-    calibration: Calibration
-    rules: CompactionSettings
-    spend: Callable[[Usage | None, float | None], Awaitable[None]]
-    set_status: Callable[[SessionStatus], None]
-    retry: RetryPolicy = DEFAULT_POLICY
-    clock: Callable[[], float] = field(default=time.time)
-    rng: random.Random = field(default_factory=random.Random)
-    hooks: SessionHooks | None = None
+WINDOW_FULL = (
+    "The conversation no longer fits the model's window, and compaction.auto is off. "
+    "Run /compact, start a /new session, or choose a model with a larger window."
+)
+NO_SUMMARY = "The conversation is too long for the model and could not be summed up. {why}"
+STILL_TOO_LONG = (
+    "The conversation does not fit the model's window even after it was summed up. Shorten the "
+    "instructions or the last message, or choose a model with a larger window."
+)
 
 
 class Compactor:
-    """*since* is when the turn began; *callers* are the agents above the session's, nearest
-    first."""
+    """Prunes and compacts the conversation of one turn, and measures it."""
 
     def __init__(
         self,
-        deps: RoomDeps,
+        services: SessionServices,
         session: Session,
         callers: tuple[str, ...],
         conversation: Conversation,
-        since: float,
+        started: float,
+        set_status: Callable[[SessionStatus], None],
     ) -> None:
-        self._deps = deps
+        """*callers* are the agents of the sessions above, nearest first; *started* is when the
+        turn began."""
+        self._services = services
         self._session = session
         self._callers = callers
         self._conversation = conversation
-        self._since = since
+        self._started = started
+        self._set_status = set_status
+        self._rules = services.compaction
         self.meter = TokenMeter(
-            session.id, conversation, deps.calibration, deps.rules.reserved_tokens
+            session.id, conversation, services.calibration, self._rules.reserved_tokens
         )
 
-    async def prune(self, setting: StepSettings) -> bool:
-        """Leave old tool outputs out; false when too little would be won (C2)."""
-        if not self._deps.rules.prune:
+    async def prune(self, settings: StepSettings) -> bool:
+        """Shorten old tool outputs; false when that would save too little."""
+        if not self._rules.prune:
             return False
-        factor, keep = self.meter.factor(setting), self._deps.rules.protected_tools
+        factor, keep = self.meter.factor(settings), self._rules.protected_tools
         visible = self._conversation.visible
-        chosen = outputs_to_prune(
-            visible, self.meter.effective_budget(setting), keep=keep, factor=factor
-        )
+        budget = self.meter.effective_budget(settings)
+        chosen = outputs_to_prune(visible, budget, keep=keep, factor=factor)
         if not chosen:
             return False
-        shortened = await self._shortened(chosen)
-        await self._deps.store.save(*shortened)
+        shortened = await self._shorten(chosen)
+        await self._services.store.save(*shortened)
         self._conversation.replace_parts({part.id: part for part in shortened})
         return True
 
-    async def _shortened(self, parts: Sequence[ToolPart]) -> list[ToolPart]:
-        now = self._deps.clock()
+    async def _shorten(self, parts: Sequence[ToolPart]) -> list[ToolPart]:
+        now = self._services.clock()
 
-        def keep_all() -> list[ToolPart]:
-            return [shorten(part, now, self._whole(part)) for part in parts]
+        def shorten_all() -> list[ToolPart]:
+            return [shorten(part, now, self._spill_file(part)) for part in parts]
 
-        return await asyncio.to_thread(keep_all)
+        return await asyncio.to_thread(shorten_all)
 
-    def _whole(self, part: ToolPart) -> str | None:
-        """The file with the whole output of *part*, None where it could not be written."""
+    def _spill_file(self, part: ToolPart) -> str | None:
+        """A new file with the whole output of *part*, None where it could not be written."""
         state = part.state
         if not isinstance(state, Completed | Failed) or state.spill is not None:
             return None
         try:
-            return self._deps.spills.save(state.output).path
+            return self._services.spills.save(state.output).path
         except OSError:
             return None
 
     async def compact(
-        self, setting: StepSettings, newest: UserMessage, *, auto: bool = True, focus: str = ""
+        self,
+        settings: StepSettings,
+        request: UserMessage,
+        *,
+        auto: bool = True,
+        focus: str = "",
     ) -> tuple[Usage | None, float | None]:
-        """Sum up what is old; what that took. *newest* is the request at hand, *focus* what to
-        keep above all. Unless the user wanted it (not *auto*), the turn goes on behind it (C5).
+        """Summarize the conversation up to its tail; return the usage and cost of the summary.
+
+        *request* is the newest user message, *focus* what the summary is to keep above all. After
+        a compaction that the turn needs (*auto*) the model is asked to continue.
 
         Raises ``ProviderError`` with nothing changed when there is no summary, and
-        ``PromptRefused`` when a hook objects to one that the user wants.
+        ``PromptRefused`` when a hook refuses one that the user asked for.
         """
-        summariser = self._summariser(setting, focus)
-        if self._deps.hooks is not None:
-            focus, prompt = await self._deps.hooks.compacting(
-                self._session.id, auto=auto, focus=focus, template=summariser.prompt
+        summarizer = self._summarizer(settings, focus)
+        hooks = self._services.hooks
+        if hooks is not None:
+            focus, prompt = await hooks.compacting(
+                self._session.id, auto=auto, focus=focus, template=summarizer.prompt
             )
-            summariser = replace(summariser, focus=focus, prompt=prompt)
-        before, visible = self.meter.used_tokens(setting), self._conversation.visible
-        budget, factor = self.meter.effective_budget(setting), self.meter.factor(setting)
+            summarizer = replace(summarizer, focus=focus, prompt=prompt)
+        before, visible = self.meter.used_tokens(settings), self._conversation.visible
+        budget, factor = self.meter.effective_budget(settings), self.meter.factor(settings)
         start = tail_start(
             visible, budget.tail_tokens, lambda item: message_weight(item).total * factor
         )
-        summary = await self._summary(summariser, visible[:start] or visible)
-        cost = cost_of(summary.usage, summariser.model.price)
-        await self._deps.spend(summary.usage, cost)
-        now = self._deps.clock()
-        message = marker_message(newest, now)
+        summary = await self._summarize(summarizer, visible[:start] or visible)
+        cost = cost_of(summary.usage, summarizer.model.price)
+        await record_usage(
+            self._services.update, self._session.id, summary.usage, cost, self._services.clock()
+        )
+        now = self._services.clock()
+        message = marker_message(request, now)
         marker = CompactionPart(
             id=new_id("prt"),
             session_id=message.session_id,
@@ -176,96 +163,182 @@ class Compactor:
             summary=summary.text,
             auto=auto,
             tail_start_id=visible[start].message.id if start < len(visible) else None,
-            tools=found_deferred_tools(self._deps.registry, self._conversation.all),
+            tools=found_deferred_tools(self._services.registry, self._conversation.all),
             pins=await self._pins(visible[start:], budget.pin_tokens / factor),
             before=before,
-            model=summariser.model.full_name,
+            model=summarizer.model.full_name,
             usage=summary.usage,
             cost=cost,
         )
-        goes_on = auto and first_unanswered(visible) == len(visible)
-        following = [continue_message(message, now)] if goes_on else []
-        await self._settle(setting, visible[start:], (message, marker), following)
+        continues = auto and first_unanswered(visible) == len(visible)
+        following = [continue_message(message, now)] if continues else []
+        await self._store_marker(settings, visible[start:], (message, marker), following)
         return summary.usage, cost
 
-    async def _settle(
+    async def _store_marker(
         self,
-        setting: StepSettings,
+        settings: StepSettings,
         tail: Sequence[MessageWithParts],
         made: tuple[UserMessage, CompactionPart],
         following: Sequence[MessageWithParts],
     ) -> None:
-        """Store the marker and take it over. A *tail* of few but very long outputs is shortened
-        too: it may take half of what is usable."""
+        """Store the marker and continue the conversation from it. Outputs of the *tail* are
+        shortened where it would take more than half of the usable tokens."""
         message, marker = made
-        budget, factor = self.meter.effective_budget(setting), self.meter.factor(setting)
-        words = estimate_tokens(marker.summary) + estimate_tokens(marker.pins)
-        fixed = factor * (self.meter.fixed_tokens(setting) + words)
+        budget, factor = self.meter.effective_budget(settings), self.meter.factor(settings)
+        summary = estimate_tokens(marker.summary) + estimate_tokens(marker.pins)
+        fixed = factor * (self.meter.fixed_tokens(settings) + summary)
         most = min(budget.usable / 2, budget.usable * 3 / 4 - fixed)
         chosen = outputs_to_fit(
-            tail, max(0.0, most), keep=self._deps.rules.protected_tools, factor=factor
+            tail, max(0.0, most), keep=self._rules.protected_tools, factor=factor
         )
-        shortened = await self._shortened(chosen) if chosen else []
+        shortened = await self._shorten(chosen) if chosen else []
         parts = {part.id: part for part in shortened}
-        left = [replace(m, parts=tuple(parts.get(p.id, p) for p in m.parts)) for m in tail]
-        after = round(fixed + factor * sum(message_weight(item).total for item in left))
+        kept = [replace(m, parts=tuple(parts.get(p.id, p) for p in m.parts)) for m in tail]
+        after = round(fixed + factor * sum(message_weight(item).total for item in kept))
         item = MessageWithParts(message, (replace(marker, after=after),))
-        item = await self._deps.system_prompt.with_session_block(self._session, item, self._callers)
+        item = await self._services.system_prompt.with_session_block(
+            self._session, item, self._callers
+        )
         items = (item, *following)
         records = [record for each in items for record in (each.message, *each.parts)]
-        await self._deps.store.save(*shortened, *records)
+        await self._services.store.save(*shortened, *records)
         self._conversation.replace_parts(parts)
         self._conversation.add(*items)
         self.meter.clear_refusal()
-        self._deps.bus.publish(Compacted(self._session.id))
+        self._services.bus.publish(Compacted(self._session.id))
 
-    def _summariser(self, setting: StepSettings, focus: str) -> Summarizer:
-        """The ``compaction`` agent: its model and prompt where the settings name some (C3)."""
-        agent = self._deps.agents.get("compaction")
-        named = self._deps.rules.model or agent.model
-        model = self._deps.catalog.model(named) if named else setting.model
+    def _summarizer(self, settings: StepSettings, focus: str) -> Summarizer:
+        """The ``compaction`` agent, with the model and the prompt that the settings name."""
+        agent = self._services.agents.get("compaction")
+        name = self._rules.model or agent.model
+        model = self._services.catalog.model(name) if name else settings.model
         return Summarizer(
-            client=self._deps.clients.client_for(model),
+            client=self._services.clients.client_for(model),
             model=model,
             prompt=(agent.prompt or template("compaction")).strip(),
             session_id=self._session.id,
             focus=focus,
-            factor=self.meter.factor(replace(setting, model=model)),
+            factor=self.meter.factor(replace(settings, model=model)),
         )
 
-    async def _summary(self, summariser: Summarizer, old: Sequence[MessageWithParts]) -> Summary:
-        """Ask for a summary as a step is asked for: tried again, with the countdown (R7)."""
+    async def _summarize(self, summarizer: Summarizer, old: Sequence[MessageWithParts]) -> Summary:
+        """Request the summary; retried like a step, with the countdown in the status."""
         earlier = self._conversation.marker
-        told = [m for m in old if earlier is None or m.message.id != earlier.message_id]
+        messages = [m for m in old if earlier is None or m.message.id != earlier.message_id]
         attempt = 1
-        self._deps.set_status(Busy(self._since, compacting=True))
+        self._set_status(Busy(self._started, compacting=True))
         try:
             while True:
                 try:
-                    return await summariser.summarize(told, earlier.summary if earlier else "")
+                    return await summarizer.summarize(messages, earlier.summary if earlier else "")
                 except ProviderError as error:
-                    mended = attempt > 1
                     wait = retry_delay(
-                        attempt, error, self._deps.rng, self._deps.retry, retried_once=mended
+                        attempt,
+                        error,
+                        self._services.rng,
+                        self._services.retry,
+                        retried_once=attempt > 1,
                     )
                     if wait is None:
                         raise
-                    at = self._deps.clock() + wait
-                    self._deps.set_status(Retry(attempt, error.message, at))
+                    at = self._services.clock() + wait
+                    self._set_status(Retry(attempt, error.message, at))
                     await asyncio.sleep(wait)
-                    self._deps.set_status(Busy(self._since, compacting=True))
+                    self._set_status(Busy(self._started, compacting=True))
                     attempt += 1
         finally:
-            self._deps.set_status(Busy(self._since))
+            self._set_status(Busy(self._started))
 
-    async def _pins(self, tail: Sequence[MessageWithParts], most: float) -> str:
-        store, session_id = self._deps.store, self._session.id
-        held = self._conversation.all
-        older = await store.preserved_messages(session_id, held[0].message.id)
+    async def _pins(self, tail: Sequence[MessageWithParts], max_tokens: float) -> str:
+        """What is kept word for word beside the summary: pinned messages, todos, skills."""
+        store, session_id = self._services.store, self._session.id
+        loaded = self._conversation.all
+        older = await store.preserved_messages(session_id, loaded[0].message.id)
         pins = collect_pins(
-            [*older, *held],
+            [*older, *loaded],
             await store.pinned_ids(session_id),
             await store.todos(session_id),
             frozenset(item.message.id for item in tail),
         )
-        return await asyncio.to_thread(pinned_text, pins, most, self._deps.spills.save_or_explain)
+        save = self._services.spills.save_or_explain
+        return await asyncio.to_thread(pinned_text, pins, max_tokens, save)
+
+
+class CompactionGuard:
+    """The guard that keeps a turn's conversation within the window of the model.
+
+    It prunes and then compacts before a step that would not fit, and after a provider refused a
+    request as too long. ``relief`` is what was done about the refusals since the last request that
+    was accepted.
+    """
+
+    def __init__(
+        self, compactor: Compactor, settings: Callable[[UserMessage], Awaitable[StepSettings]]
+    ) -> None:
+        """*settings* returns the settings of a step that responds to a message: a compaction
+        changes the system prompt."""
+        self._compactor = compactor
+        self._meter = compactor.meter
+        self._settings = settings
+        self._fruitless = 0
+        self.relief: Literal["none", "pruned", "compacted"] = "none"
+
+    async def before_step(self, step: PlannedStep) -> PlannedStep | TurnEnd:
+        """Prune, then compact, where the step would not fit the window."""
+        settings, meter = step.settings, self._meter
+        budget = meter.budget(settings)
+        if budget is None or self.relief == "compacted":
+            return step
+        if meter.used_tokens(settings) < budget.usable:
+            return step
+        if not settings.auto_compact:
+            return TurnEnd("limit_reached", error=ErrorInfo("context", WINDOW_FULL))
+        if await self._compactor.prune(settings) and meter.used_tokens(settings) < budget.usable:
+            return step
+        shorter = await self._compact(step)
+        if isinstance(shorter, TurnEnd):
+            return shorter
+        return replace(shorter, settings=await self._settings(step.request))
+
+    def give_up(self, settings: StepSettings) -> TurnEnd | None:
+        """Return the end of the turn where nothing can be done about a refused request."""
+        if not settings.auto_compact:
+            return TurnEnd("limit_reached", "error", ErrorInfo("context", WINDOW_FULL))
+        if self.relief == "compacted":
+            error = ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_TOO_LONG)
+            return TurnEnd("failed", "error", error)
+        return None
+
+    async def after_overflow(self, step: PlannedStep) -> PlannedStep | TurnEnd:
+        """Shorten the conversation after the provider refused the request of *step*."""
+        self._meter.note_refusal(step.settings)
+        if self.relief == "none" and await self._compactor.prune(step.settings):
+            self.relief = "pruned"
+            return step
+        shorter = await self._compact(step)
+        if not isinstance(shorter, TurnEnd):
+            self.relief = "compacted"
+        return shorter
+
+    def note_accepted(self) -> None:
+        """Note that the provider did not refuse the last request as too long."""
+        self.relief = "none"
+
+    async def _compact(self, step: PlannedStep) -> PlannedStep | TurnEnd:
+        """Compact the session; the turn ends where that did not help twice in a row."""
+        settings = step.settings
+        try:
+            usage, cost = await self._compactor.compact(settings, step.request)
+        except ProviderError as error:
+            text = NO_SUMMARY.format(why=error.message)
+            overflow = error.kind is ProviderErrorKind.OVERFLOW
+            info = ErrorInfo(error.kind, error.message if overflow else text)
+            return TurnEnd("failed", "error", info)
+        budget, used = self._meter.budget(settings), self._meter.used_tokens(settings)
+        too_long = budget is not None and used >= budget.usable
+        self._fruitless = self._fruitless + 1 if too_long else 0
+        if self._fruitless >= MAX_FRUITLESS:
+            error = ErrorInfo(ProviderErrorKind.OVERFLOW, STILL_TOO_LONG)
+            return TurnEnd("failed", "error", error)
+        return replace(step, totals=step.totals.add_extra(usage, cost))

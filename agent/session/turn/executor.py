@@ -8,10 +8,10 @@ time, and results are handed over in call order.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from agent.records.blocks import Block, ToolLabel
 from agent.records.decisions import Decision
@@ -20,7 +20,7 @@ from agent.records.json import JsonObject
 from agent.records.messages import Completed, Failed, FailureKind, Running, ToolPart
 from agent.session.context.request_turns import ABORTED, result_text
 from agent.session.guards import DoomLoop
-from agent.session.prompt.instructions import Instruction, no_instructions, with_instructions
+from agent.session.prompt.instructions import Instruction, with_instructions
 from agent.store.store import Store
 from agent.tools.core.base import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall
@@ -116,19 +116,23 @@ class _PartObserver:
             self._store.stage(slot.part)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutorDeps:
-    """What a step's executor works with. *ask_repeat* asks ``doom_loop`` for a call (L4) and
-    tells what was decided;
-    *attach* gives the instructions that files bring with them, each once."""
+class CallSupport(Protocol):
+    """The turn, as the executor of one of its steps needs it."""
 
-    store: Store
-    pipeline: Pipeline
-    doom: DoomLoop
-    context: Callable[[ToolPart, Callable[[str], None]], ToolContext]
-    ask_repeat: Callable[[ToolPart, Callable[[Decision], None]], Awaitable[None]]
-    attach: Callable[[tuple[str, ...]], Awaitable[tuple[Instruction, ...]]] = no_instructions
-    clock: Callable[[], float] = field(default=time.time)
+    @property
+    def doom(self) -> DoomLoop: ...
+
+    def context(self, part: ToolPart, progress: Callable[[str], None]) -> ToolContext:
+        """Return the context in which a call runs; *progress* shows its output so far."""
+        ...
+
+    async def ask_repeat(self, part: ToolPart, decided: Callable[[Decision], None]) -> None:
+        """Ask the user about a repeated call. Raises ``PermissionRejected``."""
+        ...
+
+    async def attached(self, touched: tuple[str, ...]) -> tuple[Instruction, ...]:
+        """Return the instructions of the folders of *touched* files, each once."""
+        ...
 
 
 class StepExecutor:
@@ -138,8 +142,17 @@ class StepExecutor:
     *on_stop* is called then.
     """
 
-    def __init__(self, deps: ExecutorDeps) -> None:
-        self._deps = deps
+    def __init__(
+        self,
+        store: Store,
+        pipeline: Pipeline,
+        calls: CallSupport,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self._pipeline = pipeline
+        self._calls = calls
+        self._clock = clock
         self._slots: list[Slot] = []
         self._closed: str | None = None
         self.started = False
@@ -157,7 +170,7 @@ class StepExecutor:
 
     def announce(self, part: ToolPart) -> Slot:
         """Take up a call whose input starts to arrive."""
-        part = replace(part, title=self._deps.pipeline.verb(part.tool))
+        part = replace(part, title=self._pipeline.verb(part.tool))
         slot = Slot(part, asyncio.get_running_loop().create_future())
         self._slots.append(slot)
         return slot
@@ -165,10 +178,10 @@ class StepExecutor:
     def submit(self, slot: Slot, arguments: str) -> None:
         """The call's input is whole: run it as soon as the order allows."""
         slot.arguments = arguments
-        resolved = self._deps.pipeline.resolve(slot.part.tool, arguments)
+        resolved = self._pipeline.resolve(slot.part.tool, arguments)
         slot.resolved = resolved
         slot.state = SlotState.QUEUED
-        slot.part = replace(slot.part, title=self._deps.pipeline.verb(slot.part.tool))
+        slot.part = replace(slot.part, title=self._pipeline.verb(slot.part.tool))
         if isinstance(resolved, ResolvedCall):
             slot.part = replace(slot.part, tool=resolved.name)
             slot.safe = resolved.safe
@@ -177,7 +190,7 @@ class StepExecutor:
         else:
             watched, key = True, arguments
         if watched:
-            slot.repeated = self._deps.doom.observe(slot.part.id, slot.part.tool, key)
+            slot.repeated = self._calls.doom.observe(slot.part.id, slot.part.tool, key)
         self._pump()
 
     def _pump(self) -> None:
@@ -216,19 +229,19 @@ class StepExecutor:
     async def _outcome(self, slot: Slot) -> CallOutcome:
         if self._closed is not None:
             return CallFailed(kind="aborted", error=self._closed)
-        observer = _PartObserver(self._deps.store, slot, self._deps.clock)
+        observer = _PartObserver(self._store, slot, self._clock)
         if slot.repeated:
             try:
-                await self._deps.ask_repeat(slot.part, observer.on_decision)
+                await self._calls.ask_repeat(slot.part, observer.on_decision)
             except PermissionRejected as error:
                 kind: FailureKind = "aborted" if error.withdrawn else "denied"
                 stop = not (error.feedback or error.by_rule or error.withdrawn)
                 return CallFailed(kind=kind, error=str(error), stop_turn=stop)
-            self._deps.doom.reset()
+            self._calls.doom.reset()
         if not isinstance(slot.resolved, ResolvedCall):
             return slot.resolved or CallFailed(kind="invalid", error=INCOMPLETE)
-        context = self._deps.context(slot.part, observer.progress)
-        return await self._deps.pipeline.run(slot.resolved, context, observer)
+        context = self._calls.context(slot.part, observer.progress)
+        return await self._pipeline.run(slot.resolved, context, observer)
 
     def _aborted(self, slot: Slot) -> CallFailed:
         state = slot.part.state
@@ -258,12 +271,12 @@ class StepExecutor:
             outcome = replace(outcome, kind="aborted", stop_turn=False)
         slot.part = replace(slot.part, state=self._final(slot, outcome))
         try:
-            await asyncio.shield(self._deps.store.save(slot.part))
+            await asyncio.shield(self._store.save(slot.part))
         except OpencodePyError:
             # The step's own end fails on the same store and tells; ending calls goes on.
             log.exception("the end of a call of %s could not be stored", slot.part.tool)
         finally:
-            self._deps.doom.record_result(slot.part.id, result_text(slot.part)[0])
+            self._calls.doom.record_result(slot.part.id, result_text(slot.part)[0])
             if not slot.done.done():
                 slot.done.set_result(outcome)
             self._after(slot, outcome)
@@ -293,7 +306,7 @@ class StepExecutor:
 
     def _final(self, slot: Slot, outcome: CallOutcome) -> Completed | Failed:
         state = slot.part.state
-        now = self._deps.clock()
+        now = self._clock()
         started = state.started if isinstance(state, Running) else now
         match outcome:
             case CallCompleted():
@@ -335,10 +348,10 @@ class StepExecutor:
             outcome, state = slot.done.result(), slot.part.state
             if not isinstance(outcome, CallCompleted) or not isinstance(state, Completed):
                 continue
-            found = await self._deps.attach(outcome.touched) if outcome.touched else ()
+            found = await self._calls.attached(outcome.touched) if outcome.touched else ()
             if found:
                 slot.part = replace(slot.part, state=with_instructions(state, found))
-                await self._deps.store.save(slot.part)
+                await self._store.save(slot.part)
 
     async def break_off(self, reason: str, kind: FailureKind = "error") -> None:
         """The stream ended: nothing is started any more that was not submitted whole.
@@ -356,7 +369,7 @@ class StepExecutor:
             if slot.state in {SlotState.ARRIVING, SlotState.QUEUED}:
                 await self._finish(slot, CallFailed(kind="error", error=reason))
 
-    async def teardown(self, reason: str = ABORTED) -> None:
+    async def tear_down(self, reason: str = ABORTED) -> None:
         """End everything: waiting calls at once, running ones after a grace (L9, L10)."""
         self._closed = self._closed or reason
         for slot in self._slots:

@@ -5,13 +5,11 @@ with what it has, and the loop goes on (L12).
 """
 
 import asyncio
-import random
-import time
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from agent.provider.client import ModelClient, ModelRequest, StreamEvent
-from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy, give_up_reason, retry_delay
+from agent.provider.transport.retry import give_up_reason, retry_delay
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
 from agent.records.ids import new_id
@@ -26,10 +24,9 @@ from agent.records.messages import (
     StepFinishPart,
     Usage,
 )
+from agent.session.services import SessionServices
 from agent.session.turn.executor import INCOMPLETE, REJECTED, StepExecutor
 from agent.session.turn.stream import StepProcessor, StreamEnd
-from agent.store.store import Store
-from agent.tracing import Tracing
 
 CUT_OFF = (
     "Not run: the call was cut off by the output limit of {limit} tokens. "
@@ -46,7 +43,7 @@ class StepResult:
 
     *calls* counts its tool calls and *complete_calls* those whose input arrived whole;
     *lost* is set when the stream broke after a call had started, *stopped* when the user
-    rejected a call without a word, *cut* when the output limit cut a call off. *children* is
+    rejected a call without a word, *cut* when the output limit cut a call off. *extra_usage* is
     what the sub-agents of its calls used.
     """
 
@@ -59,30 +56,27 @@ class StepResult:
     lost: bool = False
     stopped: bool = False
     cut: bool = False
-    children: tuple[Usage, float | None] = (Usage(), None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepDeps:
-    """What a step works with. *set_status* publishes the session's status."""
-
-    store: Store
-    executor: Callable[[AssistantMessage], StepExecutor]
-    set_status: Callable[[SessionStatus], None]
-    retry: RetryPolicy = DEFAULT_POLICY
-    tracing: Tracing = field(default_factory=lambda: Tracing({}))
-    clock: Callable[[], float] = field(default=time.time)
-    rng: random.Random = field(default_factory=random.Random)
+    extra_usage: tuple[Usage, float | None] = (Usage(), None)
 
 
 class Step:
-    """Runs one step; ``teardown`` ends it from outside, at any moment (L10)."""
+    """Runs one step; ``tear_down`` ends it from outside, at any moment (L10)."""
 
-    def __init__(self, deps: StepDeps, message: AssistantMessage, since: float) -> None:
-        self._deps = deps
+    def __init__(
+        self,
+        services: SessionServices,
+        message: AssistantMessage,
+        started: float,
+        new_executor: Callable[[AssistantMessage], StepExecutor],
+        set_status: Callable[[SessionStatus], None],
+    ) -> None:
+        """*started* is when the turn began, for the status that *set_status* publishes."""
+        self._services = services
         self._message = message
-        self._since = since
-        self._executor = deps.executor(message)
+        self._started = started
+        self._new_executor = new_executor
+        self._set_status = set_status
+        self._executor = new_executor(message)
         self._processor = self._new_processor()
         self._ending: asyncio.Task[MessageWithParts] | None = None
         self._forgetting: asyncio.Task[None] | None = None
@@ -98,27 +92,33 @@ class Step:
         return self._message.id
 
     def _new_processor(self) -> StepProcessor:
-        return StepProcessor(self._deps.store, self._executor, self._message, self._deps.clock)
+        return StepProcessor(
+            self._services.store, self._executor, self._message, self._services.clock
+        )
 
     async def run(self, client: ModelClient, request: ModelRequest) -> StepResult:
-        """Ask the model, run the calls, store the end. Cancel it, then call ``teardown``."""
-        attempt, mended = 1, False
+        """Ask the model, run the calls, store the end. Cancel it, then call ``tear_down``."""
+        attempt, retried_once = 1, False
         while True:
             end = await self._ask(client, request)
             self._heard = (end, cost_of(end.usage, request.model.price))
             if end.error is None or self._executor.started:
                 return await self._close(end, request)
             wait = retry_delay(
-                attempt, end.error, self._deps.rng, self._deps.retry, retried_once=mended
+                attempt,
+                end.error,
+                self._services.rng,
+                self._services.retry,
+                retried_once=retried_once,
             )
             if wait is None:
                 return await self._close(self._given_up(end, attempt), request)
             await self._start_over(end.error, attempt, wait)
-            attempt, mended = attempt + 1, mended or end.error.retry_once
+            attempt, retried_once = attempt + 1, retried_once or end.error.retry_once
 
     async def _ask(self, client: ModelClient, request: ModelRequest) -> StreamEnd:
         """One model call, in a span of its own (spec 3, T6)."""
-        with self._deps.tracing.span(
+        with self._services.tracing.span(
             f"chat {request.model.id}",
             gen_ai__operation__name="chat",
             gen_ai__provider__name=request.model.provider,
@@ -153,7 +153,7 @@ class Step:
     def _given_up(self, end: StreamEnd, attempt: int) -> StreamEnd:
         """*end* with the reason why it is not tried again, where that is not plain from it."""
         error = end.error
-        if error is None or (why := give_up_reason(attempt, error, self._deps.retry)) is None:
+        if error is None or (why := give_up_reason(attempt, error, self._services.retry)) is None:
             return end
         # The server's own words end as they like.
         said = (
@@ -167,7 +167,7 @@ class Step:
         # In a task of its own: a cancel half-way would leave parts that nobody closes.
         self._forgetting = asyncio.create_task(self._forget())
         await asyncio.shield(self._forgetting)
-        now = self._deps.clock()
+        now = self._services.clock()
         note = RetryPart(
             id=new_id("prt"),
             session_id=self._message.session_id,
@@ -176,16 +176,16 @@ class Step:
             error=ErrorInfo(error.kind, error.message),
             created=now,
         )
-        await self._deps.store.save(note)
-        self._deps.set_status(Retry(attempt, error.message, now + wait))
+        await self._services.store.save(note)
+        self._set_status(Retry(attempt, error.message, now + wait))
         await asyncio.sleep(wait)
-        self._deps.set_status(Busy(self._since))
-        self._executor = self._deps.executor(self._message)
+        self._set_status(Busy(self._started))
+        self._executor = self._new_executor(self._message)
         self._processor = self._new_processor()
         self._heard = (StreamEnd(), None)
 
     async def _forget(self) -> None:
-        await self._executor.teardown()
+        await self._executor.tear_down()
         await self._processor.discard()
 
     async def _close(self, end: StreamEnd, request: ModelRequest) -> StepResult:
@@ -236,44 +236,44 @@ class Step:
         )
         self._message = replace(
             self._message,
-            completed=self._deps.clock(),
+            completed=self._services.clock(),
             finish=finish.finish,
             usage=end.usage,
             cost=cost,
             error=ErrorInfo(error.kind, error.message) if error else None,
         )
-        await self._deps.store.save(finish, self._message)
-        stored = await self._deps.store.message(self._message.id)
+        await self._services.store.save(finish, self._message)
+        stored = await self._services.store.message(self._message.id)
         return stored or MessageWithParts(self._message, (finish,))
 
-    async def teardown(self, error: ErrorInfo | None = None) -> tuple[Usage | None, float | None]:
+    async def tear_down(self, error: ErrorInfo | None = None) -> tuple[Usage | None, float | None]:
         """Leave a history that every provider accepts (L10); does nothing after a normal end.
 
-        Returns what ``uncounted`` does. What runs is ended whatever the store does.
+        Returns what ``take_usage`` does. What runs is ended whatever the store does.
         """
         if self._ending is not None:
             await self._ending
-            return self.uncounted()
+            return self.take_usage()
         try:
             if self._forgetting is not None:
                 await self._forgetting
             await self._processor.interrupt()
         finally:
-            await self._executor.teardown()
+            await self._executor.tear_down()
         end, cost = self._heard
         self._message = replace(
             self._message,
-            completed=self._deps.clock(),
+            completed=self._services.clock(),
             finish="error" if error else None,
             usage=end.usage,
             cost=cost,
             error=error or INTERRUPTED,
             interrupted=error is None,
         )
-        await self._deps.store.save(self._message)
-        return self.uncounted()
+        await self._services.store.save(self._message)
+        return self.take_usage()
 
-    def uncounted(self) -> tuple[Usage | None, float | None]:
+    def take_usage(self) -> tuple[Usage | None, float | None]:
         """The usage and cost that the stream had reported, to be counted by who asks first."""
         if self._counted:
             return None, None
@@ -281,8 +281,8 @@ class Step:
         end, cost = self._heard
         return end.usage, cost
 
-    def unstored(self, error: StoreError) -> AssistantMessage:
+    def unstored_message(self, error: StoreError) -> AssistantMessage:
         """The message as it stands where its end cannot be stored."""
         told = ErrorInfo(type(error).__name__, error.message)
-        now = self._deps.clock()
+        now = self._services.clock()
         return replace(self._message, completed=now, finish="error", error=told)

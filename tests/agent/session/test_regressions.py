@@ -6,9 +6,6 @@ import os
 import sqlite3
 from pathlib import Path
 
-import pytest
-
-from agent.process import SpillStore
 from agent.records.events import Event, PartUpdated, SessionIdle, SessionStatusChanged
 from agent.records.messages import (
     AssistantMessage,
@@ -20,12 +17,10 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
-from agent.runtime.runtime import Runtime, open_runtime
+from agent.runtime.runtime import open_runtime
 from agent.session.api import PromptInput
-from agent.session.guards import DoomLoop
-from agent.session.turn.executor import ExecutorDeps, StepExecutor
-from agent.tools.core.truncate import Limits, Truncator
-from agent.tools.pipeline import CallFailed, Pipeline
+from agent.tools.pipeline import CallFailed
+from tests.agent.session.turn.repeated_calls import executor_of
 from tests.support.harness import Harness, environment, open_harness
 from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
 
@@ -167,27 +162,13 @@ async def test_l7_a_fault_outside_the_tool_ends_the_call(harness: Harness) -> No
     async def cannot_ask(_part: ToolPart, _answered: object) -> None:
         raise RuntimeError("no rules")
 
-    doom = DoomLoop(threshold=2)
-    doom.observe("before", "list", {})
-    executor = StepExecutor(
-        ExecutorDeps(
-            store=runtime.store,
-            pipeline=Pipeline(runtime.registry, runtime.permissions, truncator(runtime)),
-            doom=doom,
-            context=lambda *_: pytest.fail("the call must not run"),
-            ask_repeat=cannot_ask,
-        )
-    )
+    executor = executor_of(runtime, cannot_ask)
     part = ToolPart(id="prt_1", session_id=session.id, message_id=step.id, call_id="c", tool="list")
     slot = executor.announce(part)
     executor.submit(slot, "{}")
     (outcome,) = await asyncio.wait_for(executor.results(), 30)
     assert isinstance(outcome, CallFailed)
     assert "no rules" in outcome.error
-
-
-def truncator(runtime: Runtime) -> Truncator:
-    return Truncator(Limits(), SpillStore(runtime.paths.data / "spill"))
 
 
 async def test_l10_a_store_that_fails_leaves_no_command_running(harness: Harness) -> None:

@@ -5,40 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from agent.process import SpillStore
 from agent.records.errors import PermissionRejected
 from agent.records.events import PartUpdated
 from agent.records.messages import Failed, ToolPart
-from agent.runtime.runtime import Runtime
-from agent.session.guards import DoomLoop
-from agent.session.turn.executor import REJECTED, ExecutorDeps, StepExecutor
-from agent.tools.core.truncate import Limits, Truncator
-from agent.tools.pipeline import CallFailed, Pipeline
+from agent.session.turn.executor import REJECTED
+from agent.tools.pipeline import CallFailed
+from tests.agent.session.turn.repeated_calls import executor_of
 from tests.agent.store.samples import make_assistant
 from tests.support.harness import GUARD, open_harness
 
 
-def executor_of(runtime: Runtime) -> StepExecutor:
-    """One in which the user is asked about every call, rejects the first without a word, and never
-    answers for another."""
-
-    async def asked(part: ToolPart, _: object) -> None:
-        if part.call_id != "first":
-            await asyncio.Event().wait()
-        raise PermissionRejected("The user rejected this call.")
-
-    doom = DoomLoop(threshold=2)
-    doom.observe("before", "list", {})
-    truncator = Truncator(Limits(), SpillStore(runtime.paths.data / "spill"))
-    return StepExecutor(
-        ExecutorDeps(
-            store=runtime.store,
-            pipeline=Pipeline(runtime.registry, runtime.permissions, truncator),
-            doom=doom,
-            context=lambda *_: pytest.fail("no call is to run"),
-            ask_repeat=asked,
-        )
-    )
+async def reject_first(part: ToolPart, _: object) -> None:
+    """Reject the first call without a comment; never answer for another."""
+    if part.call_id != "first":
+        await asyncio.Event().wait()
+    raise PermissionRejected("The user rejected this call.")
 
 
 @pytest.mark.parametrize("rounds", range(10))
@@ -51,7 +32,7 @@ async def test_l7_a_call_that_starts_as_another_is_rejected_has_an_end(
         runtime, session = harness.runtime, await harness.session()
         step = make_assistant(session)
         await runtime.store.save(step)
-        executor = executor_of(runtime)
+        executor = executor_of(runtime, reject_first)
 
         def part(name: str) -> ToolPart:
             return ToolPart(

@@ -1,0 +1,57 @@
+"""The records that the loop and the guards of a turn share: totals, planned step, end."""
+
+from dataclasses import dataclass, field, replace
+
+from agent.records.messages import ErrorInfo, Finish, Outcome, Usage, UserMessage
+from agent.session.context.step_settings import StepSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTotals:
+    """The usage of a turn so far, its sub-agents' included.
+
+    A turn that the program started by itself continues the totals of the turn before it, except
+    for the steps: these are ``earlier_steps``.
+    """
+
+    steps: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    """In US dollars; None while it is unknown."""
+    earlier_steps: int = 0
+
+    @property
+    def all_steps(self) -> int:
+        return self.steps + self.earlier_steps
+
+    def carried_over(self) -> "TurnTotals":
+        """Return the totals with which a turn begins that continues after this one."""
+        return replace(self, steps=0, earlier_steps=self.all_steps)
+
+    def add_extra(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
+        """Add a model call that was no step of the turn, such as a summary."""
+        return replace(self.add_step(usage, cost), steps=self.steps)
+
+    def add_step(self, usage: Usage | None, cost: float | None) -> "TurnTotals":
+        total = self.cost if cost is None else (self.cost or 0.0) + cost
+        used = self.usage + (usage or Usage())
+        return replace(self, steps=self.steps + 1, usage=used, cost=total)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """How a turn ended; published as ``SessionIdle``."""
+
+    outcome: Outcome
+    finish: Finish | None = None
+    error: ErrorInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """The step that comes next, as the guards see it."""
+
+    settings: StepSettings
+    request: UserMessage
+    """The newest user message: the step responds to it."""
+    totals: TurnTotals
