@@ -187,7 +187,7 @@ class ModelRequest:
 
     session_id: str = ""
     calls_allowed: bool = True
-    """False only declares the tools: none of them must be called."""
+    """False to only declare the tools: none of them must be called."""
 
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """Headers beside those of the provider."""
@@ -231,7 +231,7 @@ class ToolInputStart:
     """The start of a call's input."""
 
     key: str
-    """Identifies the call within the response."""
+    """The id of the call within the response."""
 
     name: str
     call_id: str | None = None

@@ -47,7 +47,10 @@ DEFERRED_IMPORTS = ("httpcore2._backends.auto", "anyio._backends._asyncio")
 """Modules that the HTTP client itself imports with its first request."""
 
 RequestFilter: TypeAlias = Callable[[ModelRequest], Awaitable[ModelRequest]]
-"""Returns the request to send instead. Raises ``ProviderError`` for one that must not be sent."""
+"""A function that returns the request to send instead.
+
+It raises ``ProviderError`` for one that must not be sent.
+"""
 
 
 class FilteredClient:

@@ -24,13 +24,13 @@ class Dialect:
     """One protocol of the scripted server."""
 
     violations: Callable[[dict, dict[str, str]], list[str]]
-    """Returns the reasons to refuse a body and its headers (with lower-case names)."""
+    """The reasons to refuse a body and its headers (with lower-case names)."""
 
     refusal: Callable[[list[str]], Failure]
-    """Returns the response to a refused request."""
+    """The response to a refused request."""
 
     writer: Callable[[dict, int], Writer]
-    """Returns the writer of the response to a body and the number of its request."""
+    """The writer of the response to a body and the number of its request."""
 
 
 def dialect_of(path: str) -> Dialect | None:

@@ -28,7 +28,7 @@ from agent.records.messages import Finish, Usage
 
 @dataclass
 class Response:
-    """What the events of one response add up to."""
+    """The sum of the events of one response."""
 
     text: str = ""
     refusal: str = ""

@@ -22,13 +22,13 @@ class Reply:
     status: int = 200
     headers: tuple[tuple[str, str], ...] = (("content-type", "text/event-stream"),)
     cut: bool = False
-    """Drops the connection without ending the body."""
+    """True to drop the connection without ending the body."""
 
     hold: bool = False
-    """Keeps the connection open after the pieces until the client disconnects."""
+    """True to keep the connection open after the pieces until the client disconnects."""
 
     forever: bytes = b""
-    """Sent again and again until the client disconnects."""
+    """A piece that is sent again and again until the client disconnects."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class ProviderSettings:
 
     models: Mapping[str, ModelSettings] = field(default_factory=dict[str, ModelSettings])
     user_keys: bool = True
-    """False keeps the user's keys, stored or in the environment, from this provider: a project,
+    """False to keep the user's keys, stored or in the environment, from this provider: a project,
     not the user, has set its base URL."""
 
     small_model: str | None = None

@@ -31,7 +31,7 @@ from agent.records.json import Json, JsonObject
 
 API_VERSION = "2023-06-01"
 INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
-"""Lets models with a thinking budget think between their calls; newer ones do so anyway."""
+"""The beta that lets models with a thinking budget think between calls; newer ones always do."""
 
 OPTIONAL_FIELDS = (OUTPUT_CONFIG, THINKING, "temperature")
 

@@ -53,7 +53,7 @@ STALE_REASONING_PATTERN = re.compile(
 """A refusal of reasoning that was sent back."""
 
 PHASE = "phase"
-"""Tells whether a message comments on the work or ends it."""
+"""The field that tells whether a message comments on the work or ends it."""
 
 
 class ResponsesClient(WireClient):

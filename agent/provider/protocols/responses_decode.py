@@ -156,7 +156,7 @@ class ResponsesDecoder(StreamDecoder):
                         self._write((position, name, f"{field} {number}"), text, events)
 
     def _end(self, response: JsonObject) -> list[StreamEvent]:
-        """End the response by its last event, which holds the whole *response*."""
+        """End the response by its last event, which contains the whole *response*."""
         self._usage = chat_usage(response.get("usage"))
         status = get_text(response, "status")
         error = response.get("error")

@@ -117,7 +117,7 @@ class StreamedCall:
     """A tool call whose arguments arrive in pieces."""
 
     key: str
-    """Identifies the call within the response."""
+    """The id of the call within the response."""
 
     name: str
     call_id: str | None

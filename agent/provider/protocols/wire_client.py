@@ -53,7 +53,7 @@ class Endpoint:
     """Further headers of the provider and the user; they override all others."""
 
     signer: AwsSigner | None = None
-    """Signs each request with AWS credentials instead of a key."""
+    """The signer of requests with AWS credentials, instead of a key."""
 
     def url(self, path: str) -> str:
         """Return the address of *path*; the queries of both are joined."""

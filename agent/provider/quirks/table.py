@@ -36,7 +36,7 @@ from agent.records.json import JsonObject
 
 RequestQuirk: TypeAlias = Callable[[ModelRequest, Target], ModelRequest]
 BodyQuirk: TypeAlias = Callable[[JsonObject, ModelRequest, Target], JsonObject]
-"""Takes the body made from a request, which it can change in place."""
+"""A function of the body made from a request, which it can change in place."""
 
 Q = TypeVar("Q", RequestQuirk, BodyQuirk)
 

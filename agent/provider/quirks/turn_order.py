@@ -97,8 +97,8 @@ def _continues_after_calls(turn: AssistantTurn) -> bool:
 def _split(turn: AssistantTurn) -> list[AssistantTurn]:
     pieces: list[list[TextContent | ReasoningContent | ToolCallContent]] = [[]]
     for content in turn.content:
-        behind = bool(pieces[-1]) and isinstance(pieces[-1][-1], ToolCallContent)
-        if behind and not isinstance(content, ToolCallContent):
+        after_call = bool(pieces[-1]) and isinstance(pieces[-1][-1], ToolCallContent)
+        if after_call and not isinstance(content, ToolCallContent):
             pieces.append([])
         pieces[-1].append(content)
     return [replace(turn, content=tuple(piece)) for piece in pieces]
