@@ -1,7 +1,7 @@
 """Text of a file and how it is written on disk: encoding, BOM, line endings.
 
 Decoding is faithful: ``TextFile.encode(text)`` gives back every byte of what was not
-changed, whatever the encoding turned out to be (spec 3, E3).
+changed, whatever the encoding turned out to be.
 """
 
 import codecs

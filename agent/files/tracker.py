@@ -16,7 +16,7 @@ class FileTracker:
     """What each session has read, and a lock for each file.
 
     One tracker serves all sessions of the process, so that two of them never write one
-    file at once (spec 3, T7). Paths are absolute with links resolved. Used from one loop.
+    file at once. Paths are absolute with links resolved. Used from one loop.
     *editor* is the user's, None where there is none.
     """
 

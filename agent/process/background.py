@@ -1,4 +1,4 @@
-"""A shell that outlives the call which started it (spec 3, ``bash`` background; L10a).
+"""A shell that outlives the call which started it.
 
 It is read all the time into its capture, so that it never stops at a full pipe, and ends by
 itself, by ``kill``, or with the program.

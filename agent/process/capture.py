@@ -1,4 +1,4 @@
-"""What a command prints, in bounded memory (spec 3, T5).
+"""What a command prints, in bounded memory.
 
 Bytes are decoded as they come (what is not UTF-8 becomes U+FFFD), text that a carriage
 return overwrote is dropped, and the end is kept in a ring. Once the output passes the

@@ -13,7 +13,7 @@ from agent.process.tree import LINUX, MARKER, ProcessTree, become_subreaper
 from agent.records.ids import new_id
 
 GRACE = 0.25
-"""Seconds between the polite and the hard signal (spec 1, L9)."""
+"""Seconds between the polite and the hard signal."""
 
 PIPE_SIZE = 256 * 1024
 ROUNDS = 100

@@ -1,4 +1,4 @@
-"""What a command is started with: the shell and its environment (spec 3, ``bash``)."""
+"""What a command is started with: the shell and its environment."""
 
 import shutil
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ STARTUP_FILES = frozenset({"BASH_ENV", "ENV"})
 KEPT = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*",
 )  # fmt: skip
-"""What a strict environment passes on (security reference, 9.6)."""
+"""What a strict environment passes on."""
 
 SECRET_WORDS = (
     "TOKEN", "SECRET", "PASSW", "KEY", "AUTH", "CREDENTIAL", "PRIVATE", "CERT",
@@ -63,7 +63,7 @@ def _named(name: str, patterns: Collection[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def shell() -> tuple[str, ...]:
-    """The shell's path and options up to ``-c``: bash, or sh where there is none (L10a)."""
+    """The shell's path and options up to ``-c``: bash, or sh where there is none."""
     bash = shutil.which("bash")
     if bash is not None:
         return (bash, "--noprofile", "--norc", "-c")

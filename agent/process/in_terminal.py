@@ -1,4 +1,4 @@
-"""Run one command in somebody else's terminal, to the same end as ``run`` (spec 11, F3).
+"""Run one command in somebody else's terminal, to the same end as ``run``.
 
 Where the terminal reaches the relay, what is printed comes whole and at once, and ends are exact.
 Else the terminal's own text and word have to do.

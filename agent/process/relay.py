@@ -1,4 +1,4 @@
-"""How a command in somebody else's terminal stays ours (spec 3, ``bash``; spec 11, F3).
+"""How a command in somebody else's terminal stays ours.
 
 A terminal has an environment of its own, keys and all, which can be added to and not taken from;
 it keeps what it likes of the output; and what ends its command leaves what that has started. So

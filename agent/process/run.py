@@ -1,4 +1,4 @@
-"""Run one command and say how it ended (spec 3, ``bash``; spec 1, L10a, L11).
+"""Run one command and say how it ended.
 
 ``run`` returns when the *shell* has exited. A process that it left in the background lives
 on, unheard, until the program ends (``kill_all``). A time-out or a cancel ends the shell and

@@ -1,4 +1,4 @@
-"""Private files that keep what was too long to show (spec 3, T5; spec 4, M13).
+"""Private files that keep what was too long to show.
 
 A file has a random name in the ``spill`` folder of the data directory, mode 0600, and is
 made new each time (never through a link). At most 64 MB of a call are kept, its first and

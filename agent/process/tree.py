@@ -1,4 +1,4 @@
-"""The processes that a call started, wherever they went (spec 1, L10a).
+"""The processes that a call started, wherever they went.
 
 Each call runs in its own session and carries ``OPENCODE_PY_CALL=<id>`` in its environment.
 On Linux this program is made a *child subreaper*: whatever a call leaves behind becomes our

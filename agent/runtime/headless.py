@@ -1,4 +1,4 @@
-"""One prompt with nobody there to ask (spec 11, F2; spec 4, M11).
+"""One prompt with nobody there to ask.
 
 A front end takes the events as they come and the ``Ending`` at the end. Questions of any depth
 are answered by policy: what was approved beforehand is allowed once, everything else is refused
@@ -30,7 +30,7 @@ from agent.session.service import concerns
 from agent.session.subagents.results import last_response
 
 DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
-"""Exit codes (spec 11, F2)."""
+"""Exit codes."""
 
 NOBODY_TO_ASK = (
     "Nobody is here to answer questions. Decide by what you know, and name the decision and what "

@@ -1,4 +1,4 @@
-"""The composition root: every service of one opened folder, built once (spec 0).
+"""The composition root: every service of one opened folder, built once.
 
 Front ends open a runtime and talk to ``sessions``, ``permissions`` and ``bus``; nothing
 else builds a service.
@@ -109,7 +109,7 @@ class Runtime:
 
     async def close(self) -> None:
         """End running turns and what they started, close connections, write what is left."""
-        # What takes longer to end than this is killed, whatever it is doing (L10a).
+        # What takes longer to end than this is killed, whatever it is doing.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 started = (self.sessions, self.shells, self.mcp, self.code.servers)
@@ -139,7 +139,7 @@ async def open_runtime(
 
     *stop_hooks* may each keep a turn going that would end. *ask_trust* is asked whether to
     trust what the project's files would run, before anything of them is used; without it
-    nothing is trusted that the user has not trusted before (spec 4, M9). *editor* is the user's:
+    nothing is trusted that the user has not trusted before. *editor* is the user's:
     what it holds of a file counts, and it gets the changes. Its *terminals* run the commands.
 
     Raises ``ConfigError`` when the folder is none, ``StoreError`` when the session database

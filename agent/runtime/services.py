@@ -67,7 +67,7 @@ def permission_service(opened: OpenedFolder, agents: Agents, config: Config) -> 
 
 def models_and_agents(opened: OpenedFolder) -> tuple[Catalog, Agents, LoadedConfig]:
     """The models and agents. A wrong name is told now, not at the first prompt: one of the
-    user's ends the start, one of a project's is left out with a notice (spec 10, K2)."""
+    user's ends the start, one of a project's is left out with a notice."""
     loaded = opened.loaded
     catalog = catalog_from_config(loaded, opened.paths, opened.env)
     agents = Agents(loaded)
@@ -97,7 +97,7 @@ def _without(
 
 
 def hook_service(opened: OpenedFolder, loaded: LoadedConfig) -> tuple[Hooks, tuple[str, ...]]:
-    """The hooks that count, started with the environment that commands get (H2); and sentences on
+    """The hooks that count, started with the environment that commands get; and sentences on
     what has no effect. Reads files."""
     found = find_hooks(
         loaded, opened.directory, opened.project, opened.env, trusted=opened.trust.trusted

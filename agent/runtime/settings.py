@@ -1,4 +1,4 @@
-"""The settings of an opened folder, once it is clear whether its own files count (M9)."""
+"""The settings of an opened folder, once it is clear whether its own files count."""
 
 import asyncio
 from collections.abc import Mapping

@@ -36,7 +36,7 @@ class PromptInput:
     """One prompt. What is None is taken from the session, then from config.
 
     *delivery* says when a message sent during a turn is taken up: ``steer`` at the next step
-    boundary, ``follow_up`` when the turn would end (spec 1, L3). *files* carry ids that are
+    boundary, ``follow_up`` when the turn would end. *files* carry ids that are
     replaced when they are stored; *mentions* are read when the prompt is taken, *agents* are the
     sub-agents that it names. *typed* is what the user sees of it, where that is not the *text*.
     *passing*: its agent, model and effort hold for this prompt alone. *context* is told to the

@@ -1,4 +1,4 @@
-"""Summing a session up because the user asks for it (spec 2, C5): a turn of its own kind."""
+"""Summing a session up because the user asks for it: a turn of its own kind."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Dropping for good what was taken back (spec 7, D5): whoever goes on does so from before it."""
+"""Dropping for good what was taken back: whoever goes on does so from before it."""
 
 from dataclasses import replace
 

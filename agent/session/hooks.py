@@ -1,5 +1,6 @@
-"""What hooks hear of sessions and turns: begun and ended, prompts, stops, summaries, notices
-(spec 10, H1). What they hear of calls is ``agent.tools.core.call_hooks``'s.
+"""The hooks of sessions and turns: start and end, prompts, stops, compactions, notifications.
+
+The hooks of tool calls are in ``agent.tools.core.call_hooks``.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""How plan mode is left when the plan agent proposes it and the user agrees (spec 4, M8)."""
+"""How plan mode is left when the plan agent proposes it and the user agrees."""
 
 from agent.agents import Agents
 from agent.permission.service import PermissionService

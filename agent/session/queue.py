@@ -1,4 +1,4 @@
-"""Messages that wait in a session until a turn takes them up (spec 1, L3).
+"""Messages that wait in a session until a turn takes them up.
 
 A waiting message is stored like any other with ``turn_id`` None, so it survives an error
 and a restart; it enters the history when it is taken up.

@@ -1,4 +1,4 @@
-"""A question beside the work (spec 8, U10): answered from the session, kept nowhere.
+"""A question beside the work: answered from the session, kept nowhere.
 
 The request begins with the bytes of the session's own, so the provider's cache serves it, and
 it runs beside a turn: nothing is claimed and nothing is stored but what it cost.

@@ -1,4 +1,4 @@
-"""The sessions of a folder: create, list, rename, fork (spec 7, D6)."""
+"""The sessions of a folder: create, list, rename, fork."""
 
 import time
 from collections.abc import Callable, Sequence

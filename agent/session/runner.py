@@ -1,8 +1,8 @@
-"""Runs turns: one at a time in a session, each with a lease, a cancel and an end (spec 1).
+"""Runs turns: one at a time in a session, each with a lease, a cancel and an end.
 
-A turn is a plain asyncio task owned here (A5). ``cancel`` ends its task; what it leaves is
-cleaned up in a task of its own, which no second cancel reaches (L10), and ``SessionIdle`` is
-published exactly once (L15).
+A turn is a plain asyncio task owned here. ``cancel`` ends its task; what it leaves is
+cleaned up in a task of its own, which no second cancel reaches, and ``SessionIdle`` is
+published exactly once.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from agent.session.turn_state import TurnEnd, TurnTotals
 from agent.tracing import Tracing
 
 CLOSE_TIMEOUT = 2.0
-"""Seconds that program exit waits for running turns (spec 1, L10a)."""
+"""Seconds that program exit waits for running turns."""
 
 TurnWork = Callable[[Turn, str], Awaitable[TurnEnd]]
 """What a turn does, to its end; it is given the session's id too. Cancelling it leaves the
@@ -141,7 +141,7 @@ class Runner:
         )
 
     async def _supervise(self, session_id: str, running: RunningTurn) -> None:
-        """Run the loop in a task of its own, then clean up, whatever happened to it (L10)."""
+        """Run the loop in a task of its own, then clean up, whatever happened to it."""
         turn = running.turn
         self.set_status(session_id, Busy(turn.started))
         running.loop = asyncio.create_task(
@@ -152,7 +152,7 @@ class Runner:
         try:
             await asyncio.wait([running.loop])
         except asyncio.CancelledError:
-            # The event loop is going down: the turn is ended in order all the same (L10).
+            # The event loop is going down: the turn is ended in order all the same.
             running.cancelling = True
             running.loop.cancel()
             await asyncio.wait([running.loop])
@@ -163,7 +163,7 @@ class Runner:
         await self._settle(session_id, running, end)
 
     async def _end(self, session_id: str, running: RunningTurn) -> TurnEnd:
-        """The turn's end, after its teardown. The one boundary of a turn for any fault (A7)."""
+        """The turn's end, after its teardown. The one boundary of a turn for any fault."""
         loop = running.loop
         assert loop is not None  # set by the supervisor before it waits
         fault: ErrorInfo | None = None
@@ -272,7 +272,7 @@ class Runner:
         """Cancel the turn that runs; true if there was something to cancel. Acknowledged on the
         bus at once.
 
-        Its sub-agents are cancelled with it (L11), those in the *background* unless they are to
+        Its sub-agents are cancelled with it, those in the *background* unless they are to
         go on.
         """
         stopped = False

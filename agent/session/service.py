@@ -1,4 +1,4 @@
-"""The session service: what every front end calls (spec 0). Events come back on the bus.
+"""The session service: what every front end calls. Events come back on the bus.
 
 What runs is owned by its ``Runner``, beside which ``Compacting`` sums a session up on request
 and ``OwnCommands`` runs the user's own commands.
@@ -83,7 +83,7 @@ class SessionService:
         return self._runner.status(session_id)
 
     async def prompt(self, session_id: str, prompt: PromptInput) -> str:
-        """Store a prompt; it starts a turn, or waits in the queue of the one that runs (L3).
+        """Store a prompt; it starts a turn, or waits in the queue of the one that runs.
 
         Returns the message's id. Raises ``SessionNotFound``, ``ModelNotFound``, ``MissingKey``,
         ``ToolError`` for a file it names that cannot be read, ``PromptRefused``, and
@@ -128,7 +128,7 @@ class SessionService:
         elif not await self._runner.start_queued(session_id) and (
             running := self._runner.running(session_id)
         ):
-            # Sent after the cancel: it is what the user wants next (L10). And what was to take it
+            # Sent after the cancel: it is what the user wants next. And what was to take it
             # up may never begin.
             running.start_next = (
                 running.start_next or running.cancelling or running.supervisor is None
@@ -139,7 +139,7 @@ class SessionService:
         """Cancel the turn that runs; true if there was something to cancel. Acknowledged on the
         bus at once.
 
-        Its sub-agents are cancelled with it (L11), those in the *background* unless they are to
+        Its sub-agents are cancelled with it, those in the *background* unless they are to
         go on.
         """
         return await self._runner.cancel(session_id, background=background)
@@ -172,7 +172,7 @@ class SessionService:
     async def attach(
         self, session_id: str, loaded: int = 0
     ) -> tuple[Subscription, SessionSnapshot]:
-        """A subscription to a session's events, and how it stands now, in one step (L16): with
+        """A subscription to a session's events, and how it stands now, in one step: with
         its last page of messages, or the *loaded* ones if these were more.
 
         The subscription is made first: what happens while the snapshot is read comes again
@@ -241,6 +241,6 @@ def concerns(event: Event, session_id: str) -> bool:
         case MessageRemoved():
             return event.session_id == session_id
         case PermissionReplied() | QuestionReplied():
-            return True  # routes go by tree: a child's question is shown here too (A4)
+            return True  # routes go by tree: a child's question is shown here too
         case _:
             return getattr(event, "session_id", session_id) in {session_id, None}

@@ -1,7 +1,7 @@
 """Better titles: a small model names a session while its first turn runs.
 
-It is the config's ``small_model``, else the small one of the session's own provider (spec 5,
-R11). Where there is none, a session keeps the first words of its first prompt.
+It is the config's ``small_model``, else the small one of the session's own provider. Without one,
+a session keeps the first words of its first prompt.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Taking back the last prompts with what they changed, and bringing them back (spec 7, D5).
+"""Taking back the last prompts with what they changed, and bringing them back.
 
 What is taken back stays in the store until the next prompt: the session only remembers from
 which message on. Files go back to the snapshot before the message; one that somebody else has

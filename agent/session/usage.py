@@ -1,4 +1,4 @@
-"""What sessions use, added up as it is used (spec 5, R8)."""
+"""What sessions use, added up as it is used."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A command that the user runs in the session (spec 8, U8): a turn of its own kind.
+"""A command that the user runs in the session: a turn of its own kind.
 
 It is stored as a message of the harness with the command's call as its part, so that it is
 drawn, cut, cancelled and recovered like the agent's own; the model reads it as told text.

@@ -1,4 +1,4 @@
-"""Schedules the tool calls of one step (spec 1, L7–L9).
+"""Schedules the tool calls of one step.
 
 A call is announced when its input starts to arrive, submitted when the input is whole, and
 runs while the stream goes on. Safe neighbours run side by side, everything else one at a
@@ -26,10 +26,10 @@ from agent.tools.core.base import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall
 
 MAX_PARALLEL = 10
-"""Calls that run at once at most (spec 1, L8)."""
+"""Calls that run at once at most."""
 
 GRACE = 0.25
-"""Seconds that running calls get to finish when a step is torn down (spec 1, L9)."""
+"""Seconds that running calls get to finish when a step is torn down."""
 
 ENDING = 3.0
 """Seconds after a cancel before a call that ignores it is given up on."""
@@ -53,7 +53,7 @@ class SlotState(Enum):
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One call of the step. *done* is always resolved, whatever happens (L7). *begun*: its task
+    """One call of the step. *done* is always resolved, whatever happens. *begun*: its task
     has, so that it sees a cancel."""
 
     part: ToolPart
@@ -194,7 +194,7 @@ class StepExecutor:
         self._pump()
 
     def _pump(self) -> None:
-        """Start every call that may start now (L8)."""
+        """Start every call that may start now."""
         executing = [s for s in self._slots if s.state is SlotState.EXECUTING]
         for slot in self._slots:
             if slot.state in {SlotState.EXECUTING, SlotState.COMPLETED}:
@@ -220,7 +220,7 @@ class StepExecutor:
         except asyncio.CancelledError:
             outcome = self._aborted(slot)
         except Exception as error:
-            # The boundary of one tool call, around what stands outside the pipeline's (A7).
+            # The boundary of one tool call, around what stands outside the pipeline's.
             log.exception("the call of %s failed outside the tool", slot.part.tool)
             text = f"The call could not be run: {type(error).__name__}: {error}"
             outcome = CallFailed(kind="error", error=text)
@@ -291,7 +291,7 @@ class StepExecutor:
         self._pump()
 
     def _cancel_others(self, failed: Slot, reason: str) -> None:
-        """End the step's calls that are queued, running or still arriving (L8)."""
+        """End the step's calls that are queued, running or still arriving."""
         self._closed = self._closed or reason
         for slot in self._slots:
             # A task that has not begun would end without a word: it finds the step closed itself.
@@ -338,12 +338,12 @@ class StepExecutor:
                 assert_never(outcome)
 
     async def results(self) -> tuple[CallOutcome, ...]:
-        """Wait for every submitted call, as long as it needs; outcomes in call order (L9)."""
+        """Wait for every submitted call, as long as it needs; outcomes in call order."""
         return tuple([await slot.done for slot in self._slots])
 
     async def settle_context(self) -> None:
         """Once all calls have ended: attach, in call order, the instructions of the folders
-        that they touched to their results (L8; spec 6, I4)."""
+        that they touched to their results."""
         for slot in self._slots:
             outcome, state = slot.done.result(), slot.part.state
             if not isinstance(outcome, CallCompleted) or not isinstance(state, Completed):
@@ -364,13 +364,13 @@ class StepExecutor:
         self._pump()
 
     async def stop_starting(self, reason: str = BROKEN_OFF) -> None:
-        """The stream broke: calls that were not started yet never are (L12)."""
+        """The stream broke: calls that were not started yet never are."""
         for slot in self._slots:
             if slot.state in {SlotState.ARRIVING, SlotState.QUEUED}:
                 await self._finish(slot, CallFailed(kind="error", error=reason))
 
     async def tear_down(self, reason: str = ABORTED) -> None:
-        """End everything: waiting calls at once, running ones after a grace (L9, L10)."""
+        """End everything: waiting calls at once, running ones after a grace."""
         self._closed = self._closed or reason
         for slot in self._slots:
             if slot.state in {SlotState.ARRIVING, SlotState.QUEUED}:

@@ -1,7 +1,7 @@
-"""One step: a model call with its retries, then the end of its tools (spec 1, L6–L13).
+"""One step: a model call with its retries, then the end of its tools.
 
 A step is tried again only while none of its calls has started; after that it is closed
-with what it has, and the loop goes on (L12).
+with what it has, and the loop goes on.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class StepResult:
 
 
 class Step:
-    """Runs one step; ``tear_down`` ends it from outside, at any moment (L10)."""
+    """Runs one step; ``tear_down`` ends it from outside, at any moment."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Step:
             attempt, retried_once = attempt + 1, retried_once or end.error.retry_once
 
     async def _ask(self, client: ModelClient, request: ModelRequest) -> StreamEnd:
-        """One model call, in a span of its own (spec 3, T6)."""
+        """One model call, in a span of its own."""
         with self._services.tracing.span(
             f"chat {request.model.id}",
             gen_ai__operation__name="chat",
@@ -139,7 +139,7 @@ class Step:
             return end
 
     async def _consume(self, stream: AsyncGenerator[StreamEvent, None]) -> StreamEnd:
-        """Follow the stream to its end, or until the user rejects a call (spec 4, M5)."""
+        """Follow the stream to its end, or until the user rejects a call."""
         consuming = asyncio.create_task(self._processor.consume(stream))
         self._executor.on_stop = consuming.cancel
         try:
@@ -163,7 +163,7 @@ class Step:
         return replace(end, error=told)
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:
-        """Forget this attempt, show the countdown, wait (L12, L18)."""
+        """Forget this attempt, show the countdown, wait."""
         # In a task of its own: a cancel half-way would leave parts that nobody closes.
         self._forgetting = asyncio.create_task(self._forget())
         await asyncio.shield(self._forgetting)
@@ -247,7 +247,7 @@ class Step:
         return stored or MessageWithParts(self._message, (finish,))
 
     async def tear_down(self, error: ErrorInfo | None = None) -> tuple[Usage | None, float | None]:
-        """Leave a history that every provider accepts (L10); does nothing after a normal end.
+        """Leave a history that every provider accepts; does nothing after a normal end.
 
         Returns what ``take_usage`` does. What runs is ended whatever the store does.
         """

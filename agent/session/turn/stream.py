@@ -1,4 +1,4 @@
-"""Applies one model stream to the store and feeds its calls to the executor (spec 1, L6–L8).
+"""Applies one model stream to the store and feeds its calls to the executor.
 
 One processor serves one attempt at one step. Every change goes to the store first, which
 publishes it, so the screen shows each state live.
@@ -210,7 +210,7 @@ class StepProcessor:
             slot = await self._open_tool(ToolInputStart(event.key, event.name, event.call_id))
         slot.part = replace(slot.part, tool=event.name, opaque=event.opaque)
         if event.truncated:
-            return  # the output limit cut it off: it stays incomplete and is never run (L2a)
+            return  # the output limit cut it off: it stays incomplete and is never run
         self._executor.submit(slot, event.arguments)
 
     async def finish(self) -> None:
@@ -219,12 +219,12 @@ class StepProcessor:
         await self._close_text()
 
     async def interrupt(self) -> None:
-        """Close what is open: partial text and reasoning stay, marked interrupted (L10)."""
+        """Close what is open: partial text and reasoning stay, marked interrupted."""
         await self._close_reasoning(interrupted=True)
         await self._close_text(interrupted=True)
 
     async def discard(self) -> None:
-        """Remove every part of this attempt: the step is tried again from nothing (L12)."""
+        """Remove every part of this attempt: the step is tried again from nothing."""
         self._text = self._reasoning = None
         for part in list(self._parts):
             await self._drop(part)

@@ -1,4 +1,4 @@
-"""A prompt that a sub-agent works on before the model is asked (spec 10, K8).
+"""A prompt that a sub-agent works on before the model is asked.
 
 The work is a call of the ``task`` tool like any other, but for who asks for it: a step whose
 answer is that call. So it is shown, cancelled, stored and told to the model in the usual way.

@@ -1,4 +1,4 @@
-"""Encodings, replacement and tracking of files (spec 3, T7, E3; FILE-METADATA)."""
+"""Encodings, replacement and tracking of files."""
 
 import asyncio
 import os

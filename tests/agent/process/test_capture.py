@@ -1,4 +1,4 @@
-"""Captured output and spill files (spec 3, T5): bounded, decoded, collapsed, private."""
+"""Captured output and spill files: bounded, decoded, collapsed, private."""
 
 import os
 from pathlib import Path
@@ -34,9 +34,7 @@ def test_capture_does_not_depend_on_how_the_bytes_are_split(size: int, spills: S
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 @pytest.mark.parametrize("again", ["\r", "\r\x1b[K", "\x1b[2K\x1b[1G", "\x1b[G", "\x1b[1K\x1b[1G"])
-def test_b14_a_line_that_is_drawn_again_comes_once(
-    again: str, size: int, spills: SpillStore
-) -> None:
+def test_a_line_that_is_drawn_again_comes_once(again: str, size: int, spills: SpillStore) -> None:
     data = f"first\n50%{again}75%{again}100%\nlast".encode()
     drawn = capture(spills)
     for start in range(0, len(data), size):
@@ -71,7 +69,7 @@ def full_disk(tmp_path: Path) -> SpillStore:
 
 
 def test_a_spill_that_fails_costs_nothing_but_the_spill(tmp_path: Path) -> None:
-    """T5: on a full disk the call still returns its cut output."""
+    """On a full disk the call still returns its cut output."""
     flood = capture(full_disk(tmp_path), max_lines=10)
     for number in range(1000):
         flood.feed(b"%d\n" % number)
@@ -130,7 +128,7 @@ def test_spill_without_gap_is_whole(tmp_path: Path) -> None:
 
 
 def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
-    """T5: seven days, 1 GB in all, the oldest first."""
+    """Spill files are kept for seven days, 1 GB in all, the oldest first."""
     now = 1_000_000_000.0
     later = now - 3_600
     store = SpillStore(tmp_path / "spill", per_call=10, in_all=40, clock=lambda: later)
@@ -147,7 +145,7 @@ def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
     assert [path.exists() for path in (*paths, fourth, fifth)] == [False, False, True, True, True]
 
 
-def test_q1_the_spill_folder_is_looked_through_once_and_not_for_each_file(tmp_path: Path) -> None:
+def test_the_spill_folder_is_looked_through_once_and_not_for_each_file(tmp_path: Path) -> None:
     """A file that is past its age stays until the folder is looked through again: after an hour,
     or once what was written meanwhile may have filled it."""
     now = 1_000_000_000.0

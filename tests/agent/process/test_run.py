@@ -1,4 +1,4 @@
-"""Commands as processes (spec 1, L10a and L11; spec 3, T5): real shells, real signals."""
+"""Commands as processes: real shells, real signals."""
 
 import asyncio
 import contextlib
@@ -121,7 +121,7 @@ async def test_pagers_and_editors_are_neutral(tmp_path: Path, spills: SpillStore
 
 
 def test_secret_variables_are_dropped_and_others_kept() -> None:
-    """M13: API keys never reach a child."""
+    """API keys never reach a child."""
     env = child_environment({"MY_KEY": "x", "SSH_AUTH_SOCK": "/s", "BASH_ENV": "/rc"}, {"MY_KEY"})
     assert "MY_KEY" not in env
     assert "BASH_ENV" not in env
@@ -198,7 +198,7 @@ async def test_a_timeout_ends_the_whole_tree(tmp_path: Path, spills: SpillStore)
 
 @linux_only
 async def test_a_cancel_at_any_moment_leaves_nothing(tmp_path: Path, spills: SpillStore) -> None:
-    """Q3: after the k-th turn of the loop, for many k."""
+    """Cancelled after each of many iterations of the event loop."""
     before = descriptors()
     known = {info.pid for info in descendants()}
     for turns in range(40):
@@ -215,7 +215,7 @@ async def test_a_cancel_at_any_moment_leaves_nothing(tmp_path: Path, spills: Spi
 
 
 async def test_a_second_cancel_does_not_stop_the_end(tmp_path: Path, spills: SpillStore) -> None:
-    """L10: cleanup is shielded."""
+    """The cleanup is shielded from a second cancel."""
     text = "trap '' TERM; echo $$ > pid; while :; do sleep 1; done"
     task = asyncio.create_task(run(command(text, tmp_path), capture(spills)))
     pid = await pid_in(tmp_path / "pid")

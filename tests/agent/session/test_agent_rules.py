@@ -1,4 +1,4 @@
-"""What the built-in agents may do, whatever the settings allow (spec 4, M8)."""
+"""What the built-in agents may do, whatever the settings allow."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,23 +40,23 @@ def verdict(agent: str, line: str, rules: Iterable[ConfigRule], *more: Rule) -> 
         ("git status", (ConfigRule("bash", "git *", "ask", "yours"),), "ask"),
     ],
 )
-def test_m8_a_command_asks_unless_it_only_reads(
+def test_a_command_asks_unless_it_only_reads(
     agent: str, line: str, settings: tuple[ConfigRule, ...], expected: str
 ) -> None:
     assert verdict(agent, line, settings) == {expected}
 
 
-def test_m8_what_the_user_said_always_to_holds_for_the_plan_agent_too() -> None:
+def test_what_the_user_said_always_to_holds_for_the_plan_agent_too() -> None:
     always = Rule("bash", "npm test *", "allow", ALWAYS)
     assert verdict("plan", "npm test", OPEN, always) == {"allow"}
 
 
-def test_m8_build_follows_the_settings() -> None:
+def test_build_follows_the_settings() -> None:
     assert verdict("build", "npm test", OPEN) == {"allow"}
     assert verdict("build", "npm test", ()) == {"ask"}
 
 
-def test_m8_bash_that_the_settings_deny_is_not_offered_to_the_plan_agent() -> None:
+def test_bash_that_the_settings_deny_is_not_offered_to_the_plan_agent() -> None:
     agents = Agents(LoadedConfig(rules=(ConfigRule("bash", "*", "deny", "yours"),)))
     assert "bash" not in agents.offered_tools("plan", ["bash", "read"])
 
@@ -65,7 +65,7 @@ async def planning(harness: Harness) -> Session:
     return await harness.runtime.sessions.repository.create(agent="plan")
 
 
-async def test_m8_plan_edits_nothing_but_its_plan_file_which_is_asked_about(
+async def test_plan_edits_nothing_but_its_plan_file_which_is_asked_about(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, permission={"edit": "allow", "bash": "allow"}) as harness:
@@ -90,7 +90,7 @@ async def test_m8_plan_edits_nothing_but_its_plan_file_which_is_asked_about(
         assert (harness.folder / PLAN).read_text() == "# Move\n"
 
 
-async def test_m8_plan_reads_with_bash_freely_and_asks_for_the_rest(tmp_path: Path) -> None:
+async def test_plan_reads_with_bash_freely_and_asks_for_the_rest(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
         harness.server.script(
             answer(Call("bash", {"command": "ls"})),
@@ -107,7 +107,7 @@ async def test_m8_plan_reads_with_bash_freely_and_asks_for_the_rest(tmp_path: Pa
         assert not (harness.folder / "made").exists()
 
 
-async def test_m8_hidden_agents_are_offered_no_tool(tmp_path: Path) -> None:
+async def test_hidden_agents_are_offered_no_tool(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Text("Hello.")))
         await harness.turn(await harness.session(), "hi")

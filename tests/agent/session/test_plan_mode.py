@@ -1,4 +1,4 @@
-"""The plan agent proposes to carry its plan out; the user decides (M8, C9)."""
+"""The plan agent proposes to carry its plan out; the user decides."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ async def proposed(harness: Harness, file: str = FILE) -> tuple[object, Question
 
 
 @pytest.mark.parametrize("option", ["Carry it out", "Carry it out and accept edits"])
-async def test_m8_once_the_user_agrees_the_worker_goes_on_in_the_same_turn(
+async def test_once_the_user_agrees_the_worker_goes_on_in_the_same_turn(
     tmp_path: Path, option: str
 ) -> None:
     async with open_harness(tmp_path) as harness:
@@ -76,7 +76,7 @@ TWO_MODELS = {
         ),
     ],
 )
-async def test_m8_the_worker_goes_on_with_its_own_model_from_the_next_step(
+async def test_the_worker_goes_on_with_its_own_model_from_the_next_step(
     tmp_path: Path, agents: dict[str, object], planned: str, built: str
 ) -> None:
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
@@ -87,7 +87,7 @@ async def test_m8_the_worker_goes_on_with_its_own_model_from_the_next_step(
         assert [request.body["model"] for request in harness.server.requests] == [planned, built]
 
 
-async def test_m8_a_model_that_was_chosen_while_planning_stays(tmp_path: Path) -> None:
+async def test_a_model_that_was_chosen_while_planning_stays(tmp_path: Path) -> None:
     agents = {"plan": {"model": "other/thinker"}}
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
         harness.server.script(answer(Text("Hello.")), answer(Text("A plan.")))
@@ -102,7 +102,7 @@ async def test_m8_a_model_that_was_chosen_while_planning_stays(tmp_path: Path) -
         assert (session.model, session.effort) == ("other/worker", "high")
 
 
-async def test_m8_a_model_that_was_chosen_before_comes_back_though_nothing_was_asked_with_it(
+async def test_a_model_that_was_chosen_before_comes_back_though_nothing_was_asked_with_it(
     tmp_path: Path,
 ) -> None:
     agents = {"plan": {"model": "other/thinker"}}
@@ -117,7 +117,7 @@ async def test_m8_a_model_that_was_chosen_before_comes_back_though_nothing_was_a
         assert (session.model, session.effort) == ("other/worker", "high")
 
 
-async def test_m8_leaving_plan_mode_brings_the_model_of_before_back(tmp_path: Path) -> None:
+async def test_leaving_plan_mode_brings_the_model_of_before_back(tmp_path: Path) -> None:
     agents = {"plan": {"model": "other/thinker", "effort": "high"}}
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
         harness.server.script(*(answer(Text(word)) for word in ("Hello.", "A plan.", "Done.")))
@@ -133,7 +133,7 @@ async def test_m8_leaving_plan_mode_brings_the_model_of_before_back(tmp_path: Pa
         assert (kept.model, kept.effort) == ("other/worker", None)
 
 
-async def test_m8_who_wants_changes_says_so_and_planning_goes_on(tmp_path: Path) -> None:
+async def test_who_wants_changes_says_so_and_planning_goes_on(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("plan_exit", {})), answer(Text("Changed.")))
         session, question, before = await proposed(harness)
@@ -149,9 +149,7 @@ async def test_m8_who_wants_changes_says_so_and_planning_goes_on(tmp_path: Path)
 @pytest.mark.parametrize(
     "reply", [QuestionReply(("Keep planning",)), QuestionReply(dismissed=True)]
 )
-async def test_m8_a_plain_no_ends_the_turn_in_plan_mode(
-    tmp_path: Path, reply: QuestionReply
-) -> None:
+async def test_a_plain_no_ends_the_turn_in_plan_mode(tmp_path: Path, reply: QuestionReply) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("plan_exit", {})))
         session, question, before = await proposed(harness)
@@ -161,7 +159,7 @@ async def test_m8_a_plain_no_ends_the_turn_in_plan_mode(
         assert (await harness.runtime.store.session(session.id)).agent == "plan"
 
 
-async def test_m8_it_is_of_no_use_elsewhere_nor_with_a_file_that_is_not_there(
+async def test_it_is_of_no_use_elsewhere_nor_with_a_file_that_is_not_there(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path) as harness:
@@ -183,7 +181,7 @@ async def test_m8_it_is_of_no_use_elsewhere_nor_with_a_file_that_is_not_there(
         assert "There is no file no.md" in no_file.error
 
 
-async def test_m8_a_sub_agent_is_not_offered_it(tmp_path: Path) -> None:
+async def test_a_sub_agent_is_not_offered_it(tmp_path: Path) -> None:
     task = {"description": "plan", "prompt": "Plan.", "subagent_type": "plan"}
     async with open_harness(tmp_path) as harness:
         harness.server.script(

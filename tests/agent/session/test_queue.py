@@ -1,4 +1,4 @@
-"""The queue of waiting messages (L3): what is taken up keeps the order in which it was sent."""
+"""The queue of waiting messages: what is taken up keeps the order in which it was sent."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -44,7 +44,7 @@ async def taken_up(store: Store) -> list[str]:
     return [m.parts[0].text for m in stored if m.message.turn_id is not None]
 
 
-async def test_l3_what_comes_while_a_take_is_cancelled_stands_behind_it(store: Store) -> None:
+async def test_what_comes_while_a_take_is_cancelled_stands_behind_it(store: Store) -> None:
     """A prompt got its id, the turn moved those before it behind the history, and was cancelled:
     who takes up the prompt knows of the moved ones only from the queue."""
     queues = Queues(store, Bus())
@@ -63,7 +63,7 @@ async def test_l3_what_comes_while_a_take_is_cancelled_stands_behind_it(store: S
     assert await taken_up(store) == ["first", "second", "third"]
 
 
-async def test_l3_takes_that_overlap_keep_the_order(store: Store) -> None:
+async def test_takes_that_overlap_keep_the_order(store: Store) -> None:
     queues = Queues(store, Bus())
     first, newest, second = prompt("first"), new_id("msg"), prompt("second")
     await waiting(store, queues, first)
@@ -84,7 +84,7 @@ async def test_l3_takes_that_overlap_keep_the_order(store: Store) -> None:
     assert await taken_up(store) == ["first", "second"]
 
 
-async def test_l3_what_is_sent_while_a_turn_reads_its_session_waits_for_it(store: Store) -> None:
+async def test_what_is_sent_while_a_turn_reads_its_session_waits_for_it(store: Store) -> None:
     """And what another instance has answered meanwhile waits no more."""
     queues = Queues(store, Bus())
     answered, waits, late = prompt("answered"), prompt("waits"), prompt("late")
@@ -97,7 +97,7 @@ async def test_l3_what_is_sent_while_a_turn_reads_its_session_waits_for_it(store
     assert queues.ids(SESSION.id) == (waits.message.id, late.message.id)
 
 
-async def test_l3_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: Store) -> None:
+async def test_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: Store) -> None:
     queues = Queues(store, Bus())
     item = prompt("sent")
     with queues.adding(item):
@@ -107,7 +107,7 @@ async def test_l3_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: 
     assert queues.ids(SESSION.id) == (item.message.id,)
 
 
-async def test_l3_what_could_not_be_stored_waits_for_nothing(store: Store) -> None:
+async def test_what_could_not_be_stored_waits_for_nothing(store: Store) -> None:
     queues = Queues(store, Bus())
     with pytest.raises(OSError, match="full"), queues.adding(prompt("lost")):
         raise OSError("full")
@@ -115,7 +115,7 @@ async def test_l3_what_could_not_be_stored_waits_for_nothing(store: Store) -> No
 
 
 @pytest.mark.parametrize("work", ["compaction", "own command"])
-async def test_l10_what_is_cancelled_before_it_began_leaves_what_waits(
+async def test_what_is_cancelled_before_it_began_leaves_what_waits(
     harness: Harness, work: str
 ) -> None:
     """A summary and a command of the user's own answer no prompt: one that waits goes on waiting

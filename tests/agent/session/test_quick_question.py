@@ -1,4 +1,4 @@
-"""Questions in passing (U10): answered from the session, kept nowhere."""
+"""Questions in passing: answered from the session, kept nowhere."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ async def test_it_leaves_no_trace_and_costs_what_it_cost(tmp_path: Path, api: st
         assert "why?" not in json.dumps(harness.server.requests[-1].body)
 
 
-async def test_c9_the_request_begins_like_the_sessions_own(harness: Harness) -> None:
+async def test_the_request_begins_like_the_sessions_own(harness: Harness) -> None:
     session = await harness.session()
     harness.server.script(answer(Text("one")), answer(Text("two")))
     await harness.turn(session, "first")

@@ -46,7 +46,7 @@ def sent(harness: Harness, number: int = -1) -> str:
     return json.dumps(harness.server.requests[number].body["messages"])
 
 
-async def test_l10_a_prompt_sent_while_a_cancel_is_under_way_is_answered(harness: Harness) -> None:
+async def test_a_prompt_sent_while_a_cancel_is_under_way_is_answered(harness: Harness) -> None:
     harness.server.script(answer(SLEEPS), answer(Text("second")))
     session = await harness.session()
     await harness.send(session, "one")
@@ -57,7 +57,7 @@ async def test_l10_a_prompt_sent_while_a_cancel_is_under_way_is_answered(harness
     assert "two" in sent(harness)
 
 
-async def test_u10_a_message_queued_before_the_cancel_still_waits(harness: Harness) -> None:
+async def test_a_message_queued_before_the_cancel_still_waits(harness: Harness) -> None:
     harness.server.script(answer(SLEEPS))
     session = await harness.session()
     await harness.send(session, "one")
@@ -78,7 +78,7 @@ async def test_a_prompt_that_the_cancel_overtook_is_in_the_history(harness: Harn
     assert await texts(harness, session) == ["one"]
 
 
-async def test_l3_messages_taken_together_keep_their_order(harness: Harness) -> None:
+async def test_messages_taken_together_keep_their_order(harness: Harness) -> None:
     first, second = Hold(), Hold()
     harness.server.script(
         answer(first, Call("list", {})), answer(Text("b"), second), answer(Text("c")), answer()
@@ -100,7 +100,7 @@ async def test_l3_messages_taken_together_keep_their_order(harness: Harness) -> 
     assert sent(harness)[: len(sent(harness, -2)) - 1] == sent(harness, -2)[:-1]
 
 
-async def test_d1a_what_another_instance_answered_is_not_sent_again(harness: Harness) -> None:
+async def test_what_another_instance_answered_is_not_sent_again(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(hold, Text("a")), answer(Text("LATER answered")), answer(Text("done"))
@@ -124,7 +124,7 @@ async def test_d1a_what_another_instance_answered_is_not_sent_again(harness: Har
     assert history.index("LATER") < history.index("LATER answered") < history.index("after")
 
 
-async def test_l10_usage_that_was_reported_survives_a_cancel(harness: Harness) -> None:
+async def test_usage_that_was_reported_survives_a_cancel(harness: Harness) -> None:
     harness.server.script(answer(SLEEPS, Tokens(5_000, 700)))
     session = await harness.session()
     await harness.send(session, "go")
@@ -135,7 +135,7 @@ async def test_l10_usage_that_was_reported_survives_a_cancel(harness: Harness) -
     assert (usage.input, usage.output) == (5_000, 700)
 
 
-async def test_m5_a_reject_stops_the_stream_at_once(harness: Harness) -> None:
+async def test_a_reject_stops_the_stream_at_once(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(Call("bash", {"command": "touch x"}), Call("bash", {"command": "touch y"}), hold)
@@ -151,7 +151,7 @@ async def test_m5_a_reject_stops_the_stream_at_once(harness: Harness) -> None:
     assert (await harness.turn(session, "next")).outcome == "completed"
 
 
-async def test_l7_a_fault_outside_the_tool_ends_the_call(harness: Harness) -> None:
+async def test_a_fault_outside_the_tool_ends_the_call(harness: Harness) -> None:
     """The question about a repeated call cannot be asked."""
     session = await harness.session()
     harness.server.script(answer(Text("hi")))
@@ -171,7 +171,7 @@ async def test_l7_a_fault_outside_the_tool_ends_the_call(harness: Harness) -> No
     assert "no rules" in outcome.error
 
 
-async def test_l10_a_store_that_fails_leaves_no_command_running(harness: Harness) -> None:
+async def test_a_store_that_fails_leaves_no_command_running(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(
@@ -209,7 +209,7 @@ def _alive(words: str) -> bool:
     return False
 
 
-async def test_l2a_why_a_turn_ended_stays_with_the_session(tmp_path: Path) -> None:
+async def test_why_a_turn_ended_stays_with_the_session(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"tokens": 100}) as harness:
         harness.server.always(answer(Call("list", {}), Tokens(100, 10)))
         session = await harness.session()
@@ -220,7 +220,7 @@ async def test_l2a_why_a_turn_ended_stays_with_the_session(tmp_path: Path) -> No
         assert "of 100 tokens" in last.error.message
 
 
-async def test_l2a_a_turn_that_fails_before_its_first_step_says_so(tmp_path: Path) -> None:
+async def test_a_turn_that_fails_before_its_first_step_says_so(tmp_path: Path) -> None:
     async with open_harness(tmp_path, compaction={"auto": False}) as harness:
         session = await harness.session()
         harness.server.script(answer(Text("long"), Tokens(85_000, 100)))
@@ -233,7 +233,7 @@ async def test_l2a_a_turn_that_fails_before_its_first_step_says_so(tmp_path: Pat
         harness.server.script(answer(Text("ok")))
 
 
-async def test_r7_a_summary_is_tried_again_and_counted(tmp_path: Path) -> None:
+async def test_a_summary_is_tried_again_and_counted(tmp_path: Path) -> None:
     async with open_harness(tmp_path, retry={"delay": 2}) as harness:
         session = await harness.session()
         harness.server.script(answer(Text("a"), Tokens(100, 10)))
@@ -247,7 +247,7 @@ async def test_r7_a_summary_is_tried_again_and_counted(tmp_path: Path) -> None:
         assert (usage.input, usage.output) == (1_110, 111)
 
 
-async def test_d6_a_fork_of_a_compacted_session_is_sent_as_its_source_is(harness: Harness) -> None:
+async def test_a_fork_of_a_compacted_session_is_sent_as_its_source_is(harness: Harness) -> None:
     session = await harness.session()
     for number in range(4):
         harness.server.script(answer(Text(f"answer {number} " + "word " * 3_000)))
@@ -261,7 +261,7 @@ async def test_d6_a_fork_of_a_compacted_session_is_sent_as_its_source_is(harness
     assert sent(harness) == sent(harness, -2)
 
 
-async def test_d6_a_fork_in_mid_turn_has_nothing_open(harness: Harness) -> None:
+async def test_a_fork_in_mid_turn_has_nothing_open(harness: Harness) -> None:
     harness.server.script(answer(SLEEPS))
     session = await harness.session()
     await harness.send(session, "go")

@@ -23,7 +23,7 @@ def asks_for_a_summary(body: dict) -> bool:
     return not tool_names(body)
 
 
-async def test_m05_two_calls_under_one_index_are_two(tmp_path: Path) -> None:
+async def test_two_calls_under_one_index_are_two(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         for name in "ab":
             (harness.folder / name).write_text(f"text of {name}\n")
@@ -37,9 +37,7 @@ async def test_m05_two_calls_under_one_index_are_two(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["unknown", "", "bash\n", "Unknown Tool!"])
-async def test_m23_a_name_that_is_no_tool_does_not_go_on_for_ever(
-    tmp_path: Path, name: str
-) -> None:
+async def test_a_name_that_is_no_tool_does_not_go_on_for_ever(tmp_path: Path, name: str) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         harness.server.always(answer(Call(name, {"command": "echo hi"})))
         session = await harness.session()
@@ -54,7 +52,7 @@ async def test_m23_a_name_that_is_no_tool_does_not_go_on_for_ever(
 
 
 @pytest.mark.parametrize("allowed", ["allow", {"*": "allow"}, {"doom*": "allow", "*": "allow"}])
-async def test_m23_who_allows_everything_is_asked_about_a_loop_all_the_same(
+async def test_who_allows_everything_is_asked_about_a_loop_all_the_same(
     tmp_path: Path, allowed: object
 ) -> None:
     async with open_harness(tmp_path, permission=allowed) as harness:
@@ -66,14 +64,14 @@ async def test_m23_who_allows_everything_is_asked_about_a_loop_all_the_same(
         assert len(harness.server.requests) == 3
 
 
-async def test_m23_a_loop_is_allowed_by_its_name(tmp_path: Path) -> None:
+async def test_a_loop_is_allowed_by_its_name(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission={"doom_loop": "allow"}) as harness:
         harness.server.script(*[answer(Call("list", {}))] * 6, DONE)
         assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
         assert len(harness.server.requests) == 7
 
 
-async def test_t05_the_answers_share_of_the_window_is_counted(tmp_path: Path) -> None:
+async def test_the_answers_share_of_the_window_is_counted(tmp_path: Path) -> None:
     """8,000 tokens and room for 3,000 do not fit 10,000: nothing is sent twice alike."""
     limit = {"context": 10_000, "output": 3_000}
 
@@ -94,7 +92,7 @@ async def test_t05_the_answers_share_of_the_window_is_counted(tmp_path: Path) ->
         assert len(set(bodies)) == len(bodies)
 
 
-async def test_k01_without_auto_compaction_an_overflow_is_not_summed_up(tmp_path: Path) -> None:
+async def test_without_auto_compaction_an_overflow_is_not_summed_up(tmp_path: Path) -> None:
     async with open_harness(tmp_path, compaction={"auto": False}) as harness:
         session = await harness.session()
         harness.server.always(OVERFLOW)
@@ -106,7 +104,7 @@ async def test_k01_without_auto_compaction_an_overflow_is_not_summed_up(tmp_path
         assert len(harness.server.requests) <= 2
 
 
-async def test_k01_instructions_that_fill_the_window_are_named(tmp_path: Path) -> None:
+async def test_instructions_that_fill_the_window_are_named(tmp_path: Path) -> None:
     async with open_harness(tmp_path, compaction={"auto": True}) as harness:
         config = harness.home / "config" / "AGENTS.md"
         config.write_text("many words of instruction\n" * 1_000)
@@ -119,7 +117,7 @@ async def test_k01_instructions_that_fill_the_window_are_named(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("size", [10, 4_000, 40_000])
-async def test_k03_calls_and_results_stay_together_wherever_a_summary_cuts(
+async def test_calls_and_results_stay_together_wherever_a_summary_cuts(
     tmp_path: Path, size: int
 ) -> None:
     """Two summaries in a row, after each possible step, over outputs that move the cut; the
@@ -141,7 +139,7 @@ async def test_k03_calls_and_results_stay_together_wherever_a_summary_cuts(
             assert (await harness.turn(session, "and on")).outcome == "completed", at
 
 
-async def test_k05_instructions_role_and_skill_outlive_a_summary(tmp_path: Path) -> None:
+async def test_instructions_role_and_skill_outlive_a_summary(tmp_path: Path) -> None:
     skill = tmp_path / "home" / "config" / "skills" / "marked" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: marked\ndescription: A skill\n---\nSKILL-MARK here\n")
@@ -160,7 +158,7 @@ async def test_k05_instructions_role_and_skill_outlive_a_summary(tmp_path: Path)
         assert "SKILL-MARK" in str(after)
 
 
-async def test_x01_one_done_one_running_one_asking(tmp_path: Path) -> None:
+async def test_one_done_one_running_one_asking(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
         (harness.folder / ".env").write_text("KEY=1\n")
         harness.server.script(
@@ -187,7 +185,7 @@ async def test_x01_one_done_one_running_one_asking(tmp_path: Path) -> None:
         assert all("cancelled by the user" in r.lower() for r in results[1:]), results
 
 
-async def test_p05_three_sub_agents_that_ask_at_once(tmp_path: Path) -> None:
+async def test_three_sub_agents_that_ask_at_once(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         names = ("alpha", "beta", "gamma")
         work = {
@@ -208,7 +206,7 @@ async def test_p05_three_sub_agents_that_ask_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("joint", [" && ", "; ", " | ", " || ", "\n", " & "])
-async def test_p04_a_rule_for_one_command_covers_no_other_of_the_line(
+async def test_a_rule_for_one_command_covers_no_other_of_the_line(
     tmp_path: Path, joint: str
 ) -> None:
     line = f"npm test a{joint}touch b"
@@ -228,7 +226,7 @@ async def test_p04_a_rule_for_one_command_covers_no_other_of_the_line(
         assert not (harness.folder / "b").exists(), "a deny wins in a chain"
 
 
-async def test_a01_a_child_that_says_nothing_or_is_cut_is_told_as_that(tmp_path: Path) -> None:
+async def test_a_child_that_says_nothing_or_is_cut_is_told_as_that(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         cut = answer(Text("a long rep"), Finish("limit"))
         harness.server.always(
@@ -247,7 +245,7 @@ async def test_a01_a_child_that_says_nothing_or_is_cut_is_told_as_that(tmp_path:
         assert "output limit" in half
 
 
-async def test_v06_a_thought_of_very_many_pieces_is_one_part(tmp_path: Path) -> None:
+async def test_a_thought_of_very_many_pieces_is_one_part(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(*(Reason("think") for _ in range(20_000)), Text("so")))
         session = await harness.session()
@@ -256,7 +254,7 @@ async def test_v06_a_thought_of_very_many_pieces_is_one_part(tmp_path: Path) -> 
         assert [len(part.text) for part in thoughts] == [100_000]
 
 
-async def test_b16_a_session_with_broken_text_is_resumed(tmp_path: Path) -> None:
+async def test_a_session_with_broken_text_is_resumed(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         harness.server.script(
             answer(Call("bash", {"command": r'printf "\377\376abc\360\237"'})),
@@ -279,7 +277,7 @@ async def again(harness: Harness, session_id: str) -> bool:
     )
 
 
-async def test_m13_m19_same_ids_and_reasoning_outlive_the_program(tmp_path: Path) -> None:
+async def test_same_ids_and_reasoning_outlive_the_program(tmp_path: Path) -> None:
     """Three steps under one id, each with its reasoning; after a resume every call has its own
     result, and its reasoning under the name it came with."""
     steps = [
@@ -301,7 +299,7 @@ async def test_m13_m19_same_ids_and_reasoning_outlive_the_program(tmp_path: Path
 
 
 @pytest.mark.parametrize("arguments", ["", " ", "null", None])
-async def test_m03_a_call_without_arguments_runs_and_is_sent_back_as_that(
+async def test_a_call_without_arguments_runs_and_is_sent_back_as_that(
     tmp_path: Path, arguments: str | None
 ) -> None:
     async with open_harness(tmp_path) as harness:

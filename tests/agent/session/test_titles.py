@@ -1,4 +1,4 @@
-"""Titles by the small model (spec 6; spec 10: small_model)."""
+"""Titles that the small model writes."""
 
 import json
 from collections.abc import AsyncIterator
@@ -40,7 +40,7 @@ async def renamed(harness: Harness, session: Session, title: str) -> Session:
     return event.session
 
 
-async def test_i1_the_small_model_names_a_session_by_its_first_prompt(tmp_path: Path) -> None:
+async def test_the_small_model_names_a_session_by_its_first_prompt(tmp_path: Path) -> None:
     given = answer(Text('"Fix the CSV import"\nignored'), Tokens(prompt=50, completion=5))
     async with named_by(tmp_path, [given]) as harness:
         session = await harness.session()
@@ -101,7 +101,7 @@ async def test_closing_does_not_wait_for_a_title(tmp_path: Path) -> None:
         ((Text("[/] <b>\n" + "long words\n" * 200),), "[/] <b"),
     ],
 )
-async def test_j01_a_title_is_a_line_without_thoughts(
+async def test_a_title_is_a_line_without_thoughts(
     tmp_path: Path, given: tuple[Piece, ...], title: str
 ) -> None:
     """What is no name leaves the first words; the session after it is named as usual."""

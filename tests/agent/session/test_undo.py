@@ -1,4 +1,4 @@
-"""Undo and redo of conversation and files (D5; trials SNAP-COST, UNDO-TRUTH)."""
+"""Undo and redo of conversation and files."""
 
 import asyncio
 import os
@@ -48,7 +48,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("repository", [True, False])
-async def test_d5_undo_and_redo_bring_files_and_words_back(
+async def test_undo_and_redo_bring_files_and_words_back(
     tmp_path: Path, *, repository: bool
 ) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
@@ -85,7 +85,7 @@ async def test_d5_undo_and_redo_bring_files_and_words_back(
         assert await undo.redo(session.id) is None
 
 
-async def test_d5_what_was_taken_back_is_not_sent_again(tmp_path: Path) -> None:
+async def test_what_was_taken_back_is_not_sent_again(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         await turn(harness, session, "keep this")
@@ -101,7 +101,7 @@ async def test_d5_what_was_taken_back_is_not_sent_again(tmp_path: Path) -> None:
         assert not (harness.folder / "made").exists()
 
 
-async def test_d5_one_of_files_and_conversation(tmp_path: Path) -> None:
+async def test_one_of_files_and_conversation(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         await turn(harness, session, "go", bash("touch made"))
@@ -114,7 +114,7 @@ async def test_d5_one_of_files_and_conversation(tmp_path: Path) -> None:
         assert (harness.folder / "made").exists()
 
 
-async def test_d5_a_file_that_somebody_else_changed_is_left_alone(tmp_path: Path) -> None:
+async def test_a_file_that_somebody_else_changed_is_left_alone(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         await turn(harness, session, "go", bash("echo a > mine; echo b > theirs"))
@@ -131,7 +131,7 @@ async def test_d5_a_file_that_somebody_else_changed_is_left_alone(tmp_path: Path
         assert sorted(files(harness.folder)) == ["unrelated"]
 
 
-async def test_d5_the_users_repository_is_not_touched(tmp_path: Path) -> None:
+async def test_the_users_repository_is_not_touched(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         git(harness.folder, "init")
         git(harness.folder, "add", "-A")
@@ -149,7 +149,7 @@ async def test_d5_the_users_repository_is_not_touched(tmp_path: Path) -> None:
         assert after == before
 
 
-async def test_u01_a_file_that_is_too_large_is_told(tmp_path: Path) -> None:
+async def test_a_file_that_is_too_large_is_told(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         large = harness.folder / "large.bin"
         large.write_bytes(b"x" * 3_000_000)
@@ -162,7 +162,7 @@ async def test_u01_a_file_that_is_too_large_is_told(tmp_path: Path) -> None:
         assert kept < 2_000_000
 
 
-async def test_u01_a_large_file_that_a_command_wrote_is_told(tmp_path: Path) -> None:
+async def test_a_large_file_that_a_command_wrote_is_told(tmp_path: Path) -> None:
     """New, there before and grown out of what was small; what it left alone is not told."""
     async with open_harness(tmp_path, **FREE) as harness:
         for name in ("old [1].bin", "still.bin"):
@@ -187,7 +187,7 @@ async def test_u01_a_large_file_that_a_command_wrote_is_told(tmp_path: Path) -> 
         assert kept < 2_000_000
 
 
-async def test_u07_what_a_nested_repository_hides_is_told(tmp_path: Path) -> None:
+async def test_what_a_nested_repository_hides_is_told(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         sub = harness.folder / "sub"
         sub.mkdir()
@@ -203,7 +203,7 @@ async def test_u07_what_a_nested_repository_hides_is_told(tmp_path: Path) -> Non
         assert {f.path for f in made.files} | set(made.not_restorable) == {"sub/x.txt"}
 
 
-async def test_u07_what_commands_change_in_a_submodule_is_told_to_stay(tmp_path: Path) -> None:
+async def test_what_commands_change_in_a_submodule_is_told_to_stay(tmp_path: Path) -> None:
     """A commit made there is no change of a file either: it is not said to go back."""
     async with open_harness(tmp_path, **FREE) as harness:
         source = tmp_path / "lib"
@@ -228,7 +228,7 @@ async def test_u07_what_commands_change_in_a_submodule_is_told_to_stay(tmp_path:
         assert (harness.folder / "sub" / "x.txt").read_text() == "two\n"
 
 
-async def test_d5_a_cancelled_turn_is_taken_back_too(tmp_path: Path) -> None:
+async def test_a_cancelled_turn_is_taken_back_too(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         hold = Hold()
         harness.server.script(
@@ -248,7 +248,7 @@ async def test_d5_a_cancelled_turn_is_taken_back_too(tmp_path: Path) -> None:
         assert not (harness.folder / "made").exists()
 
 
-async def test_d5_what_a_sub_agent_changed_is_taken_back_with_its_callers_prompt(
+async def test_what_a_sub_agent_changed_is_taken_back_with_its_callers_prompt(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
@@ -270,10 +270,10 @@ async def test_d5_what_a_sub_agent_changed_is_taken_back_with_its_callers_prompt
 
 
 @pytest.mark.parametrize("deputy", [False, True])
-async def test_d5_an_undo_goes_back_to_what_the_user_had_not_saved(
+async def test_an_undo_goes_back_to_what_the_user_had_not_saved(
     tmp_path: Path, *, deputy: bool
 ) -> None:
-    """F3: a change of a file that is open with unsaved text saves that first; it is no part of
+    """A change of a file that is open with unsaved text saves that first; it is no part of
     what is taken back, though something else was changed in the same step before."""
     open_files = OpenFiles()
     async with open_harness(tmp_path, editor=open_files, **FREE) as harness:
@@ -297,7 +297,7 @@ async def test_d5_an_undo_goes_back_to_what_the_user_had_not_saved(
 
 
 @pytest.mark.parametrize("repository", [True, False])
-async def test_l14_what_a_step_changes_is_told_with_its_lines(
+async def test_what_a_step_changes_is_told_with_its_lines(
     tmp_path: Path, *, repository: bool
 ) -> None:
     """By whatever tool, once the store holds it and before the turn ends."""
@@ -318,7 +318,7 @@ async def test_l14_what_a_step_changes_is_told_with_its_lines(
     assert len(told) == 5
 
 
-async def test_d6_a_fork_has_taken_back_what_its_source_has(tmp_path: Path) -> None:
+async def test_a_fork_has_taken_back_what_its_source_has(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         for number in ("one", "two", "three"):
@@ -337,7 +337,7 @@ async def test_d6_a_fork_has_taken_back_what_its_source_has(tmp_path: Path) -> N
         assert await undo.redo(earlier.id) is None
 
 
-async def test_d5_a_prompt_that_is_refused_drops_nothing(tmp_path: Path) -> None:
+async def test_a_prompt_that_is_refused_drops_nothing(tmp_path: Path) -> None:
     """Another program works in the session: what was taken back here can still be brought back."""
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
@@ -354,7 +354,7 @@ async def test_d5_a_prompt_that_is_refused_drops_nothing(tmp_path: Path) -> None
         assert (await plan(harness, session)).text == "two"
 
 
-async def test_d5_what_somebody_else_changes_meanwhile_stays(tmp_path: Path) -> None:
+async def test_what_somebody_else_changes_meanwhile_stays(tmp_path: Path) -> None:
     """Calls that say which files they change are not taken for what the user, or another session,
     does to others while they run; a command may have changed anything."""
     async with open_harness(tmp_path, **FREE) as harness:
@@ -383,7 +383,7 @@ async def test_d5_what_somebody_else_changes_meanwhile_stays(tmp_path: Path) -> 
         assert [file.path for file in (await plan(harness, session)).files] == ["more.txt"]
 
 
-async def test_d5_what_a_command_in_the_background_changes_is_taken_back_too(
+async def test_what_a_command_in_the_background_changes_is_taken_back_too(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
@@ -406,7 +406,7 @@ async def test_d5_what_a_command_in_the_background_changes_is_taken_back_too(
         assert [file.path for file in made.files] == ["late.txt", "mine.txt"]
 
 
-async def test_d5_a_prompt_that_comes_while_files_go_back_is_not_taken_back_with_them(
+async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git is slow; the user has sent the next prompt before all files are back. It waits for them,
@@ -446,7 +446,7 @@ async def test_d5_a_prompt_that_comes_while_files_go_back_is_not_taken_back_with
         assert "forget this" not in sent
 
 
-async def test_d5_l3_what_waits_is_neither_taken_back_nor_dropped_with_what_was(
+async def test_what_waits_is_neither_taken_back_nor_dropped_with_what_was(
     tmp_path: Path,
 ) -> None:
     """A prompt waits, as the turn before it was stopped. Undo takes back the one that was sent, and

@@ -1,4 +1,4 @@
-"""Commands of the user's own in a session (U8): told to the model, owned like a turn."""
+"""Commands of the user's own in a session: told to the model, owned like a turn."""
 
 import json
 from pathlib import Path

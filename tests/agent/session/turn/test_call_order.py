@@ -1,4 +1,4 @@
-"""A call that is submitted while the refusal of the one before it is stored (L7, L8)."""
+"""A call that is submitted while the refusal of the one before it is stored."""
 
 import asyncio
 from pathlib import Path
@@ -23,7 +23,7 @@ async def reject_first(part: ToolPart, _: object) -> None:
 
 
 @pytest.mark.parametrize("rounds", range(10))
-async def test_l7_a_call_that_starts_as_another_is_rejected_has_an_end(
+async def test_a_call_that_starts_as_another_is_rejected_has_an_end(
     tmp_path: Path, rounds: int
 ) -> None:
     """Whichever round of the event loop it comes in, also when its task was made in the very round

@@ -1,4 +1,4 @@
-"""A cancel that comes between a step's end and what is kept of it (D5; spec 5, R8)."""
+"""A cancel that comes between a step's end and what is kept of it."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ exec {git} "$@"
 """
 
 
-async def test_d5_r8_a_cancel_while_a_steps_changes_are_read_loses_neither_them_nor_its_cost(
+async def test_a_cancel_while_a_steps_changes_are_read_loses_neither_them_nor_its_cost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The step is over and its message stored: the user stops the turn while git reads what the

@@ -1,4 +1,4 @@
-"""Q3: a cancel after any iteration of the event loop leaves everything clean.
+"""A cancel after any iteration of the event loop leaves everything clean.
 
 Each scenario runs once to count its iterations, then again and again on a session of its
 own with a cancel at a chosen one. However it ends: the session is idle, every call is in
@@ -55,7 +55,7 @@ SCENARIOS: dict[str, tuple[Answer, ...]] = {
 @pytest.mark.timeout(LONGEST)
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("api", APIS)
-def test_q3_a_cancel_at_any_iteration_leaves_everything_clean(
+def test_a_cancel_at_any_iteration_leaves_everything_clean(
     tmp_path: Path, name: str, api: str
 ) -> None:
     run(_cancel_everywhere(tmp_path, name, api))
@@ -102,8 +102,8 @@ async def _attempt(harness: Harness, loop: CountingLoop, name: str, point: int |
 
 
 @pytest.mark.timeout(LONGEST)
-def test_q3_a_message_sent_at_any_iteration_reaches_the_model_once(tmp_path: Path) -> None:
-    """L3: also in the very moment in which the turn ends."""
+def test_a_message_sent_at_any_iteration_reaches_the_model_once(tmp_path: Path) -> None:
+    """Also in the very moment in which the turn ends."""
     run(_send_everywhere(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""What is left after a turn that was stopped from outside (spec 1, L9–L11): nothing."""
+"""What is left after a turn that was stopped from outside: nothing."""
 
 import asyncio
 import shutil
@@ -42,9 +42,7 @@ async def stopped(harness: Harness, session: Session, before: int = 0) -> None:
 
 
 @pytest.mark.parametrize("name", STUBBORN)
-async def test_l10a_l11_a_cancel_ends_whatever_a_command_left_running(
-    tmp_path: Path, name: str
-) -> None:
+async def test_a_cancel_ends_whatever_a_command_left_running(tmp_path: Path, name: str) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         harness.server.script(answer(Call("bash", {"command": STUBBORN[name]})))
         session = await harness.session()
@@ -57,7 +55,7 @@ async def test_l10a_l11_a_cancel_ends_whatever_a_command_left_running(
         await left_clean(harness, session, 0, f"cancel: {name}")
 
 
-async def test_l9_a_slow_tool_is_waited_for(tmp_path: Path) -> None:
+async def test_a_slow_tool_is_waited_for(tmp_path: Path) -> None:
     """The grace of 250 ms is for teardown alone: three seconds are not too long."""
     async with open_harness(tmp_path, **FREE) as harness:
         harness.server.script(
@@ -71,7 +69,7 @@ async def test_l9_a_slow_tool_is_waited_for(tmp_path: Path) -> None:
         await left_clean(harness, session, 0, "a tool of three seconds")
 
 
-async def test_l12_a_call_that_runs_when_the_stream_breaks_is_waited_for(tmp_path: Path) -> None:
+async def test_a_call_that_runs_when_the_stream_breaks_is_waited_for(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         hold = Hold()
         running = Call("bash", {"command": "echo begun; sleep 1; echo end"})
@@ -89,9 +87,7 @@ async def test_l12_a_call_that_runs_when_the_stream_breaks_is_waited_for(tmp_pat
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_l11_a_cancel_with_three_questions_open_withdraws_all(
-    tmp_path: Path, api: str
-) -> None:
+async def test_a_cancel_with_three_questions_open_withdraws_all(tmp_path: Path, api: str) -> None:
     async with open_harness(tmp_path, api=api) as harness:
         harness.server.script(
             answer(*(Call("write", {"file_path": f"{n}", "content": "x"}) for n in range(3)))
@@ -106,7 +102,7 @@ async def test_l11_a_cancel_with_three_questions_open_withdraws_all(
         await left_clean(harness, session, 0, "cancel in a permission question")
 
 
-async def test_l11_cancelled_again_and_again_ends_once(tmp_path: Path) -> None:
+async def test_cancelled_again_and_again_ends_once(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         command = STUBBORN["a command that ignores TERM"]
         harness.server.script(answer(Call("bash", {"command": command})))
@@ -122,7 +118,7 @@ async def test_l11_cancelled_again_and_again_ends_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_l11_a_cancel_in_a_retry_wait(tmp_path: Path, api: str) -> None:
+async def test_a_cancel_in_a_retry_wait(tmp_path: Path, api: str) -> None:
     async with open_harness(tmp_path, api=api) as harness:
         harness.server.script(Failure(503, headers=(("retry-after", "300"),)))
         session = await harness.session()
@@ -135,7 +131,7 @@ async def test_l11_a_cancel_in_a_retry_wait(tmp_path: Path, api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_l11_a_cancel_while_the_session_is_summed_up(tmp_path: Path, api: str) -> None:
+async def test_a_cancel_while_the_session_is_summed_up(tmp_path: Path, api: str) -> None:
     async with open_harness(tmp_path, api=api) as harness:
         hold = Hold()
         session = await harness.session()
@@ -157,7 +153,7 @@ async def test_l11_a_cancel_while_the_session_is_summed_up(tmp_path: Path, api: 
     [(), (Reason("hm"),), (Text("so"),), (Reason("hm"), Text("so"), Call("list", '{"pa'))],
     ids=["silence", "reasoning", "text", "arguments"],
 )
-async def test_l10_a_cancel_in_mid_stream_hangs_up(
+async def test_a_cancel_in_mid_stream_hangs_up(
     tmp_path: Path, api: str, pieces: tuple[object, ...]
 ) -> None:
     async with open_harness(tmp_path, api=api) as harness:
@@ -172,7 +168,7 @@ async def test_l10_a_cancel_in_mid_stream_hangs_up(
         await left_clean(harness, session, 0, "cancel in mid-stream")
 
 
-async def test_l10_every_task_cancelled_at_once_ends_the_turn_in_order(tmp_path: Path) -> None:
+async def test_every_task_cancelled_at_once_ends_the_turn_in_order(tmp_path: Path) -> None:
     """As a dying event loop does it, while a question waits and a command runs."""
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
         harness.server.script(
@@ -195,7 +191,7 @@ async def test_l10_every_task_cancelled_at_once_ends_the_turn_in_order(tmp_path:
             await left_clean(harness, one, 0, "every task cancelled at once")
 
 
-async def test_l10_the_folder_is_deleted_underneath(tmp_path: Path) -> None:
+async def test_the_folder_is_deleted_underneath(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         hold = Hold()
         harness.server.script(

@@ -1,4 +1,4 @@
-"""Each reason to go on, with its bound (spec 1, L2 and L2a; spec 2, C1–C7)."""
+"""Each reason to go on, with its bound."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def said(harness: Harness, number: int) -> str:
     return json.dumps(harness.server.requests[number].body["messages"])
 
 
-async def test_l2_an_overflow_prunes_old_output_then_retries(tmp_path: Path) -> None:
+async def test_an_overflow_prunes_old_output_then_retries(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         session = await well_read(harness)
         before = len(harness.server.requests)
@@ -33,7 +33,7 @@ async def test_l2_an_overflow_prunes_old_output_then_retries(tmp_path: Path) -> 
         assert [t.state.compacted for t in tools][-1] is None
 
 
-async def test_l2_an_overflow_that_pruning_does_not_help_compacts_once(harness: Harness) -> None:
+async def test_an_overflow_that_pruning_does_not_help_compacts_once(harness: Harness) -> None:
     session = await harness.session()
     for number in range(4):
         harness.server.script(answer(Text(f"answer {number}")))
@@ -43,14 +43,14 @@ async def test_l2_an_overflow_that_pruning_does_not_help_compacts_once(harness: 
     retried = said(harness, -1)
     assert "the summary" in retried
     assert "the last question" in retried
-    assert "question 0" in retried, "the first request is pinned (C4)"
+    assert "question 0" in retried, "the first request is pinned"
     assert any(isinstance(e, Compacted) for e in harness.events)
     stored = await harness.parts(session)
     assert sum(isinstance(p, CompactionPart) for p in stored) == 1
-    assert "answer 0" in str(stored), "nothing is deleted (C7)"
+    assert "answer 0" in str(stored), "nothing is deleted"
 
 
-async def test_l2_still_overflowing_after_a_compaction_is_a_clear_error(harness: Harness) -> None:
+async def test_still_overflowing_after_a_compaction_is_a_clear_error(harness: Harness) -> None:
     session = await harness.session()
     harness.server.script(OVERFLOW, answer(Text("summary")), OVERFLOW)
     idle = await harness.turn(session, "hello")
@@ -60,7 +60,7 @@ async def test_l2_still_overflowing_after_a_compaction_is_a_clear_error(harness:
     assert len(harness.server.requests) == 3
 
 
-async def test_c1_a_full_window_is_compacted_before_the_next_step(harness: Harness) -> None:
+async def test_a_full_window_is_compacted_before_the_next_step(harness: Harness) -> None:
     session = await harness.session()
     harness.server.script(answer(Text("long"), Tokens(85_000, 100)))
     await harness.turn(session, "first")
@@ -70,7 +70,7 @@ async def test_c1_a_full_window_is_compacted_before_the_next_step(harness: Harne
     assert "the summary" in said(harness, 2)
 
 
-async def test_c1_without_auto_compaction_the_turn_ends_before_it_sends_more(
+async def test_without_auto_compaction_the_turn_ends_before_it_sends_more(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, compaction={"auto": False}) as harness:
@@ -84,7 +84,7 @@ async def test_c1_without_auto_compaction_the_turn_ends_before_it_sends_more(
         assert len(harness.server.requests) == 1
 
 
-async def test_c6_an_overflowing_summary_is_asked_for_less(harness: Harness) -> None:
+async def test_an_overflowing_summary_is_asked_for_less(harness: Harness) -> None:
     session = await harness.session()
     for number in range(4):
         harness.server.script(answer(Text(f"answer {number}")))
@@ -94,7 +94,7 @@ async def test_c6_an_overflowing_summary_is_asked_for_less(harness: Harness) -> 
     assert len(said(harness, -2)) < len(said(harness, -3))
 
 
-async def test_l2_a_stop_hook_keeps_the_turn_going_three_times_at_most(tmp_path: Path) -> None:
+async def test_a_stop_hook_keeps_the_turn_going_three_times_at_most(tmp_path: Path) -> None:
     async def object_always(_message: AssistantMessage) -> str:
         return "The tests were not run."
 
@@ -105,7 +105,7 @@ async def test_l2_a_stop_hook_keeps_the_turn_going_three_times_at_most(tmp_path:
         assert "The tests were not run." in said(harness, 1)
 
 
-async def test_l2_a_token_target_nudges_until_it_is_reached(tmp_path: Path) -> None:
+async def test_a_token_target_nudges_until_it_is_reached(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"target_tokens": 3_000}) as harness:
         harness.server.always(answer(Text("more"), Tokens(100, 1_000)))
         assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
@@ -113,14 +113,14 @@ async def test_l2_a_token_target_nudges_until_it_is_reached(tmp_path: Path) -> N
         assert "Do not sum up" in said(harness, 1)
 
 
-async def test_l2_a_token_target_ends_after_three_lean_steps(tmp_path: Path) -> None:
+async def test_a_token_target_ends_after_three_lean_steps(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"target_tokens": 50_000}) as harness:
         harness.server.always(answer(Text("nothing"), Tokens(100, 10)))
         assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
         assert len(harness.server.requests) == 3
 
 
-async def test_l2_the_last_step_of_a_limited_turn_sums_up_without_tools(tmp_path: Path) -> None:
+async def test_the_last_step_of_a_limited_turn_sums_up_without_tools(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"steps": 2}) as harness:
         for number in range(3):
             (harness.folder / f"{number}.txt").write_text("x\n")
@@ -140,7 +140,7 @@ async def test_l2_the_last_step_of_a_limited_turn_sums_up_without_tools(tmp_path
         assert "tools are off" in said(harness, 2)
 
 
-async def test_l2a_a_token_limit_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:
+async def test_a_token_limit_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"tokens": 200}) as harness:
         harness.server.always(answer(Call("list", {}), Tokens(100, 10)))
         idle = await harness.turn(await harness.session(), "go")

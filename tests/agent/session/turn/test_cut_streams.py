@@ -1,4 +1,4 @@
-"""L12: a stream that is cut at any byte is tried again or closed with what it has.
+"""A stream that is cut at any byte is tried again or closed with what it has.
 
 No call runs twice or on half an input, nothing of a broken answer is kept as if it were
 whole, and the strict server takes the history.
@@ -28,7 +28,7 @@ LENGTH = sum(len(data) for piece in FIRST for data in ChatWriter("model-1", 1).w
 
 
 @pytest.mark.timeout(LONGEST)
-def test_l12_a_stream_cut_at_any_byte_never_runs_a_call_twice(tmp_path: Path) -> None:
+def test_a_stream_cut_at_any_byte_never_runs_a_call_twice(tmp_path: Path) -> None:
     run(_cut_everywhere(tmp_path))
 
 

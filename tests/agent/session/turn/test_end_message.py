@@ -1,4 +1,4 @@
-"""What is kept of how a turn ended (A3): shown whenever the session is, told to the model."""
+"""What is kept of how a turn ended: shown whenever the session is, told to the model."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def told(end: TurnEnd, step: AssistantMessage | None) -> AssistantMessage | None
     return end_message(end, step, ASKED, "trn_1", 20.0)
 
 
-def test_a3_a_fault_is_kept_with_the_last_step_or_by_itself() -> None:
+def test_a_fault_is_kept_with_the_last_step_or_by_itself() -> None:
     why = ErrorInfo("limit", "Stopped after 3 steps.")
     kept = told(TurnEnd("limit_reached", error=why), STEP)
     assert kept == replace(STEP, error=why)
@@ -29,7 +29,7 @@ def test_a3_a_fault_is_kept_with_the_last_step_or_by_itself() -> None:
     assert (alone.error, alone.finish, alone.completed) == (why, "error", 20.0)
 
 
-def test_a3_a_stop_beside_the_steps_is_kept_and_one_that_a_step_tells_is_not_twice() -> None:
+def test_a_stop_beside_the_steps_is_kept_and_one_that_a_step_tells_is_not_twice() -> None:
     stopped = TurnEnd("cancelled")
     for step in (None, replace(STEP, finish="tool-calls")):
         alone = told(stopped, step)
@@ -41,7 +41,7 @@ def test_a3_a_stop_beside_the_steps_is_kept_and_one_that_a_step_tells_is_not_twi
     assert told(TurnEnd("completed"), replace(STEP, finish="stop")) is None
 
 
-async def test_l10_a_stop_while_room_is_made_is_told_on_the_screen_and_to_the_model(
+async def test_a_stop_while_room_is_made_is_told_on_the_screen_and_to_the_model(
     harness: Harness,
 ) -> None:
     """The step before it was whole: without a word of it the work would end in silence."""

@@ -1,4 +1,4 @@
-"""L16: a subscriber that came late, or fell behind, ends up where one that saw everything does."""
+"""A subscriber that came late, or fell behind, ends up where one that saw everything does."""
 
 import asyncio
 import random
@@ -88,7 +88,7 @@ def comparable(snapshot: SessionSnapshot) -> SessionSnapshot:
 
 @pytest.mark.timeout(LONGEST)
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_l16_late_and_slow_subscribers_equal_the_store(tmp_path: Path, name: str) -> None:
+def test_late_and_slow_subscribers_equal_the_store(tmp_path: Path, name: str) -> None:
     run(_compare(tmp_path, name))
 
 

@@ -1,4 +1,4 @@
-"""A model of the GPT family patches where others edit and write (spec 3, 3.2)."""
+"""A model of the GPT family patches where others edit and write."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a stream leaves in the store and on the bus, event by event (L6, L10, L12)."""
+"""What a stream leaves in the store and on the bus, event by event."""
 
 import json
 
@@ -26,7 +26,7 @@ def deltas(harness: Harness, part_id: str, field: str) -> str:
     return text
 
 
-async def test_l6_texts_and_thoughts_are_parts_in_their_order(harness: Harness) -> None:
+async def test_texts_and_thoughts_are_parts_in_their_order(harness: Harness) -> None:
     harness.server.script(
         answer(Reason("First "), Reason("I think."), Text("Then "), Text("I say."), Tokens(7, 3))
     )
@@ -53,7 +53,7 @@ async def test_l6_texts_and_thoughts_are_parts_in_their_order(harness: Harness) 
     assert (message.finish, message.usage) == ("stop", end.usage)
 
 
-async def test_l6_the_input_of_a_call_is_shown_as_it_comes(harness: Harness) -> None:
+async def test_the_input_of_a_call_is_shown_as_it_comes(harness: Harness) -> None:
     args = {"file_path": "nowhere.txt", "limit": 3}
     harness.server.script(answer(Call("read", args, pieces=5)), answer(Text("done")))
     session = await harness.session()
@@ -71,7 +71,7 @@ async def test_l6_the_input_of_a_call_is_shown_as_it_comes(harness: Harness) -> 
     assert list(dict.fromkeys(seen)) == ["pending", "running", "failed"]
 
 
-async def test_l6_a_call_without_an_id_and_one_with_the_same_get_their_own(
+async def test_a_call_without_an_id_and_one_with_the_same_get_their_own(
     harness: Harness,
 ) -> None:
     harness.server.script(
@@ -91,7 +91,7 @@ async def test_l6_a_call_without_an_id_and_one_with_the_same_get_their_own(
 
 
 @pytest.mark.parametrize("piece", [Text("so far"), Reason("so far")])
-async def test_l10_what_was_said_until_a_cancel_stays_and_is_marked(
+async def test_what_was_said_until_a_cancel_stays_and_is_marked(
     harness: Harness, piece: Text | Reason
 ) -> None:
     hold = Hold()
@@ -113,7 +113,7 @@ async def test_l10_what_was_said_until_a_cancel_stays_and_is_marked(
     assert part.ended is not None
 
 
-async def test_l12_nothing_of_a_step_that_is_tried_again_is_left(harness: Harness) -> None:
+async def test_nothing_of_a_step_that_is_tried_again_is_left(harness: Harness) -> None:
     harness.server.script(
         answer(Reason("lost"), Text("lost too"), Cut()), answer(Reason("kept"), Text("kept too"))
     )
@@ -127,7 +127,7 @@ async def test_l12_nothing_of_a_step_that_is_tried_again_is_left(harness: Harnes
     assert said == ["go", "kept", "kept too"]
 
 
-async def test_l6_an_answer_of_nothing_leaves_no_empty_part(harness: Harness) -> None:
+async def test_an_answer_of_nothing_leaves_no_empty_part(harness: Harness) -> None:
     harness.server.script(answer(Text(""), Reason(""), Finish("end")))
     session = await harness.session()
     await harness.turn(session, "go")
@@ -136,7 +136,7 @@ async def test_l6_an_answer_of_nothing_leaves_no_empty_part(harness: Harness) ->
     assert not any(isinstance(p, ReasoningPart) for p in await harness.parts(session))
 
 
-async def test_l6_what_a_provider_signs_a_call_with_comes_back_to_it(harness: Harness) -> None:
+async def test_what_a_provider_signs_a_call_with_comes_back_to_it(harness: Harness) -> None:
     """Gemini refuses a call in the history without its signature."""
     signature = {"google": {"thought_signature": "c2lnbmVk"}}
     call = {

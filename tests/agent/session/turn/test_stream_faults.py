@@ -1,4 +1,4 @@
-"""Faults of the stream and of the calls in it, over each wire protocol (spec 1, L1, L12, L13).
+"""Faults of the stream and of the calls in it, over each wire protocol.
 
 Each case says how the turn must end and what must have run; afterwards everything is clean and
 the strict server takes the next prompt.
@@ -134,7 +134,7 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("api", APIS)
-async def test_l12_l13_faults_of_the_stream(tmp_path: Path, api: str, name: str) -> None:
+async def test_faults_of_the_stream(tmp_path: Path, api: str, name: str) -> None:
     case = CASES[name]
     if api not in case.apis:
         return
@@ -147,7 +147,7 @@ async def test_l12_l13_faults_of_the_stream(tmp_path: Path, api: str, name: str)
         assert ran(harness) == case.ran
         tools = await harness.tools(session)
         assert sum(isinstance(tool.state, Failed) for tool in tools) == case.failed
-        # However often it was tried, what the user said is said once (T03).
+        # However often it was tried, what the user said is said once.
         assert json.dumps(harness.server.requests[-1].body).count('"go"') == 1
         if case.requests is not None:
             assert len(harness.server.requests) == case.requests
@@ -161,7 +161,7 @@ def ran(harness: Harness) -> str:
     return "".join(log.read_text("utf-8").split()) if log.exists() else ""
 
 
-async def test_l12_interleaved_calls_keep_their_arguments(tmp_path: Path) -> None:
+async def test_interleaved_calls_keep_their_arguments(tmp_path: Path) -> None:
     """Two calls whose arguments arrive in turns."""
 
     def chunk(*calls: dict[str, object]) -> Raw:
@@ -191,7 +191,7 @@ async def test_l12_interleaved_calls_keep_their_arguments(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_l12a_silence_after_a_call_closes_the_step(tmp_path: Path, api: str) -> None:
+async def test_silence_after_a_call_closes_the_step(tmp_path: Path, api: str) -> None:
     hold = Hold()
     options = {"chunkTimeout": 300}
     async with open_harness(tmp_path, api=api, options=options, **LOG) as harness:

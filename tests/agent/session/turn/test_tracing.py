@@ -1,4 +1,4 @@
-"""Spans of turns, steps, model calls and tools (T6)."""
+"""Spans of turns, steps, model calls and tools."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def named(spans: InMemorySpanExporter, name: str) -> ReadableSpan:
     return found
 
 
-async def test_t6_a_turn_is_a_tree_of_spans(tmp_path: Path, spans: InMemorySpanExporter) -> None:
+async def test_a_turn_is_a_tree_of_spans(tmp_path: Path, spans: InMemorySpanExporter) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(
             answer(Call("list", {}), Call("read", {"file_path": "secret name.txt"}), Tokens(90, 9)),
@@ -60,7 +60,7 @@ async def test_t6_a_turn_is_a_tree_of_spans(tmp_path: Path, spans: InMemorySpanE
     assert "secret" not in told
 
 
-def test_t6_nothing_is_imported_unless_tracing_was_set_up() -> None:
+def test_nothing_is_imported_unless_tracing_was_set_up() -> None:
     code = (
         "import sys; from agent.tracing import Tracing\n"
         "with Tracing({}).span('x', a=1) as span: span.set(b=2); span.failed('k', 'm')\n"

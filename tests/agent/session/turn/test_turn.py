@@ -1,4 +1,4 @@
-"""Whole turns through real HTTP, files and processes (spec 1)."""
+"""Whole turns through real HTTP, files and processes."""
 
 import asyncio
 from pathlib import Path
@@ -52,7 +52,7 @@ def states(harness: Harness, tool: str = "") -> list[str]:
     return seen
 
 
-async def test_l1_text_streams_and_the_turn_ends_once(harness: Harness) -> None:
+async def test_text_streams_and_the_turn_ends_once(harness: Harness) -> None:
     harness.server.script(answer(Reason("hm "), Reason("yes"), Text("Hel"), Text("lo")))
     session = await harness.session()
     idle = await harness.turn(session, "hi")
@@ -68,7 +68,7 @@ async def test_l1_text_streams_and_the_turn_ends_once(harness: Harness) -> None:
     assert sum(isinstance(e, SessionIdle) for e in harness.events) == 1
 
 
-async def test_l15_idle_comes_last_and_after_the_store_holds_everything(harness: Harness) -> None:
+async def test_idle_comes_last_and_after_the_store_holds_everything(harness: Harness) -> None:
     harness.server.script(answer(Call("list", {})), answer(Text("done")))
     session = await harness.session()
     await harness.turn(session, "hi")
@@ -80,7 +80,7 @@ async def test_l15_idle_comes_last_and_after_the_store_holds_everything(harness:
     assert len(completed) == 2
 
 
-async def test_l1_a_step_with_calls_is_followed_by_another_whatever_the_finish(
+async def test_a_step_with_calls_is_followed_by_another_whatever_the_finish(
     harness: Harness,
 ) -> None:
     (harness.folder / "a.txt").write_text("alpha\n")
@@ -97,13 +97,13 @@ async def test_l1_a_step_with_calls_is_followed_by_another_whatever_the_finish(
     assert len(harness.server.requests) == 6
 
 
-async def test_l6_a_call_goes_from_pending_to_running_to_completed(harness: Harness) -> None:
+async def test_a_call_goes_from_pending_to_running_to_completed(harness: Harness) -> None:
     harness.server.script(answer(Call("list", {"path": "."})), answer(Text("ok")))
     await harness.turn(await harness.session(), "list")
     assert states(harness, "list") == ["pending", "running", "completed"]
 
 
-async def test_l7_a_call_runs_while_the_stream_goes_on(harness: Harness) -> None:
+async def test_a_call_runs_while_the_stream_goes_on(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(Call("list", {}), Call("glob", {"pattern": "*"}), hold), answer(Text("ok"))
@@ -123,7 +123,7 @@ async def test_l7_a_call_runs_while_the_stream_goes_on(harness: Harness) -> None
     assert (await harness.idle(session)).outcome == "completed"
 
 
-async def test_l8_results_are_handed_over_in_call_order(harness: Harness) -> None:
+async def test_results_are_handed_over_in_call_order(harness: Harness) -> None:
     for name in "abcde":
         (harness.folder / name).write_text(f"content of {name}\n")
     calls = [Call("read", {"file_path": name}) for name in "abcde"]
@@ -135,7 +135,7 @@ async def test_l8_results_are_handed_over_in_call_order(harness: Harness) -> Non
     ] * 5
 
 
-async def test_l8_a_failing_command_cancels_its_siblings(tmp_path: Path) -> None:
+async def test_a_failing_command_cancels_its_siblings(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
         harness.server.script(
             answer(
@@ -155,7 +155,7 @@ async def test_l8_a_failing_command_cancels_its_siblings(tmp_path: Path) -> None
             assert "a sibling failed" in other.state.error
 
 
-async def test_l8_a_failing_read_cancels_nothing(harness: Harness) -> None:
+async def test_a_failing_read_cancels_nothing(harness: Harness) -> None:
     harness.server.script(
         answer(Call("read", {"file_path": "missing"}), Call("list", {})), answer(Text("ok"))
     )
@@ -166,7 +166,7 @@ async def test_l8_a_failing_read_cancels_nothing(harness: Harness) -> None:
     assert isinstance(listing.state, Completed)
 
 
-async def test_l13_bad_calls_become_results_that_teach(harness: Harness) -> None:
+async def test_bad_calls_become_results_that_teach(harness: Harness) -> None:
     harness.server.script(
         answer(
             Call("write", '{"file_path": "a.txt", "content": "he said "hi""}'),
@@ -191,7 +191,7 @@ async def test_l13_bad_calls_become_results_that_teach(harness: Harness) -> None
     assert isinstance(todo.state, Completed)
 
 
-async def test_m5_once_allows_a_write_and_the_file_is_there(harness: Harness) -> None:
+async def test_once_allows_a_write_and_the_file_is_there(harness: Harness) -> None:
     harness.server.script(
         answer(Call("write", {"file_path": "new.txt", "content": "hello\n"})), answer(Text("ok"))
     )
@@ -213,7 +213,7 @@ async def test_m5_once_allows_a_write_and_the_file_is_there(harness: Harness) ->
     assert waiting[-1] in {request.id, None}
 
 
-async def test_m6_a_change_accepted_in_part_is_told_to_the_model(harness: Harness) -> None:
+async def test_a_change_accepted_in_part_is_told_to_the_model(harness: Harness) -> None:
     lines = [f"line {n}" for n in range(40)]
     changed = [f"changed {n}" if n in {2, 20, 38} else line for n, line in enumerate(lines)]
     file = harness.folder / "a.txt"
@@ -237,7 +237,7 @@ async def test_m6_a_change_accepted_in_part_is_told_to_the_model(harness: Harnes
     assert "not in the middle" in told
 
 
-async def test_m6_a_command_changed_by_the_user_is_what_runs(harness: Harness) -> None:
+async def test_a_command_changed_by_the_user_is_what_runs(harness: Harness) -> None:
     harness.server.script(answer(Call("bash", {"command": "touch one"})), answer(Text("k")))
     session = await harness.session()
     await harness.send(session, "run it")
@@ -250,7 +250,7 @@ async def test_m6_a_command_changed_by_the_user_is_what_runs(harness: Harness) -
     assert "What ran is: touch two" in str(harness.server.requests[-1].body["messages"][-1])
 
 
-async def test_m5_reject_without_words_stops_the_turn(harness: Harness) -> None:
+async def test_reject_without_words_stops_the_turn(harness: Harness) -> None:
     harness.server.script(answer(Call("bash", {"command": "touch x"})))
     session = await harness.session()
     await harness.send(session, "go")
@@ -264,7 +264,7 @@ async def test_m5_reject_without_words_stops_the_turn(harness: Harness) -> None:
     assert (await harness.turn(session, "again")).outcome == "completed"
 
 
-async def test_m5_reject_with_words_goes_on_and_the_model_reads_them(harness: Harness) -> None:
+async def test_reject_with_words_goes_on_and_the_model_reads_them(harness: Harness) -> None:
     harness.server.script(answer(Call("bash", {"command": "touch x"})), answer(Text("I see")))
     session = await harness.session()
     await harness.send(session, "go")
@@ -273,7 +273,7 @@ async def test_m5_reject_with_words_goes_on_and_the_model_reads_them(harness: Ha
     assert "use y instead" in harness.server.requests[1].body["messages"][-1]["content"]
 
 
-async def test_l10_cancel_in_mid_stream_keeps_the_text_and_the_next_prompt_works(
+async def test_cancel_in_mid_stream_keeps_the_text_and_the_next_prompt_works(
     harness: Harness,
 ) -> None:
     hold = Hold()
@@ -292,7 +292,7 @@ async def test_l10_cancel_in_mid_stream_keeps_the_text_and_the_next_prompt_works
     assert (await harness.turn(session, "and now")).outcome == "completed"
 
 
-async def test_l11_cancel_during_a_command_ends_it(harness: Harness) -> None:
+async def test_cancel_during_a_command_ends_it(harness: Harness) -> None:
     harness.server.script(answer(Call("bash", {"command": "echo begun; sleep 60"})))
     session = await harness.session()
     await harness.send(session, "go")
@@ -313,7 +313,7 @@ async def test_l11_cancel_during_a_command_ends_it(harness: Harness) -> None:
     assert "begun" in tool.state.output
 
 
-async def test_l11_cancel_while_a_question_is_open_withdraws_it(harness: Harness) -> None:
+async def test_cancel_while_a_question_is_open_withdraws_it(harness: Harness) -> None:
     harness.server.script(answer(Call("bash", {"command": "touch x"})))
     session = await harness.session()
     await harness.send(session, "go")
@@ -327,7 +327,7 @@ async def test_l11_cancel_while_a_question_is_open_withdraws_it(harness: Harness
     assert tool.state.kind == "aborted"
 
 
-async def test_l3_a_message_sent_in_mid_turn_is_taken_up_at_the_next_step(harness: Harness) -> None:
+async def test_a_message_sent_in_mid_turn_is_taken_up_at_the_next_step(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(answer(hold, Call("list", {})), answer(Text("I will.")))
     session = await harness.session()
@@ -349,7 +349,7 @@ async def test_l3_a_message_sent_in_mid_turn_is_taken_up_at_the_next_step(harnes
     assert sum(isinstance(e, SessionIdle) for e in harness.events) == 1
 
 
-async def test_l3_a_follow_up_waits_for_the_end(harness: Harness) -> None:
+async def test_a_follow_up_waits_for_the_end(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(hold, Call("list", {})), answer(Text("listed")), answer(Text("followed"))
@@ -364,7 +364,7 @@ async def test_l3_a_follow_up_waits_for_the_end(harness: Harness) -> None:
     assert "later" in json_text(harness.server.requests[2].body["messages"][-1])
 
 
-async def test_l3_between_a_turn_and_the_one_that_follows_the_program_is_busy(
+async def test_between_a_turn_and_the_one_that_follows_the_program_is_busy(
     harness: Harness,
 ) -> None:
     """Whoever waits for the end of all work must not take the moment between them for it."""
@@ -388,7 +388,7 @@ async def test_l3_between_a_turn_and_the_one_that_follows_the_program_is_busy(
     assert ends == [True, False]
 
 
-async def test_l12_a_broken_stream_before_any_call_is_tried_again(harness: Harness) -> None:
+async def test_a_broken_stream_before_any_call_is_tried_again(harness: Harness) -> None:
     harness.server.script(answer(Text("part one"), Cut()), answer(Text("whole")))
     session = await harness.session()
     idle = await harness.turn(session, "go")
@@ -400,7 +400,7 @@ async def test_l12_a_broken_stream_before_any_call_is_tried_again(harness: Harne
     )
 
 
-async def test_l12_a_stream_that_breaks_after_a_call_keeps_its_result(harness: Harness) -> None:
+async def test_a_stream_that_breaks_after_a_call_keeps_its_result(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(Call("list", {}), Call("glob", {"pattern": "*"}), hold, Cut()), answer(Text("ok"))
@@ -422,7 +422,7 @@ async def test_l12_a_stream_that_breaks_after_a_call_keeps_its_result(harness: H
     assert len(harness.server.requests) == 2
 
 
-async def test_l2_output_limit_escalates_once_then_resumes(harness: Harness) -> None:
+async def test_output_limit_escalates_once_then_resumes(harness: Harness) -> None:
     cut = answer(Text("and so on"), Finish("limit"))
     harness.server.script(cut, cut, answer(Text(" to the end")))
     session = await harness.session()
@@ -434,7 +434,7 @@ async def test_l2_output_limit_escalates_once_then_resumes(harness: Harness) -> 
     assert "cut off" in json_text(third["messages"][-1])
 
 
-async def test_l2a_a_call_cut_by_the_output_limit_is_never_run(harness: Harness) -> None:
+async def test_a_call_cut_by_the_output_limit_is_never_run(harness: Harness) -> None:
     harness.server.always(
         answer(Call("write", '{"file_path": "a.txt", "content": "aaa'), Finish("limit"))
     )
@@ -447,7 +447,7 @@ async def test_l2a_a_call_cut_by_the_output_limit_is_never_run(harness: Harness)
     assert all(isinstance(t.state, Failed) and "output limit" in t.state.error for t in tools)
 
 
-async def test_r7_a_refused_key_fails_at_once_with_the_servers_words(harness: Harness) -> None:
+async def test_a_refused_key_fails_at_once_with_the_servers_words(harness: Harness) -> None:
     harness.server.script(Failure(401, '{"error": {"message": "bad key"}}'))
     idle = await harness.turn(await harness.session(), "go")
     assert idle.outcome == "failed"
@@ -457,7 +457,7 @@ async def test_r7_a_refused_key_fails_at_once_with_the_servers_words(harness: Ha
     assert len(harness.server.requests) == 1
 
 
-async def test_x03_cancel_during_a_retry_wait(harness: Harness) -> None:
+async def test_cancel_during_a_retry_wait(harness: Harness) -> None:
     harness.server.always(
         Failure(429, '{"error": {"message": "slow down"}}', (("retry-after", "300"),))
     )
@@ -471,7 +471,7 @@ async def test_x03_cancel_during_a_retry_wait(harness: Harness) -> None:
     assert len(harness.server.requests) == 1
 
 
-async def test_l4_the_same_call_again_and_again_is_asked_about(harness: Harness) -> None:
+async def test_the_same_call_again_and_again_is_asked_about(harness: Harness) -> None:
     harness.server.always(answer(Call("list", {})))
     session = await harness.session()
     await harness.send(session, "go")
@@ -483,7 +483,7 @@ async def test_l4_the_same_call_again_and_again_is_asked_about(harness: Harness)
 
 
 @pytest.mark.parametrize(("repeats", "requests"), [(2, 2), (5, 5)])
-async def test_l4_how_many_are_too_many_is_a_setting(
+async def test_how_many_are_too_many_is_a_setting(
     tmp_path: Path, repeats: int, requests: int
 ) -> None:
     async with open_harness(tmp_path, limits={"repeats": repeats}) as harness:
@@ -495,7 +495,7 @@ async def test_l4_how_many_are_too_many_is_a_setting(
         assert len(harness.server.requests) == requests
 
 
-async def test_l5_sessions_run_side_by_side(harness: Harness) -> None:
+async def test_sessions_run_side_by_side(harness: Harness) -> None:
     first_hold = Hold()
     harness.server.script(answer(Text("a"), first_hold), answer(Text("b")))
     first, second = await harness.session(), await harness.session()
