@@ -1,6 +1,6 @@
 """The ``apply_patch`` tool: a patch over several files, all of it or nothing.
 
-Models of the GPT family are trained on it, so they get it in place of edit and write.
+Models of the GPT family are trained on it, so they get it instead of edit and write.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class ApplyPatchArgs(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class PatchPlan:
-    """The patch as read, and the changes that it comes to."""
+    """The parsed patch and its changes."""
 
     sections: tuple[Section, ...]
     changes: tuple[FileChange, ...]
@@ -82,14 +82,14 @@ class ApplyPatchTool:
         changes, note = _accepted(payload.changes, reply)
         paths = {path.real for change in payload.changes for path in change.paths}
         async with AsyncExitStack() as locks:
-            for real in sorted(paths):  # one order for all: no two patches wait for each other
+            for real in sorted(paths):  # the same order everywhere, so that no two patches deadlock
                 await locks.enter_async_context(ctx.files.lock(real))
             try:
                 await _check_as_shown(changes, ctx)
             except ChangedSinceShown:
                 if reply is not None:
                     raise  # the user saw other diffs
-                # Nobody was shown anything: a sibling's edit came first, so match anew.
+                # No user saw this change: an edit of the same step came first, so match again.
                 changes = await asyncio.to_thread(plan_patch, payload.sections, ctx)
             changes = await write_patch(changes, ctx)
             changes = tuple([await _run_formatters(change, ctx) for change in changes])
@@ -97,7 +97,7 @@ class ApplyPatchTool:
 
 
 async def _run_formatters(change: FileChange, ctx: ToolContext) -> FileChange:
-    """*change* as it is once the formatters have run over its file."""
+    """Run the formatters on the file, and return the resulting change."""
     if change.after is None:
         return change
     text, problem = await run_formatters(change.target, change.after, ctx)
@@ -111,8 +111,8 @@ async def _run_formatters(change: FileChange, ctx: ToolContext) -> FileChange:
 
 
 async def _check_as_shown(changes: tuple[FileChange, ...], ctx: ToolContext) -> None:
-    """Raises ``ChangedMeanwhile`` for files that are not as they were shown. What the user has
-    not saved in those that are is saved for them."""
+    """Raise ``ChangedSinceShown`` for files that are not as they were shown. Otherwise save the
+    user's unsaved changes of them."""
     held: list[tuple[ToolPath, LoadedText]] = []
     for path, expected in (pair for change in changes for pair in change.expected_files()):
         stamp = None if expected is None else expected.stamp
@@ -126,7 +126,8 @@ async def _check_as_shown(changes: tuple[FileChange, ...], ctx: ToolContext) -> 
 def _accepted(
     changes: tuple[FileChange, ...], reply: PermissionReply | None
 ) -> tuple[tuple[FileChange, ...], str]:
-    """The changes to be made and the word on hunks. Raises if none was accepted."""
+    """Return the changes to make and the note on hunks. Raises ``ToolError`` if no hunk was
+    accepted."""
     if reply is None or reply.hunks is None:
         return changes, ""
     hunks = reply.hunks
@@ -176,6 +177,6 @@ def _label(changes: tuple[FileChange, ...]) -> ToolLabel:
 
 
 def _needs(changes: tuple[FileChange, ...]) -> tuple[PermissionNeed, ...]:
-    """Consent for every path that is touched, each asked for once."""
+    """Return the permissions for all touched paths, each once."""
     needs = (need for change in changes for path in change.paths for need in edit_needs(path))
     return tuple(dict.fromkeys(needs))

@@ -1,4 +1,4 @@
-"""The ``bash`` tool: one command in a shell of its own."""
+"""The ``bash`` tool: run one command in a new shell."""
 
 import asyncio
 import logging
@@ -49,22 +49,22 @@ MAX_TIMEOUT = 600.0
 """Seconds."""
 
 MIN_MILLISECONDS = 1_000
-"""A smaller limit is one in seconds: models mix the two up, and in so few milliseconds nothing
-would be done."""
+"""A smaller time limit is meant in seconds: models confuse the two, and nothing can run in so
+few milliseconds."""
 
 MAX_COMMAND = 100_000
-"""Bytes of a command: Linux takes 131,072 in one argument."""
+"""Bytes of a command: Linux allows 131,072 in one argument."""
 
 MAX_IN_TERMINAL = 30_000
-"""Bytes of a command for an editor's terminal, which may quote it for a shell of its own."""
+"""Bytes of a command for an editor's terminal, which can quote it for another shell."""
 
 NOTE_LINES, NOTE_BYTES = 8, 1_024
-"""Room for the words about how the command ended, within the limits of the output."""
+"""The size of the notes on the end of a command, within the limits of the output."""
 
 HEADING = "Run this command?"
 
 EARLY_EXIT = 0.5
-"""Seconds in which a background command that fails at once is still told of as such."""
+"""Seconds to wait for a background command that fails at once, to report that."""
 
 BACKGROUND_HINT = (
     "Read what it prints with bash_output and end it with bash_kill, both with the id {id}; it "
@@ -95,48 +95,56 @@ class BashArgs(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class BashPlan:
-    """What runs, frozen when it was shown. *timeout* is in seconds, None without limit (in the
-    background only); *notes* go to the model."""
+    """A command as it was shown."""
 
     command: str
     directory: str
     timeout: float | None
+    """The time limit in seconds, None without one (in the background only)."""
+
     notes: tuple[str, ...] = ()
+    """Notes for the model."""
+
     background: bool = False
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BashSettings:
-    """*secret_names* are variables that no command gets to see; time limits in seconds.
-
-    *strict* passes on a short list of harmless variables only, and those named by *kept*.
-    *shell* is what a command is started with, up to its text.
-    """
+    """The settings of commands."""
 
     secret_names: Collection[str] = ()
+    """Variables that no command sees."""
+
     strict_env: bool = False
+    """Commands see only a few harmless variables and ``kept_env``."""
+
     kept_env: Collection[str] = ()
     default_timeout: float = DEFAULT_TIMEOUT
+    """Seconds."""
+
     max_timeout: float = MAX_TIMEOUT
+    """Seconds."""
+
     env: Mapping[str, str] | None = None
     shell: tuple[str, ...] = field(default_factory=shell)
+    """The shell and its options, before the text of the command."""
 
     def environment(self) -> dict[str, str]:
-        """What a command is started with."""
+        """Return the environment of a command."""
         inherited = os.environ if self.env is None else self.env
         if self.strict_env:
             return strict_environment(inherited, self.secret_names, self.kept_env)
         return child_environment(inherited, self.secret_names)
 
     def terminal_environment(self) -> EnvironmentFilter:
-        """What a command in somebody else's terminal sees of the variables there."""
+        """Return the filter for the environment of a command in the editor's terminal."""
         only = frozenset(self.environment()) if self.strict_env else None
         return EnvironmentFilter(excluded=frozenset(self.secret_names), only=only)
 
 
 class BashTool:
-    """Runs commands. *truncator* cuts and keeps their output, *shells* those in the background."""
+    """Runs commands; *shells* are those in the background."""
 
     args = BashArgs
 
@@ -160,8 +168,8 @@ class BashTool:
         )
 
     def concurrency_safe(self, args: BashArgs) -> bool:
-        # Where a command reads makes no difference here, only that it changes nothing: with
-        # the root as the project every place is inside.
+        # Only changes matter here, not where the command reads: with the root as the project
+        # every path is inside.
         return not args.background and is_read_only(
             args.command, directory="/", project="/", shell=self._settings.shell[0]
         )
@@ -239,9 +247,9 @@ class BashTool:
     async def _run_in_foreground(
         self, command: Command, capture: Capture, ctx: ToolContext
     ) -> FinishedCommand | RunningCommand:
-        """Run in a terminal of the user's editor where there is one, else in a shell here."""
+        """Run in a terminal of the user's editor if there is one, else in a shell."""
         size = len(command.argv[-1].encode("utf-8", "replace"))
-        # BASH_ENV, by which a command stays ours in a terminal, is bash's alone.
+        # BASH_ENV, by which a command in a terminal is tracked, works only with bash.
         bash = Path(command.argv[0]).name == "bash"
         if ctx.terminals is not None and bash and size <= MAX_IN_TERMINAL:
             place = TerminalPlace(ctx.terminals, ctx.root_id, ctx.on_terminal)
@@ -258,7 +266,7 @@ class BashTool:
     async def _run_in_background(
         self, call: BashPlan, started: RunningCommand, ctx: ToolContext
     ) -> Result:
-        """Leave what was *started* to the background, and tell how to go on with it."""
+        """Hand the *started* command over to the background, and say how to use it."""
         info = self._shells.adopt(
             started,
             ctx,
@@ -272,7 +280,7 @@ class BashTool:
             try:
                 ended = await self._shells.wait_for_exit(info.id, EARLY_EXIT)
             except asyncio.CancelledError:
-                # Nobody would ever learn its id.
+                # Nothing else would know its id.
                 await self._shells.kill(info.id)
                 raise
             how = "It has ended already" if ended else "It was started in the background"
@@ -304,9 +312,9 @@ def _check(command: str) -> None:
 
 
 def _directory(place: ToolPath, ctx: ToolContext, *, named: bool) -> tuple[str, tuple[str, ...]]:
-    """Where to run, with a note if that is not where it should be.
+    """Return the folder to run in, with a note if it is not the requested one.
 
-    A session directory that is gone is replaced by the project's, a *named* folder never.
+    A missing session directory is replaced by the project's, a *named* folder never.
     """
     if Path(place.real).is_dir():
         return place.real, ()
@@ -336,7 +344,7 @@ def _not_started(call: BashPlan, error: OSError) -> Result:
 
 
 def _ending_notes(call: BashPlan, done: FinishedCommand) -> tuple[str, ...]:
-    """How the command ended, where that was not simply well."""
+    """Return notes on how the command ended, unless it succeeded."""
     notes: list[str] = []
     if done.timed_out:
         notes.append(

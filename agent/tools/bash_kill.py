@@ -1,4 +1,4 @@
-"""The ``bash_kill`` tool: ends a background shell."""
+"""The ``bash_kill`` tool: end a background shell."""
 
 from pydantic import AliasChoices, Field
 

@@ -1,4 +1,4 @@
-"""The ``bash_output`` tool: what a background shell has printed since the last look."""
+"""The ``bash_output`` tool: read the new output of a background shell."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from agent.tools.shell.results import describe_shell, shell_block, shell_output
 from agent.tools.shell.shells import Shells
 
 MAX_WAIT = 60_000
-"""Milliseconds that one call may wait for output."""
+"""The longest time in milliseconds that one call waits for output."""
 
 
 class BashOutputArgs(ToolArgs):

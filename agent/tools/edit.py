@@ -1,4 +1,4 @@
-"""The ``edit`` tool: one piece of a file's text replaced by another."""
+"""The ``edit`` tool: replace one part of a file's text."""
 
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec

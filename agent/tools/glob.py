@@ -1,4 +1,4 @@
-"""The ``glob`` tool: files by name pattern."""
+"""The ``glob`` tool: find files by name pattern."""
 
 import asyncio
 import os
@@ -55,9 +55,9 @@ class GlobPlan:
 
 
 class GlobTool:
-    """Finds files. *searcher* is given by tests; by default ripgrep or the fallback.
+    """Finds files with *searcher*, by default ripgrep or the worker process.
 
-    *spill* is the folder of kept outputs, free to search.
+    *spill* is the folder of kept outputs, which can be searched without permission.
     """
 
     spec = ToolSpec(
@@ -137,7 +137,7 @@ class GlobTool:
 
 def _fits(plan: GlobPlan) -> Callable[[str], bool]:
     base = plan.root.path.rstrip("/") + "/"
-    # Behind a literal folder the rest is anchored; alone it matches at any depth.
+    # After a literal folder the rest is anchored; alone it matches at any depth.
     anchored = plan.rest if "/" in plan.rest or "/" not in plan.pattern else f"./{plan.rest}"
     test = matcher(anchored)
     return lambda path: test(path.removeprefix(base))
@@ -149,7 +149,7 @@ def _hidden(root: ToolPath, ctx: ToolContext) -> bool:
 
 
 def _literal(plan: GlobPlan) -> str | None:
-    """The one file that a pattern without wildcards names, if it is there."""
+    """Return the file that a pattern without wildcards names, if it exists."""
     root = Path(plan.root.path)
     if not root.is_dir():
         if root.exists():
@@ -162,7 +162,7 @@ def _literal(plan: GlobPlan) -> str | None:
 
 
 def _links(plan: GlobPlan, found: Newest) -> list[str]:
-    """Offer linked files that match; returns the links to folders that a wildcard passed."""
+    """Add linked files that match; return the links to folders that a wildcard skipped."""
     fits = _fits(plan)
     folders: list[str] = []
     for link in find_links(plan.root.path, hidden=plan.hidden, ignored=plan.ignored):

@@ -1,4 +1,4 @@
-"""The ``grep`` tool: lines of files by regular expression."""
+"""The ``grep`` tool: find lines of files by regular expression."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ from agent.tools.search.tree import IgnoreRules, find_links, is_ignored
 from agent.tools.search.worker import SearchRequest
 
 MAX_COLUMNS = 500
-"""Characters shown of a matching line: 100 of them stay below the limit of one output."""
+"""Characters shown of a matching line, so that 100 lines are below the limit of an output."""
 
 
 class GrepArgs(ToolArgs):
@@ -50,9 +50,9 @@ class GrepPlan:
 
 
 class GrepTool:
-    """Searches contents. *searcher* is given by tests; by default ripgrep or the fallback.
+    """Searches contents with *searcher*, by default ripgrep or the worker process.
 
-    *spill* is the folder of kept outputs, free to search.
+    *spill* is the folder of kept outputs, which can be searched without permission.
     """
 
     spec = ToolSpec(
@@ -103,13 +103,13 @@ class GrepTool:
 
 
 class _Hits:
-    """Takes records, leaves out what must not show, and makes the result."""
+    """Collects matches, without those in secret and ignored files, and builds the result."""
 
     def __init__(self, plan: GrepPlan) -> None:
         self._named_secret = plan.root.is_secret
         self._found = NewestMatches()
         self._secrets: set[str] = set()
-        # ripgrep lets an include glob override ignore rules: here they hold all the same.
+        # An include glob overrides ignore rules in ripgrep; here they apply all the same.
         filtered = plan.request.include is not None and not plan.request.ignored
         self._ignore = IgnoreRules(plan.request.folder) if filtered else None
         self._verdicts: dict[str, bool] = {}
@@ -122,7 +122,7 @@ class _Hits:
         name, zero, rest = record.partition(b"\0")
         number, colon, line = rest.partition(b":")
         if not (zero and colon and number.isdigit()):
-            return  # a remark of the program, not a match
+            return  # a message of the program, not a match
         path = os.fsdecode(name)
         if not self._named_secret and is_secret(path):
             self._secrets.add(path)
@@ -143,7 +143,7 @@ class _Hits:
         return self._found.total > 0
 
     def result(self, outcome: Outcome, links: list[str], ctx: ToolContext) -> Result:
-        """*links* are folders behind links that were not searched."""
+        """Return the result. *links* are linked folders that were not searched."""
         notes = self._notes(outcome)
         if links:
             names = ", ".join(show_path(link, ctx) for link in links[:3])

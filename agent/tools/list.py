@@ -1,4 +1,4 @@
-"""The ``list`` tool: a folder as a tree, level by level until the limit is reached."""
+"""The ``list`` tool: a folder as a tree, level by level up to the limit."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ from agent.tools.search.newest_hits import LIMIT, mtime_of
 from agent.tools.search.tree import IgnoreRules, is_ignored
 
 MAX_FOLDER = 20_000
-"""Entries of one folder that are looked at."""
+"""The maximum number of entries that are read in one folder."""
 
 
 class ListArgs(ToolArgs):
@@ -49,7 +49,7 @@ class ListPlan:
 
 @dataclass(slots=True)
 class _Node:
-    """An entry; *children* is None for what was not opened, *count* its entries then."""
+    """An entry; *children* is None for a folder that was not opened, *count* then its entries."""
 
     path: str
     name: str
@@ -59,7 +59,7 @@ class _Node:
 
 
 class ListTool:
-    """Lists folders. *spill* is the folder of kept outputs, free to list."""
+    """Lists folders. *spill* is the folder of kept outputs, listed without permission."""
 
     spec = ToolSpec(
         name="list",
@@ -122,7 +122,7 @@ def _list(plan: ListPlan) -> Result:
 
 
 def _read_levels(top: _Node, reader: "_Reader") -> tuple[int, bool]:
-    """Open folders breadth first. Returns how many entries are shown, and whether all are."""
+    """Open folders breadth first. Return the number of shown entries, and whether all are shown."""
     top.children = reader.entries(top.path)
     reader.left_out += max(0, len(top.children) - LIMIT)
     del top.children[LIMIT:]
@@ -133,7 +133,7 @@ def _read_levels(top: _Node, reader: "_Reader") -> tuple[int, bool]:
         try:
             children = reader.entries(node.path)
         except OSError:
-            node.children = []  # closed to us: shown by its name alone
+            node.children = []  # not readable: only its name is shown
             continue
         if shown + len(children) > LIMIT:
             node.count = len(children)
@@ -147,7 +147,7 @@ def _read_levels(top: _Node, reader: "_Reader") -> tuple[int, bool]:
 
 
 class _Reader:
-    """Entries of one folder, without what is ignored, newest first."""
+    """Reads the entries of a folder, without ignored ones, newest first."""
 
     def __init__(self, plan: ListPlan) -> None:
         self._base = plan.root.path.rstrip("/") + "/"

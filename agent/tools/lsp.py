@@ -1,4 +1,4 @@
-"""The ``lsp`` tool: what the language servers know of the code."""
+"""The ``lsp`` tool: queries to the language servers."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -47,10 +47,10 @@ METHODS: Mapping[Operation, str] = {
 }
 
 MAX_PLACES = 200
-"""Places in one answer."""
+"""The maximum number of places in one result."""
 
 DIAGNOSTICS_WAIT = 5.0
-"""Seconds for what a server says of a file when that is all that is wanted."""
+"""Seconds to wait for the diagnostics of a file."""
 
 
 class LspArgs(ToolArgs):
@@ -72,7 +72,7 @@ class LspArgs(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class LspPlan:
-    """*params* are those of the request, empty for diagnostics."""
+    """*params* are the parameters of the request, empty for diagnostics."""
 
     target: ToolPath
     operation: Operation
@@ -166,7 +166,7 @@ class LspTool:
 
 
 def _params(args: LspArgs, target: ToolPath) -> JsonObject:
-    """The request's parameters. Raises ``InvalidArguments`` and ``ToolError``."""
+    """Return the parameters of the request. Raises ``InvalidArguments`` and ``ToolError``."""
     uri = Path(target.real).as_uri()
     match args.operation:
         case "workspace_symbols":
@@ -190,7 +190,7 @@ def _params(args: LspArgs, target: ToolPath) -> JsonObject:
 
 
 def _position(target: ToolPath, line: int, symbol: str) -> JsonObject:
-    """Where *symbol* begins on a line, in the protocol's units (UTF-16)."""
+    """Return where *symbol* begins on a line, in the protocol's units (UTF-16)."""
     loaded = load_text(target)
     lines = [] if loaded is None else loaded.file.text.splitlines()
     text = lines[line - 1] if line <= len(lines) else ""
@@ -205,7 +205,7 @@ def _position(target: ToolPath, line: int, symbol: str) -> JsonObject:
 
 
 def _lines(found: Sequence[Location], ctx: ToolContext) -> list[str]:
-    """Places with what stands there, one a line."""
+    """Return places with their code, one per line."""
     texts: dict[str, list[str]] = {}
     shown: list[str] = []
     for place in found:
@@ -220,7 +220,7 @@ def _lines(found: Sequence[Location], ctx: ToolContext) -> list[str]:
 
 
 def _read(path: str, ctx: ToolContext) -> list[str]:
-    """The lines of a file of the project; nothing of others: nobody was asked about those."""
+    """Return the lines of a file of the project, and none of others: they need a permission."""
     if not Path(path).is_relative_to(ctx.project) or resolve_path(path, ctx).is_secret:
         return []
     try:

@@ -1,4 +1,4 @@
-"""The ``multiedit`` tool: several replacements in one file, all of them or none."""
+"""The ``multiedit`` tool: several replacements in one file, all or none."""
 
 from pydantic import Field
 

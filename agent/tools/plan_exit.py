@@ -1,4 +1,4 @@
-"""The ``plan_exit`` tool: the plan agent proposes to carry its plan out, the user decides."""
+"""The ``plan_exit`` tool: the plan agent proposes to carry out its plan, the user decides."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from agent.tools.core.questions import QuestionService
 from agent.tools.files.paths import resolve_path, show_path
 
 PLAN_AGENT = "plan"
-"""The agent whose mode it ends."""
+"""The agent whose mode the tool ends."""
 
 HandOverPlan = Callable[[str, str, bool], Awaitable[None]]
-"""Has another agent go on in a session (its id) with a text as the user's next message; with
+"""Lets another agent continue in a session (its id) with a text as the user's next message; with
 *True* edits are accepted from then on."""
 
 CARRY_OUT_OPTION = QuestionOption("Carry it out", "Edits and commands ask as usual")
@@ -47,7 +47,7 @@ class ExitPlan:
 
 
 class PlanExitTool:
-    """Asks through *questions*; what the user agrees to goes through *hand_over*."""
+    """Asks through *questions*; an accepted plan goes to *hand_over*."""
 
     spec = ToolSpec(name="plan_exit", verb="Plan", aliases=("exit_plan_mode",))
     args = PlanExitArgs
@@ -61,7 +61,7 @@ class PlanExitTool:
         return False
 
     async def prepare(self, args: PlanExitArgs, ctx: ToolContext) -> Plan[ExitPlan]:
-        # Offered to every agent all the same: a request's tools must not change.
+        # It is offered to every agent all the same: the tools of requests must not change.
         if ctx.agent != PLAN_AGENT or ctx.callers:
             raise ToolError(NOT_PLANNING)
         file = _shown(args.file, ctx)
@@ -103,7 +103,7 @@ class PlanExitTool:
 
 
 def _shown(file: str, ctx: ToolContext) -> str:
-    """The plan file as the user reads it, "" for none. Raises ``ToolError`` where none is."""
+    """Return the plan file for display, "" without one. Raises ``ToolError`` if it is missing."""
     if not file.strip():
         return ""
     target = resolve_path(file.strip(), ctx)

@@ -1,4 +1,4 @@
-"""The ``question`` tool: asks the user, with options to choose from or in their own words."""
+"""The ``question`` tool: ask the user, with options or for an answer of their own."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ MAX_HEADER = 40
 
 
 class OptionArg(ToolArgs):
-    """One answer that is offered."""
+    """One option."""
 
     label: str = Field(min_length=1, description="The answer in one to five words")
     description: str = Field(default="", description="What choosing it means")
@@ -138,7 +138,7 @@ def _short_answer(reply: QuestionReply) -> str:
 
 
 def _answer_text(question: Question, reply: QuestionReply) -> str:
-    """One question with its answer, for the model."""
+    """Return one question with its answer, for the model."""
     parts: list[str] = []
     if reply.labels:
         parts.append(", ".join(reply.labels))

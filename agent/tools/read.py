@@ -1,4 +1,4 @@
-"""The ``read`` tool: a page of a text file with line numbers, a folder's entries, an image."""
+"""The ``read`` tool: a page of a text file with line numbers, a folder, or an image."""
 
 import asyncio
 import os
@@ -45,10 +45,10 @@ from agent.tools.files.text_file import (
 )
 
 SHOWN_LINES = 200
-"""Lines kept in the transcript's block."""
+"""Lines in the transcript's block."""
 
 MAX_NOTEBOOK = 64 * 1024 * 1024
-"""Bytes of a notebook up to which its cells are shown; a larger one is read as it is stored."""
+"""Bytes of the largest notebook that is shown as cells; a larger one is read as JSON."""
 
 
 class ReadArgs(ToolArgs):
@@ -80,7 +80,7 @@ class ReadPlan:
 
 @dataclass(frozen=True, slots=True)
 class _NotedPage:
-    """A page that is not what is on disk: a notebook's cells, or an editor's text."""
+    """A page that differs from the file on disk: a notebook's cells, or an editor's text."""
 
     page: Page
     note: str
@@ -145,7 +145,7 @@ class ReadTool:
         except OSError as error:
             raise os_error_message(error, target.shown, "read") from None
         finally:
-            stop.set()  # a cancelled call must not go on through a huge file
+            stop.set()  # a cancelled call must not keep reading a huge file
         match found:
             case Result():
                 return found
@@ -199,14 +199,14 @@ def _read(
 
 
 def _unsaved(target: ToolPath, size: int, ctx: ToolContext) -> LoadedText | None:
-    """The file as it stands in the user's editor, where that is not what is on disk."""
+    """Return the unsaved text of the file in the user's editor, None without one."""
     if editor_of(target, ctx) is None or size > MAX_EDITOR_TEXT:
         return None
     return unsaved_text(target, load(target.real, MAX_EDITOR_TEXT), ctx)
 
 
 def _snapshot_of(held: LoadedText) -> FileContent:
-    """What the file will be once its user saves it."""
+    """Return the file as it will be once the user saves it."""
     return FileContent(held.file.encode(held.file.text), held.stamp)
 
 

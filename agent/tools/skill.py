@@ -1,4 +1,4 @@
-"""The ``skill`` tool: the text of a skill, on demand."""
+"""The ``skill`` tool: load the text of a skill."""
 
 import asyncio
 import difflib

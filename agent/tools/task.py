@@ -1,6 +1,6 @@
-"""The ``task`` tool: work handed to a sub-agent in a session of its own.
+"""The ``task`` tool: give a task to a sub-agent in a session of its own.
 
-The tool does not know the session service: what runs the child comes with the context.
+The tool does not know the session service: it runs the child through ``ToolContext.subagents``.
 """
 
 from dataclasses import dataclass, replace
@@ -50,8 +50,8 @@ class TaskArgs(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class SubagentInfo:
-    """A sub-agent. The model is told of those that are *offered*; a command of the user's may
-    have others do something too."""
+    """A sub-agent. The description of the tool lists those that are *offered*; a command of the
+    user can run others too."""
 
     name: str
     description: str
@@ -131,11 +131,11 @@ class TaskTool:
 
 
 DETACHED_FACTS = {"requested": "background", "moved": "background", "sent": "told"}
-"""What the row says of a call that did not wait."""
+"""The facts in the transcript row of a call that did not wait."""
 
 
 def report_text(done: SpawnResult, agent: str, session_id: str) -> str:
-    """What the model reads: the report or why there is none, and how to go on."""
+    """Return the report for the model, or why there is none, and how to continue."""
     lines = [done.error] if done.error else []
     if done.text:
         lines += ["What it wrote last:", done.text] if done.error else [done.text]
@@ -147,7 +147,7 @@ def report_text(done: SpawnResult, agent: str, session_id: str) -> str:
 
 
 def usage_facts(done: SpawnResult) -> tuple[str, ...]:
-    """What it took, in short words."""
+    """Return the tool calls and tokens of a sub-agent as facts."""
     used = done.usage.input + done.usage.output
     calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"
     return (calls, f"{tokens(used)} tokens") if used else (calls,)

@@ -1,4 +1,4 @@
-"""The ``task_output`` tool: a sub-agent in the background, looked at or ended."""
+"""The ``task_output`` tool: check, wait for, or stop a sub-agent in the background."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from agent.tools.shell.results import format_seconds
 from agent.tools.task import NO_TEXT, report_text, usage_facts
 
 MAX_WAIT = 600_000
-"""Milliseconds that one call may wait for the end."""
+"""The longest time in milliseconds that one call waits."""
 
 WORKING = (
     "The sub-agent {agent} is at work: {description}, for {time}. {activity}Its report comes to "
@@ -47,7 +47,7 @@ class StatusRequest:
 
 
 class TaskOutputTool:
-    """Looks at sub-agents, waits for them, and ends them."""
+    """Checks, waits for, and stops sub-agents."""
 
     spec = ToolSpec(
         name="task_output",

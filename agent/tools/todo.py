@@ -22,7 +22,7 @@ _MARKS: dict[TodoStatus, str] = {
 
 
 class TodoStore(Protocol):
-    """Where todo lists are kept, by session."""
+    """The store of todo lists, by session."""
 
     async def todos(self, session_id: str) -> tuple[TodoItem, ...]: ...
 
@@ -30,7 +30,7 @@ class TodoStore(Protocol):
 
 
 class TodoArg(ToolArgs):
-    """One entry as the model writes it."""
+    """One entry."""
 
     content: str = Field(min_length=1, description="What is to be done, in one sentence")
     status: TodoStatus = Field(default="pending", description="How far it is")

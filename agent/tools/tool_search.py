@@ -1,4 +1,4 @@
-"""The ``tool_search`` tool: finds tools that are not in the request."""
+"""The ``tool_search`` tool: find tools that are not in the request."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
 MAX_FOUND = 8
 MAX_DESCRIPTION = 300
-"""Characters of a description; the whole of it comes with the tool."""
+"""Characters of a description; the tool itself brings all of it."""
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -24,7 +24,7 @@ class ToolSearchArgs(ToolArgs):
 
 
 class ToolSearchTool:
-    """Looks through what *others* gives: the tools that can be found."""
+    """Searches the tools that *others* returns."""
 
     spec = ToolSpec(
         name="tool_search", verb="Find tools", finds_tools=True, variables={"most": str(MAX_FOUND)}
@@ -64,14 +64,14 @@ class ToolSearchTool:
 
 
 def rank_tools(schemas: Sequence[ToolSchema], query: str) -> list[ToolSchema]:
-    """Those of *schemas* that have to do with *query*, the best first. Words in a name weigh more
+    """Return the tools of *schemas* that match *query*, the best first. Words in a name count more
     than in a description, whole words more than beginnings."""
-    asked = set(_WORD.findall(query.lower()))
+    words = set(_WORD.findall(query.lower()))
     scored: list[tuple[float, str, ToolSchema]] = []
     for schema in schemas:
         named = _WORD.findall(schema.name.lower())
-        told = _WORD.findall(f"{schema.description} {' '.join(_arguments(schema))}".lower())
-        score = sum(3 * _word_score(word, named) + _word_score(word, told) for word in asked)
+        described = _WORD.findall(f"{schema.description} {' '.join(_arguments(schema))}".lower())
+        score = sum(3 * _word_score(word, named) + _word_score(word, described) for word in words)
         if score:
             scored.append((-score, schema.name, schema))
     return [schema for _, _, schema in sorted(scored, key=lambda one: one[:2])]

@@ -1,4 +1,4 @@
-"""The ``webfetch`` tool: a page of the web as Markdown, or an image of it."""
+"""The ``webfetch`` tool: a web page as Markdown, or an image."""
 
 import asyncio
 import contextlib
@@ -31,16 +31,16 @@ MAX_TIMEOUT = 120_000
 """Milliseconds."""
 
 CONVERSION_LIMIT = 10.0
-"""Seconds that a page may take to be turned into text."""
+"""The time limit in seconds for converting a page."""
 
 MAX_SHOWN = 6_000
-"""Characters that the transcript keeps."""
+"""Characters in the transcript's block."""
 
 MAX_PLAIN_URL = 200
-"""Characters of a path and query that may leave without a question of their own."""
+"""Characters of a query that can be sent without a permission for the very URL."""
 
 MIN_ENCODED_WORD = 40
-"""Characters of one word in a URL from which on it may be data that is led out."""
+"""Characters of a word in a URL that can be encoded data."""
 
 Format = Literal["markdown", "text", "html"]
 
@@ -70,7 +70,7 @@ class WebfetchArgs(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class FetchPlan:
-    """*seconds* is the time limit; *url* is what was shown."""
+    """*seconds* is the time limit, *url* the URL that was shown."""
 
     url: "httpx2.URL"
     format: Format
@@ -78,7 +78,7 @@ class FetchPlan:
 
 
 class WebfetchTool:
-    """Fetches pages over *web*. *conversion* is how long one may take to become text (seconds)."""
+    """Fetches pages through *web*. *conversion* is the time limit of the conversion in seconds."""
 
     def __init__(self, web: Web, *, conversion: float = CONVERSION_LIMIT) -> None:
         self._web = web
@@ -130,13 +130,13 @@ class WebfetchTool:
             )
         text = await _response_text(answer, call.format, self._conversion)
         if answer.status >= 400:
-            told = f"{answer.url} answered with HTTP {answer.status}."
-            raise ToolError(f"{told}\n\n{text[:1_000].strip()}".rstrip())
+            error = f"{answer.url} answered with HTTP {answer.status}."
+            raise ToolError(f"{error}\n\n{text[:1_000].strip()}".rstrip())
         return _result(call, answer, text)
 
 
 def web_need(url: "httpx2.URL", *, came_from: str = "") -> PermissionNeed:
-    """Consent to ask a host; the address itself when it may carry something out."""
+    """Return the permission for a host, or for the very URL if it can carry data out."""
     host = host_of(url)
     carries = exfiltration_risk(url)
     reason = f"{came_from} redirects there" if came_from else ""
@@ -153,7 +153,7 @@ def web_need(url: "httpx2.URL", *, came_from: str = "") -> PermissionNeed:
 
 
 def exfiltration_risk(url: "httpx2.URL") -> str:
-    """Why *url* may tell its host something of the user's, empty for a plain address."""
+    """Return why *url* can leak data of the user to its host, "" for a plain URL."""
     sent = url.raw_path.decode("ascii", "replace")
     if len(url.query) > MAX_PLAIN_URL or len(sent) > 4 * MAX_PLAIN_URL:
         return "is very long"
@@ -201,7 +201,7 @@ def _decode(answer: WebResponse) -> str:
 
 
 async def _convert(html: str, base: str, wanted: Format, seconds: float) -> str:
-    """The page as text, made in a process of its own that can be stopped."""
+    """Convert the page in a process of its own, which can be stopped."""
     code = (
         f"import sys; sys.path.insert(0, {_ROOT!r}); "
         "from agent.tools.web.html_markdown import main; sys.exit(main())"
@@ -248,9 +248,9 @@ def _result(call: FetchPlan, answer: WebResponse, text: str) -> Result:
     shown = text[:MAX_SHOWN]
     is_markdown = call.format == "markdown" and answer.mime in {*_HTML, "text/markdown"}
     block: Block = TextBlock(shown, markdown=is_markdown)
-    told = f"({' '.join(notes)})" if notes else ""
+    note = f"({' '.join(notes)})" if notes else ""
     return Result(
-        "\n\n".join(part for part in (told, text) if part),
+        "\n\n".join(part for part in (note, text) if part),
         label=ToolLabel("Fetch", str(call.url)),
         blocks=(block,) if shown.strip() else (),
         facts=(_size(len(answer.body)),),

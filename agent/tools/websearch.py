@@ -1,4 +1,4 @@
-"""The ``websearch`` tool: asks the search engine that the user has configured."""
+"""The ``websearch`` tool: query the search engine that the user has configured."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -17,10 +17,10 @@ from agent.tools.web.addresses import AllowedHosts, host_of, parse_url
 from agent.tools.web.client import Web
 
 MAX_RESULTS = 10
-"""Results of one search."""
+"""The maximum number of results."""
 
 MAX_SNIPPET = 400
-"""Characters shown of what a page says."""
+"""Characters of a page's text in a result."""
 
 Provider = Literal["searxng", "brave", "tavily", "exa"]
 Fields: TypeAlias = tuple[str, str, tuple[str, ...]]
@@ -28,7 +28,7 @@ Fields: TypeAlias = tuple[str, str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """One engine of the user's. *key* is empty where none is needed."""
+    """A configured engine. *key* is "" if it needs none."""
 
     provider: Provider
     url: str
@@ -38,17 +38,24 @@ class Engine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSpec:
-    """How a kind of engine is asked. *key* names the variable and the header of its key;
-    *query* makes the address's query or the body; *results* is the path to the list, *fields*
-    the names of title, address and text (the first that is there)."""
+    """The interface of a kind of engine."""
 
     url: str
     key: str
+    """The environment variable of its key."""
+
     header: str
+    """The header of its key."""
+
     post: bool
     query: Callable[[str], JsonObject]
+    """Builds the query of the URL, or the body."""
+
     results: tuple[str, ...]
+    """The path to the list of results."""
+
     fields: Fields
+    """The names of title, URL and text in a result; of text the first that exists."""
 
 
 ENGINES: dict[Provider, EngineSpec] = {
@@ -102,7 +109,7 @@ def engine_of(
     headers: Mapping[str, str],
     env: Mapping[str, str],
 ) -> Engine | None:
-    """The engine that the settings name, None without one or without what it needs."""
+    """Return the configured engine, None without one or without its URL or key."""
     if provider is None:
         return None
     spec = ENGINES[provider]
@@ -132,7 +139,7 @@ class WebsearchTool:
 
     def __init__(self, engine: Engine, web: Web) -> None:
         self._engine = engine
-        # The user has named this server: it may well be one of their own network.
+        # The user has configured this server, so it can be in their own network.
         host = host_of(parse_url(engine.url))
         self._web = Web(
             allowed=AllowedHosts.from_settings((host,)),
@@ -190,15 +197,15 @@ class WebsearchTool:
             url = url.copy_merge_params({name: str(value) for name, value in asked.items()})
         answer = await self._web.request(url, headers, body, self._web.limits.seconds)
         if answer.status != 200:
-            told = answer.body[:300].decode("utf-8", "replace")
+            body_text = answer.body[:300].decode("utf-8", "replace")
             if engine.key:
-                told = told.replace(engine.key, "***")
-            raise ToolError(f"The search engine answered with HTTP {answer.status}: {told}")
+                body_text = body_text.replace(engine.key, "***")
+            raise ToolError(f"The search engine answered with HTTP {answer.status}: {body_text}")
         return parse_results(answer.body, spec)
 
 
 def parse_results(body: bytes, spec: EngineSpec) -> list[tuple[str, str, str]]:
-    """Title, address and text of each result. Raises ``ToolError`` for another answer."""
+    """Return title, URL and text of each result. Raises ``ToolError`` for another response."""
     try:
         value: Json = json.loads(body)
     except (ValueError, RecursionError):

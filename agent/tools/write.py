@@ -1,4 +1,4 @@
-"""The ``write`` tool: a whole file, new or in place of what is there."""
+"""The ``write`` tool: write a whole file, new or existing."""
 
 import asyncio
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class WriteArgs(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class WritePlan:
-    """*change* is None where the file already holds the text."""
+    """*change* is None if the file already has the text."""
 
     target: ToolPath
     content: str

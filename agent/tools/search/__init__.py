@@ -1,1 +1,1 @@
-"""Searching a project: the file index, globs, ignore rules and the search worker."""
+"""Search in a project: file index, globs, ignore rules, search engines."""

@@ -1,11 +1,10 @@
-"""The files of a project by parts of their names, for completion.
+"""The index of a project's files, for completing parts of their names.
 
-The list is read by the engine of ``glob`` (so what git ignores is left out), kept, and read
-anew in the background when it has aged. Who asks while it is read for the first time is answered
-out of what has come so far, and again later: a tree of very many files makes nobody wait for its
-end. Queries run in a thread, which after each thousand or
-two of paths lets go of the interpreter and sees whether something else was typed meanwhile: at
-100,000 files a key must not wait for the letters before it.
+The list is read by the engine of ``glob``, so ignored files are left out. It is kept, and read
+again in the background when it is old. While it is read for the first time, queries are answered
+from what has come so far, and again later. Queries run in a thread, which releases the
+interpreter after each chunk of paths and stops if something else was typed: with 100,000 files a
+key must not wait for the query of the previous one.
 """
 
 import asyncio
@@ -21,34 +20,34 @@ from agent.tools.search.searcher import Searcher, find_rg
 from agent.tools.search.worker import SearchRequest
 
 MAX_PATHS = 1_000_000
-"""Paths that are kept, each of about 30 bytes, once or twice."""
+"""Paths that are kept, of about 30 bytes each, stored once or twice."""
 
 SMALL_LIST = 20_000
-"""Paths that are put in order so soon that nobody has to be answered before."""
+"""Paths that are sorted so fast that no answer is needed before."""
 
 POLL_INTERVAL = 0.05
-"""Seconds between looks at what has come while the list is read."""
+"""Seconds between answers while the list is read for the first time."""
 
 MIN_AGE = 10.0
-"""Seconds after which the list is read anew when it is asked for, at the earliest."""
+"""The minimum age in seconds at which the list is read again."""
 
 KEEP_FACTOR = 40.0
-"""Times as long as the last reading took that the list is kept at least."""
+"""The list is kept at least this many times as long as reading it took."""
 
 FIRST_LIMIT = 10.0
-"""Seconds that reading the list may take; what was found by then counts."""
+"""The time limit in seconds for reading the list; paths found by then count."""
 
 
 CHUNK = 2_000
-"""Paths that are looked at in one go: about a millisecond."""
+"""Paths that are searched at once: about a millisecond."""
 
 MAX_SUBSEQUENCE = 2_000
-"""Paths that hold the letters in order of which the closest are chosen."""
+"""Paths with the typed letters in order, among which the most similar are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some paths, one a line in *names*, and in lower case in *text*, to be searched at once."""
+    """Some paths: one per line in *names*, and in lower case in *text*."""
 
     names: str
     text: str
@@ -59,8 +58,8 @@ class Chunk:
 
 
 def make_chunks(paths: Iterable[str]) -> tuple[Chunk, ...]:
-    """*paths* ready to be searched, in their order. One with a line break is left out: it can't
-    be named in a prompt."""
+    """Return *paths* as chunks, in order. Paths with a line break are left out: they cannot be
+    named in a prompt."""
     usable = [path for path in paths if "\n" not in path]
     parts = ["\n".join(usable[at : at + CHUNK]) for at in range(0, len(usable), CHUNK)]
     return tuple(_chunk(part) for part in parts)
@@ -72,8 +71,8 @@ def _chunk(names: str) -> Chunk:
 
 
 class _Listing:
-    """The paths that have been read, in the order in which they came. *looked_at* is set once
-    all of them have been looked at, which is before they are put in theirs."""
+    """The paths that have been read so far, unsorted. *searched* is set once a query has searched
+    all of them."""
 
     def __init__(self, directory: str) -> None:
         self.count = 0
@@ -93,8 +92,8 @@ class _Listing:
                 self.chunks_so_far()
 
     def chunks_so_far(self) -> tuple[Chunk, ...]:
-        """What has come, ready to be searched, without what is beside the folder. A block of
-        them is turned as a whole: this is no thread of its own."""
+        """Return the chunks so far, without paths outside the folder. Blocks of paths are converted
+        as a whole, because this runs in the event loop."""
         if self._latest:
             block, begin = b"\0".join([b"", *self._latest]), b"\0" + self._inside
             self._blocks.append(block[1:])
@@ -107,7 +106,7 @@ class _Listing:
         return tuple(self._chunks)
 
     def sorted_chunks(self) -> tuple[Chunk, ...]:
-        """All of them, those of few parts first, with their folders."""
+        """Return all paths with their folders, those with few parts first."""
         self.chunks_so_far()
         return make_chunks(_with_folders(self._blocks, self._directory))
 
@@ -134,9 +133,8 @@ class FileIndex:
         self._reading: asyncio.Task[None] | None = None
 
     async def matches(self, typed: str, limit: int = 50) -> AsyncIterator[tuple[str, ...]]:
-        """The paths that fit *typed* best; folders end with a slash. While the list is read for
-        the first time there may be answers before the last one, as soon as anything fits.
-        Nothing more comes once something else is asked for."""
+        """Yield the paths that match *typed* best; folders end with a slash. While the list is read
+        for the first time, there can be earlier answers. A newer query ends this one."""
         self._asked += 1
         mine = self._asked
 
@@ -178,7 +176,7 @@ class FileIndex:
                 await held.searched.wait()
             self._chunks = await asyncio.to_thread(held.sorted_chunks)
         except (ToolError, OSError):
-            self._chunks = ()  # nothing can be completed: the folder is gone or closed to us
+            self._chunks = ()  # nothing can be completed: the folder is gone or not readable
         finally:
             self._held = None
             self._read_at = self._clock()
@@ -191,7 +189,7 @@ def _inside(path: str, folder: str) -> bool:
 
 
 def _with_folders(blocks: Iterable[bytes], directory: str) -> list[str]:
-    """The paths in *blocks* and their folders, those of few parts first."""
+    """Return the paths in *blocks* and their folders, those with few parts first."""
     held: dict[bytes, list[bytes]] = {}
     for block in blocks:
         for record in block.split(b"\0"):
@@ -218,8 +216,8 @@ def _with_folders(blocks: Iterable[bytes], directory: str) -> list[str]:
 def best_matches(
     typed: str, chunks: tuple[Chunk, ...], limit: int, stale: Callable[[], bool] = lambda: False
 ) -> tuple[str, ...] | None:
-    """Names that begin with *typed*, then names and paths that hold it; where there are none,
-    those that hold its letters in order. None once *stale*."""
+    """Return the paths whose names begin with *typed*, then those that contain it; without any,
+    those that contain its letters in order. None once *stale*."""
     found = substring_matches(typed, chunks, limit, stale)
     if typed and not found:
         wanted = typed.lower()
@@ -230,7 +228,8 @@ def best_matches(
 def substring_matches(
     typed: str, chunks: tuple[Chunk, ...], limit: int, stale: Callable[[], bool]
 ) -> tuple[str, ...]:
-    """Names that begin with *typed*, then names and paths that hold it; some once *stale*."""
+    """Return the paths whose names begin with *typed*, then those that contain it in the name or
+    the path; only some once *stale*."""
     if not typed:
         return tuple(islice((path for chunk in chunks for path in chunk.paths), limit))
     wanted = typed.lower()
@@ -244,7 +243,7 @@ def substring_matches(
 
 
 def _iterate(chunks: tuple[Chunk, ...], stale: Callable[[], bool]) -> Iterator[Chunk]:
-    """Each of *chunks* until *stale*; the thread that waits for keys comes in between."""
+    """Yield *chunks* until *stale*, and let the event loop run in between."""
     for chunk in chunks:
         time.sleep(0)
         if stale():
@@ -266,7 +265,7 @@ def _add_to_tiers(wanted: str, chunk: Chunk, tiers: tuple[list[str], ...]) -> No
 def _subsequence_matches(
     wanted: str, chunks: tuple[Chunk, ...], stale: Callable[[], bool]
 ) -> list[str]:
-    """Paths that hold the letters of *wanted* in order."""
+    """Return the paths that contain the letters of *wanted* in order."""
     each = "".join(f"[^\n{re.escape(one)}]*+{re.escape(one)}" for one in wanted)
     pattern = re.compile(f"^{each}", re.MULTILINE)
     found: list[str] = []
@@ -282,7 +281,7 @@ def _subsequence_matches(
 
 
 def _line_starts(text: str) -> Iterator[int]:
-    """Where the lines of *text* begin."""
+    """Yield the offsets of the lines of *text*."""
     at = 0
     for line in text.split("\n"):
         yield at

@@ -1,4 +1,4 @@
-"""Glob patterns of models: checked, so that a slip is an error and never "no match"."""
+"""Glob patterns: checked, so that a mistake is an error and never "no match"."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ _MAGIC = re.compile(r"[*?\[{\\]")
 
 
 def check_glob(pattern: str, field: str) -> None:
-    """Raise ``ToolError`` for a glob that no file could match by mistake."""
+    """Raise ``ToolError`` for a malformed glob, which no file would match."""
     problem = _problem(pattern)
     if problem:
         raise ToolError(
@@ -50,7 +50,7 @@ def _problem(pattern: str) -> str:
 
 
 def _class_end(pattern: str, start: int) -> int:
-    """Where the class that begins at *start* is closed, -1 if nowhere."""
+    """Return the end of the class that begins at *start*, -1 if it is not closed."""
     position = start + 1
     if pattern[position : position + 1] in ("!", "^"):
         position += 1
@@ -60,12 +60,12 @@ def _class_end(pattern: str, start: int) -> int:
 
 
 def is_magic(text: str) -> bool:
-    """Whether *text* has characters that mean something in a glob."""
+    """Return whether *text* has special characters of globs."""
     return _MAGIC.search(text) is not None
 
 
 def literal_prefix(pattern: str) -> tuple[str, str]:
-    """The leading folders without wildcards, and the rest: ``("src/a", "**/*.py")``.
+    """Return the leading folders without wildcards, and the rest: ``("src/a", "**/*.py")``.
 
     The rest is never empty; the prefix is empty if the first part has a wildcard.
     """
@@ -80,12 +80,12 @@ def literal_prefix(pattern: str) -> tuple[str, str]:
 
 
 def matches_hidden(pattern: str) -> bool:
-    """Whether a part of *pattern* begins with a dot: then hidden files are meant."""
+    """Return whether a part of *pattern* begins with a dot, so that it matches hidden files."""
     return re.search(r"(^|[/{,])\.[^./]", pattern) is not None
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """A test of paths relative to the searched folder. A pattern without a slash matches
+    """Return a test for paths relative to the searched folder. A pattern without a slash matches
     names at any depth, as in .gitignore."""
     # wcmatch pulls in a good part of the standard library; only searches need it.
     from wcmatch import glob  # kept off the start-up path
@@ -93,12 +93,12 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     bare = pattern.removeprefix("./").lstrip("/")
     anchored = bare if "/" in pattern.rstrip("/") else f"**/{bare}"
     flags = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX
-    # The expressions themselves: what stands around them takes twice their time, for each path.
+    # The expressions alone: wcmatch's code around them takes twice their time per path.
     wanted, _ = glob.translate(anchored, flags=flags, limit=1_000)
     tests = [re.compile(one).fullmatch for one in wanted]
 
     def fits(path: str) -> bool:
-        if "\n" in path:  # where the expressions stop, and which a file's name may well hold
+        if "\n" in path:  # file names can contain it, and "." in the expressions does not match it
             path = path.replace("\n", "\x01")
         return any(test(path) for test in tests)
 
@@ -106,8 +106,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def literal_part(pattern: str) -> str:
-    """A text that each path holds that fits *pattern*: the longest one in its last part; empty
-    where nothing is certain."""
+    """Return a text that every path matching *pattern* contains: the longest one in its last part,
+    "" without a certain one."""
     last = pattern.rpartition("/")[2]
     if re.search(r"[\[{\\]", pattern):
         return ""

@@ -1,11 +1,11 @@
-"""Keeping the newest of many hits without holding them all."""
+"""Keep the newest of many hits without storing all of them."""
 
 import heapq
 import os
 from dataclasses import dataclass
 
 LIMIT = 100
-"""Results of glob and grep."""
+"""The maximum number of results of glob and grep."""
 
 TIMED_OUT = "The search ran out of time: there may be more. Search a smaller folder."
 PARTIAL = "Some folders or files could not be read."
@@ -20,7 +20,7 @@ class _ReversedText:
 
 
 class Newest:
-    """The *limit* files changed last, of all that were offered; *total* counts these."""
+    """The *limit* most recently changed of all offered files; *total* counts those offered."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -37,12 +37,12 @@ class Newest:
             heapq.heappushpop(self._heap, (mtime, _ReversedText(path)))
 
     def paths(self) -> list[str]:
-        """Newest first; equally old ones by name."""
+        """Return the paths, newest first, equally old ones by name."""
         return [name.text for _, name in sorted(self._heap, reverse=True)]
 
 
 class NewestMatches:
-    """Matches by file: whole files, newest first, until *limit* matches are there."""
+    """The matches of the newest files, at most *limit*."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -53,7 +53,7 @@ class NewestMatches:
         self.files = 0
 
     def offer(self, path: str, match: str) -> None:
-        """Take a match. Matches of one file come one after the other."""
+        """Add a match. The matches of one file come one after the other."""
         self.total += 1
         known = self._files.get(path)
         if known is not None:
@@ -64,7 +64,7 @@ class NewestMatches:
             return
         self.files += 1
         mtime = mtime_of(path)
-        # Only when twice the limit is held is it worth looking for what can go.
+        # Pruning pays only when twice the limit is stored.
         if self._kept > 2 * self._limit:
             self._prune()
             if self._kept >= self._limit and mtime < min(m for m, _ in self._files.values()):
@@ -87,7 +87,7 @@ class NewestMatches:
         return sorted(self._files.items(), key=lambda item: (-item[1][0], item[0]))
 
     def groups(self) -> list[tuple[str, list[str]]]:
-        """``(path, matches)``, newest file first, at most *limit* matches in all."""
+        """Return ``(path, matches)``, newest file first, at most *limit* matches in all."""
         left = self._limit
         result: list[tuple[str, list[str]]] = []
         for path, (_, matches) in self._sorted():
@@ -99,7 +99,7 @@ class NewestMatches:
 
 
 def mtime_of(path: str) -> int:
-    """Nanoseconds since the epoch, 0 for what has gone meanwhile."""
+    """Return the modification time in nanoseconds since the epoch, 0 for a missing file."""
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:

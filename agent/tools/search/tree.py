@@ -1,5 +1,9 @@
-"""Walking a folder as ripgrep does: ignore files honoured, hidden files optional, links not
-followed. It is the fallback's walk, and answers questions about single paths as well.
+"""Walk a folder as ripgrep does: ignore files apply, hidden files are optional, links are not
+followed. The worker process walks with it, and single paths are checked with it.
+
+Lines of ignore files are translated by pathspec. Its own matching also finds what is below a
+folder that a line names. That is wrong for a walk, in which each folder was checked before:
+``!*/`` must bring back folders, but not the files in them.
 
 Paths are plain strings here: a walk looks at every entry of a project, and ``Path`` objects
 would cost more than the walk itself.
@@ -17,22 +21,22 @@ from typing import cast
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-# A set such as [[]x] in a stranger's file is no news, and a warning would paint over the screen.
+# A set such as [[]x] in a project's file is harmless, and a warning would garble the screen.
 warnings.filterwarnings("ignore", category=FutureWarning, module=r"pathspec\b")
 
 _FOLDER_GROUP = "ps_d"
-"""The group in which pathspec's expressions hold a folder's own slash."""
+"""The group of the slash of a folder itself in pathspec's expressions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line. *ignores* is false for one that begins with ``!``."""
+    """One line of an ignore file. *ignores* is false for a line that begins with ``!``."""
 
     regex: re.Pattern[str]
     ignores: bool
 
     def matches(self, path: str, *, is_folder: bool) -> bool:
-        """Whether the line names this very entry (*path* relative to the file's folder)."""
+        """Return whether the line names this entry (*path* relative to the file's folder)."""
         match self.regex.pattern:
             case ".":  # as pathspec writes a single *
                 return True
@@ -50,7 +54,7 @@ class Rule:
 
 
 class Rules:
-    """All lines of one file; the last that matches decides."""
+    """All lines of one ignore file; the last one that matches decides."""
 
     def __init__(self, text: str) -> None:
         rules: list[Rule] = []
@@ -61,7 +65,7 @@ class Rules:
         self._rules = tuple(reversed(rules))
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """True: ignored, False: brought back by a ``!``, None: no line names it."""
+        """Return True if ignored, False if a ``!`` line names it, None if no line does."""
         for rule in self._rules:
             if rule.matches(path, is_folder=is_folder):
                 return rule.ignores
@@ -69,7 +73,7 @@ class Rules:
 
 
 def _parse_rule(line: str) -> Rule | None:
-    """The rule in *line*, None for a remark, nothing, or what git can't read either."""
+    """Return the rule in *line*, None for a comment, a blank line, or a malformed one."""
     try:
         pattern = GitIgnoreSpecPattern(line)
     except (ValueError, re.error):
@@ -81,14 +85,14 @@ def _parse_rule(line: str) -> Rule | None:
 
 
 IGNORE_FILES = (".ignore", ".gitignore")
-"""In order of strength, as in ripgrep."""
+"""In order of precedence, as in ripgrep."""
 
 
 class IgnoreRules:
-    """The ignore rules that hold below *root* (absolute).
+    """The ignore rules that apply below *root* (absolute).
 
     In a git repository the rules of the folders above, up to its root, and of
-    ``.git/info/exclude`` hold too. If *root* is a link, these are the folders above its target.
+    ``.git/info/exclude`` apply too. If *root* is a link, these are the folders above its target.
     """
 
     def __init__(self, root: str) -> None:
@@ -103,10 +107,10 @@ class IgnoreRules:
         return os.path.lexists(join(self._top, ".git"))
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """Whether this one entry is ignored; the folders above it are not looked at.
+        """Return whether this entry is ignored; the folders above it are not checked.
 
-        False means that a ``!`` names it, None that nothing does. A kind of file counts in all
-        folders before the next kind does, and the nearest folder first, as in ripgrep.
+        False: a ``!`` line names it, None: no line does. All files of the first kind count before
+        those of the next, and nearer folders first, as in ripgrep.
         """
         path = self._real + path[len(self._root) :]
         for name in IGNORE_FILES:
@@ -125,11 +129,11 @@ class IgnoreRules:
         return self._exclude.verdict(_relative_to(path, self._top), is_folder=is_folder)
 
     def ignores_entry(self, path: str, *, is_folder: bool) -> bool:
-        """Whether this one entry is ignored."""
+        """Return whether this entry is ignored."""
         return self.verdict(path, is_folder=is_folder) is True
 
     def ignores(self, path: str, *, is_folder: bool = False) -> bool:
-        """Whether *path* or a folder between it and the root is ignored."""
+        """Return whether *path* or a folder between it and the root is ignored."""
         parent = dirname(path)
         while len(parent) > len(self._root):
             if self.ignores_entry(parent, is_folder=True):
@@ -148,7 +152,7 @@ def _relative_to(path: str, folder: str) -> str:
 
 
 def _repository_root(root: str) -> str | None:
-    """The nearest folder at or above *root* that holds ``.git``."""
+    """Return the nearest folder at or above *root* that contains ``.git``."""
     folder = root
     while True:
         if os.path.lexists(join(folder, ".git")):
@@ -160,7 +164,7 @@ def _repository_root(root: str) -> str | None:
 
 
 def _read_rules(path: str) -> Rules | None:
-    """The rules in the file at *path*, None where there are none."""
+    """Return the rules in the file at *path*, None if it cannot be read."""
     try:
         data = Path(path).read_bytes()[:1_000_000]
     except OSError:
@@ -169,13 +173,13 @@ def _read_rules(path: str) -> Rules | None:
 
 
 def is_ignored(path: str, project: str) -> bool:
-    """Whether *path* in *project* would be left out of a search of the whole project."""
+    """Return whether a search of the whole *project* leaves out *path*."""
     return path != project and IgnoreRules(project).ignores(path, is_folder=Path(path).is_dir())
 
 
 def walk(root: str, *, hidden: bool, ignored: bool) -> Iterator[str]:
-    """Regular files below *root*, absolute. *hidden* and *ignored* include such ones;
-    ``.git`` is never entered. Folders that cannot be read are passed over."""
+    """Yield the regular files below *root*, absolute. *hidden* and *ignored* include such files;
+    ``.git`` is never entered. Folders that cannot be read are skipped."""
     ignore = None if ignored else IgnoreRules(root)
     folders = [root]
     while folders:
@@ -192,7 +196,7 @@ def walk(root: str, *, hidden: bool, ignored: bool) -> Iterator[str]:
 
 
 def find_links(root: str, *, hidden: bool, ignored: bool, budget: int = 2_000) -> list[str]:
-    """Links below *root* (absolute), nearest first, from at most *budget* folders."""
+    """Return the links below *root* (absolute), nearest first, from at most *budget* folders."""
     ignore = None if ignored else IgnoreRules(root)
     links: list[str] = []
     folders = deque([root])
@@ -213,7 +217,7 @@ def find_links(root: str, *, hidden: bool, ignored: bool, budget: int = 2_000) -
 def _is_wanted(
     entry: os.DirEntry[str], ignore: IgnoreRules | None, *, is_folder: bool, hidden: bool
 ) -> bool:
-    """Whether a walk takes up *entry*. A hidden one that a ``!`` names is taken, too."""
+    """Return whether a walk visits *entry*. A hidden one that a ``!`` line names is visited too."""
     verdict = None
     if ignore is not None:
         verdict = ignore.verdict(entry.path, is_folder=is_folder)

@@ -1,8 +1,8 @@
-"""The search without ripgrep: a child process, so that it can be stopped at any time.
+"""The search without ripgrep: a process of its own, so that it can be stopped at any time.
 
-It reads one JSON object on stdin (see ``Order``) and writes what ripgrep would: paths that
-end in NUL, or ``path NUL line:text LF`` for matches. Exit code 2 and a sentence on stderr
-tell of a pattern that Python's ``re`` has no equal answer for.
+It reads one JSON object on stdin (see ``SearchRequest``) and writes what ripgrep would: paths
+that end in NUL, or ``path NUL line:text LF`` for matches. Exit code 2 and a sentence on stderr
+report a pattern that Python's ``re`` does not handle like ripgrep.
 """
 
 import codecs
@@ -18,7 +18,7 @@ from agent.tools.search.globs import matcher
 from agent.tools.search.tree import walk
 
 MAX_LINE = 8_192
-"""Bytes of a line that are written."""
+"""The maximum number of bytes of a line in a record."""
 
 _UNSUPPORTED = (
     (r"\(\?(?:[=!>(&R|]|<[=!]|P[=>])", "look-around, recursion and conditions"),
@@ -31,9 +31,10 @@ _UNSUPPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What to do below *root*: list files, or search *pattern* in files that fit *include*.
+    """A request to list the files below *root*, or to search *pattern* in files that match
+    *include*.
 
-    *folder* is *root*, or the folder that holds it if *root* is a file.
+    *folder* is *root*, or its folder if *root* is a file.
     """
 
     root: str
@@ -50,7 +51,7 @@ def encode_request(order: SearchRequest) -> bytes:
 
 
 def unsupported_syntax(pattern: str) -> str:
-    """What in *pattern* is outside the subset that both engines answer alike, or nothing."""
+    """Return the syntax of *pattern* that the engines handle differently, "" without any."""
     if re.search(r"\[[^\]]*(?:\[|&&|~~|--)", re.sub(r"\\.", "", pattern)):
         return "classes within classes"
     plain = pattern.replace("\\\\", "")
@@ -87,7 +88,7 @@ def _search_file(path: str, compiled: re.Pattern[str], left: int, out: BinaryIO)
             lines = iter(file)
         for number, raw in enumerate(lines, 1):
             if b"\0" in raw:
-                return  # binary: what was found before says nothing
+                return  # binary: matches before do not count
             line = raw.rstrip(b"\n")
             if compiled.search(line.decode("utf-8", "surrogateescape")):
                 hits.append(b"%s\0%d:%s\n" % (fsencode(path), number, line[:MAX_LINE]))
@@ -99,7 +100,7 @@ def _search_file(path: str, compiled: re.Pattern[str], left: int, out: BinaryIO)
 
 
 def _encoding_by_bom(file: BinaryIO) -> str | None:
-    """The encoding that a byte order mark tells; the file is left behind the mark."""
+    """Return the encoding by the byte order mark, and move the file after the mark."""
     start = file.read(3)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         file.seek(2)
@@ -109,7 +110,7 @@ def _encoding_by_bom(file: BinaryIO) -> str | None:
 
 
 def main() -> int:
-    """Serve one order; returns the exit code."""
+    """Serve one request and return the exit code."""
     order = SearchRequest(**json.load(sys.stdin))
     out = sys.stdout.buffer
     if order.pattern is None:

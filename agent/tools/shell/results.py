@@ -1,4 +1,4 @@
-"""What commands printed: as the transcript keeps it, and in words about shells for the model."""
+"""The results of commands: transcript blocks, sentences for the model, exit codes."""
 
 import re
 import shlex
@@ -9,13 +9,14 @@ from agent.records.blocks import ShellBlock
 from agent.tools.core.truncate import Limits, count_lines, cut
 
 SHOWN = Limits(lines=200, bytes=10_000)
-"""What the transcript keeps of an output."""
+"""The limits of an output in the transcript."""
 
 
 def shell_block(
     command: str, printed: str, exit_code: int | None, note: str = "", *, lines: int | None = None
 ) -> ShellBlock:
-    """*command* with the end of *printed*, which was *lines* long where it is not all of it."""
+    """Return the block of *command* with the end of *printed*; *lines* is the length of the whole
+    output if *printed* is only a part."""
     output = cut(printed, SHOWN, "tail")
     kept = output.count("\n") + 1
     total = count_lines(printed) if lines is None else lines
@@ -23,14 +24,14 @@ def shell_block(
 
 
 def format_seconds(duration: float) -> str:
-    """*duration* (seconds) as people say it: ``4.2s``, ``2m05s``."""
+    """Return *duration* (in seconds) for display: ``4.2s``, ``2m05s``."""
     if duration < 60:
         return f"{duration:.1f}s"
     return f"{int(duration) // 60}m{int(duration) % 60:02d}s"
 
 
 def describe_shell(info: ShellInfo) -> str:
-    """One sentence on how a shell stands."""
+    """Return one sentence on the status of a shell."""
     if info.ended is None:
         return f"{info.id} is running."
     took = format_seconds(info.ended - info.started)
@@ -46,7 +47,7 @@ def describe_shell(info: ShellInfo) -> str:
 
 
 def shell_output(taken: NewOutput, notes: tuple[str, ...]) -> str:
-    """What came since the last look, and *notes*."""
+    """Return the new output and *notes*."""
     dropped = (
         [f"[{taken.lost_characters:,} characters before this were dropped: they came too fast.]"]
         if taken.lost_characters
@@ -57,7 +58,7 @@ def shell_output(taken: NewOutput, notes: tuple[str, ...]) -> str:
 
 
 EXIT_ONE_COMMANDS = frozenset({"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[["})
-"""Commands whose exit code 1 is an answer and no failure."""
+"""Commands whose exit code 1 is the answer "no" and no failure."""
 
 EXIT_ONE_GIT_COMMANDS = frozenset({"grep", "diff"})
 
@@ -65,7 +66,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 def is_exit_one_normal(command: str) -> bool:
-    """Whether exit code 1 of *command* is an answer: its last command is grep or the like."""
+    """Return whether exit code 1 of *command* is no failure, as with grep at its end."""
     words = _last_command(command)
     while words and (words[0] == "!" or _ASSIGNMENT.match(words[0])):
         words = words[1:]
@@ -79,7 +80,7 @@ def is_exit_one_normal(command: str) -> bool:
 
 
 def _last_command(command: str) -> list[str]:
-    """The words of the last command in *command*; empty where that can't be told simply."""
+    """Return the words of the last command in *command*, empty if the syntax is too complex."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True

@@ -1,7 +1,7 @@
-"""The shells in the background: started, read, ended, listed.
+"""The shells in the background.
 
 They belong to the program and not to a turn: they outlive the step that started them and end
-with ``close``. A tool sees those of its own session tree only.
+with ``close``. A tool can only use those of its own session tree.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from agent.records.events import ShellChanged
 from agent.tools.core.base import ToolContext
 
 MAX_RUNNING = 16
-"""Shells that run at once; a model that starts more has lost count."""
+"""The maximum number of running shells."""
 
 MAX_ENDED = 50
-"""Ended shells whose last output can still be read."""
+"""The maximum number of ended shells whose output can still be read."""
 
 
 @dataclass(slots=True)
@@ -44,11 +44,11 @@ class Shells:
         self._detachable: list[tuple[ToolContext, asyncio.Event]] = []
 
     def snapshot(self) -> tuple[ShellInfo, ...]:
-        """Every shell, oldest first; those that ended too, as far as they are kept."""
+        """Return every shell, oldest first, including the kept ended ones."""
         return tuple(shell.info for shell in self._shells.values())
 
     def check_limit(self) -> None:
-        """Raise ``ToolError`` if too many run already."""
+        """Raise ``ToolError`` if the maximum number of shells is running."""
         running = [s.info for s in self._shells.values() if s.background.running]
         if len(running) >= self._most:
             raise ToolError(
@@ -66,7 +66,7 @@ class Shells:
         directory: str,
         timeout: float | None,
     ) -> ShellInfo:
-        """Take over a shell that was *started* for *ctx*; it ends after *timeout* seconds."""
+        """Add a shell that was *started* for *ctx*; it is ended after *timeout* seconds."""
         shell_id = self._new_id()
         info = ShellInfo(
             id=shell_id,
@@ -86,7 +86,7 @@ class Shells:
 
     def _new_id(self) -> str:
         while True:
-            # Not counted: a resumed session may still speak of the shells of an earlier run.
+            # Random: a resumed session can still mention the shells of an earlier run.
             shell_id = f"shell_{secrets.token_hex(2)}"
             if shell_id not in self._shells:
                 return shell_id
@@ -108,7 +108,7 @@ class Shells:
             del self._shells[key]
 
     def get(self, shell_id: str, root_id: str) -> tuple[ShellInfo, BackgroundShell]:
-        """A shell of the session tree *root_id*. Raises ``ToolError`` with those there are."""
+        """Return a shell of the session tree *root_id*. Raises ``ToolError``, which lists them."""
         own = {key: s for key, s in self._shells.items() if s.info.root_id == root_id}
         shell = own.get(shell_id.strip())
         if shell is None:
@@ -120,35 +120,35 @@ class Shells:
         return shell.info, shell.background
 
     async def wait_for_exit(self, shell_id: str, timeout: float) -> bool:
-        """Wait up to *timeout* seconds for the end of a shell (it must exist)."""
+        """Wait up to *timeout* seconds for the end of a shell, which must exist."""
         return await self._shells[shell_id].background.wait_for_exit(timeout)
 
     def info(self, shell_id: str) -> ShellInfo:
-        """The shell as it stands now (it must exist)."""
+        """Return the current state of a shell, which must exist."""
         return self._shells[shell_id].info
 
     def find(self, shell_id: str) -> ShellInfo | None:
-        """The shell as it stands now, None if it is not (or no longer) known."""
+        """Return the current state of a shell, None if it is unknown."""
         shell = self._shells.get(shell_id)
         return shell.info if shell is not None else None
 
     def tail(self, shell_id: str) -> str:
-        """The end of what a shell has printed, for a screen; empty for an unknown one."""
+        """Return the end of the output of a shell for display, "" for an unknown one."""
         shell = self._shells.get(shell_id)
         return shell.background.tail() if shell is not None else ""
 
     def has_leftovers(self, shell_id: str) -> bool:
-        """Whether a shell has ended, but something that it started still holds its output."""
+        """Return whether a shell has ended, but a process of it still has its output open."""
         background = self._shells[shell_id].background
         return not background.running and not background.finished
 
     def listen(self, shell_id: str, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call *listener* when a shell has printed or ended, until what is returned is called."""
+        """Call *listener* on new output and at the end of a shell; return a function to stop it."""
         shell = self._shells.get(shell_id)
         return shell.background.listen(listener) if shell is not None else lambda: None
 
     async def read(self, shell_id: str, root_id: str, wait: float) -> tuple[ShellInfo, NewOutput]:
-        """What is new of a shell, after waiting up to *wait* seconds for anything."""
+        """Return the new output of a shell, after waiting up to *wait* seconds for any."""
         _, background = self.get(shell_id, root_id)
         taken = background.take_new()
         if not taken.text and not background.finished and wait > 0:
@@ -157,7 +157,7 @@ class Shells:
         return self.info(shell_id), taken
 
     async def kill(self, shell_id: str) -> bool:
-        """End a shell and what it has left; false if none of that id runs."""
+        """End a shell and its remaining processes. Return False if it does not run."""
         shell = self._shells.get(shell_id)
         if shell is None or shell.background.finished:
             return False
@@ -166,7 +166,7 @@ class Shells:
 
     @contextmanager
     def detachable(self, ctx: ToolContext) -> Generator[asyncio.Event]:
-        """While a call runs a command: the event that ``detach`` sets for it."""
+        """Provide the event that ``detach`` sets for a call while it runs a command."""
         entry = (ctx, asyncio.Event())
         self._detachable.append(entry)
         try:
@@ -175,11 +175,12 @@ class Shells:
             self._detachable.remove(entry)
 
     def can_detach(self, session_id: str) -> bool:
-        """Whether a command runs in a session or its sub-agents that ``detach`` would move."""
+        """Return whether ``detach`` would move a command of a session or its sub-agents."""
         return bool(self._foreground_events(session_id))
 
     def detach(self, session_id: str) -> int:
-        """Send what runs in a session and its sub-agents to the background; how many commands."""
+        """Move the running commands of a session and its sub-agents to the background. Return their
+        number."""
         found = self._foreground_events(session_id)
         for event in found:
             event.set()
@@ -193,7 +194,7 @@ class Shells:
         ]
 
     async def end_session(self, session_id: str) -> None:
-        """End the shells of a session that is deleted, and forget them."""
+        """End and remove the shells of a deleted session."""
         own = [
             s for s in self._shells.values() if session_id in (s.info.session_id, s.info.root_id)
         ]
@@ -202,11 +203,11 @@ class Shells:
             self._shells.pop(shell.info.id, None)
 
     async def close(self) -> None:
-        """End all of them."""
+        """End all shells."""
         await asyncio.gather(*(shell.background.kill() for shell in self._shells.values()))
         self._shells.clear()
 
 
 def has_running_shell(shells: Shells, root_id: str) -> bool:
-    """Whether a shell of a session tree runs."""
+    """Return whether a shell of a session tree is running."""
     return any(info.root_id == root_id and info.state == "running" for info in shells.snapshot())

@@ -1,4 +1,8 @@
-"""Web addresses: what may be asked at all, and by which proxy."""
+"""Web addresses: URLs that can be requested, their proxy, and the allowed network addresses.
+
+A host name is judged by every address that it resolves to, whatever its spelling, so that
+``localhost``, ``2130706433`` and a public name that points to an internal address are alike.
+"""
 
 import os
 from collections.abc import Collection, Mapping
@@ -23,7 +27,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 def environment_proxy(url: "httpx2.URL", env: Mapping[str, str] = os.environ) -> str | None:
-    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` or ``ALL_PROXY`` names for *url*."""
+    """Return the proxy of ``HTTPS_PROXY``, ``HTTP_PROXY`` or ``ALL_PROXY`` for *url*."""
     lower = {name.lower(): value for name, value in env.items() if value}
     proxy = lower.get(f"{url.scheme}_proxy") or lower.get("all_proxy")
     if not proxy or _bypasses_proxy(host_of(url), lower.get("no_proxy", "")):
@@ -32,7 +36,7 @@ def environment_proxy(url: "httpx2.URL", env: Mapping[str, str] = os.environ) ->
 
 
 def _bypasses_proxy(host: str, no_proxy: str) -> bool:
-    """Whether *host* is one that ``NO_PROXY`` names, or this machine."""
+    """Return whether ``NO_PROXY`` names *host*, or it is this machine."""
     if host in {"localhost", "::1"} or host.startswith("127."):
         return True
     names = [name.strip().lower().lstrip("*").lstrip(".") for name in no_proxy.split(",")]
@@ -41,7 +45,7 @@ def _bypasses_proxy(host: str, no_proxy: str) -> bool:
 
 
 def parse_url(text: str) -> "httpx2.URL":
-    """The web address in *text*. Raises ``ToolError`` for what must not be asked."""
+    """Return the URL in *text*. Raises ``ToolError`` for one that must not be requested."""
     import httpx2  # kept off the start-up path
 
     text = text.strip()
@@ -66,21 +70,21 @@ def parse_url(text: str) -> "httpx2.URL":
 
 
 def host_of(url: "httpx2.URL") -> str:
-    """The host as it goes over the wire: other alphabets in their ASCII form."""
+    """Return the host in the form that is sent: other alphabets in ASCII."""
     return url.raw_host.decode("ascii").strip("[]").rstrip(".").lower()
 
 
 Address = IPv4Address | IPv6Address
 
 _PROTOCOLS = IPv4Network("192.0.0.0/24")
-"""Kept for protocols (RFC 6890); older versions of ``ipaddress`` know a part of it only."""
+"""Reserved for protocols (RFC 6890); older versions of ``ipaddress`` know only a part."""
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 _IPV4_COMPATIBLE = IPv6Network("::/96")
 
 
 def embedded_ipv4(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for, else the address itself."""
+    """Return the IPv4 address inside an IPv6 one, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     found = address.ipv4_mapped or address.sixtofour
@@ -94,27 +98,27 @@ def embedded_ipv4(address: Address) -> Address:
 
 
 def is_public(address: Address) -> bool:
-    """Whether *address* is one of the open internet."""
+    """Return whether *address* is on the public internet."""
     inner = embedded_ipv4(address)
     kept = inner.is_multicast or inner.is_reserved or inner in _PROTOCOLS
     return inner.is_global and not kept
 
 
 def parse_address(text: str) -> Address:
-    """An address as the resolver gives it, a scope (``%eth0``) left out."""
+    """Return the address in *text*, without its scope (``%eth0``)."""
     return ip_address(text.partition("%")[0])
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """What the user has opened: *names* (exact, or ``*.suffix``) and *networks*."""
+    """The hosts that the user has allowed: *names* (exact, or ``*.suffix``) and *networks*."""
 
     names: frozenset[str] = frozenset()
     networks: tuple[IPv4Network | IPv6Network, ...] = field(default=())
 
     @classmethod
     def from_settings(cls, entries: Collection[str]) -> "AllowedHosts":
-        """From settings: names, addresses and networks (``10.0.0.0/8``) mixed."""
+        """Return the hosts in settings: names, addresses and networks (``10.0.0.0/8``)."""
         names: set[str] = set()
         networks: list[IPv4Network | IPv6Network] = []
         for entry in entries:
@@ -125,13 +129,13 @@ class AllowedHosts:
         return cls(frozenset(names), tuple(networks))
 
     def covers(self, host: str, address: Address) -> bool:
-        """Whether *address*, reached by the name *host*, is opened."""
+        """Return whether the user has allowed *address*, reached by the name *host*."""
         host = host.lower().rstrip(".")
         parts = host.split(".")
         suffixes = {f"*.{'.'.join(parts[at:])}" for at in range(1, len(parts))}
         if host in self.names or suffixes & self.names:
             return True
-        # A mapped form must not be a way around a list that names the plain one.
+        # A mapped form must not bypass a list that names the plain one.
         return any(
             inner.version == network.version and inner in network
             for network in self.networks

@@ -1,9 +1,8 @@
-"""One page out of the web, with the rules for asking strangers.
+"""The HTTP client of the tools, with the safety rules for unknown hosts.
 
-A name is resolved here, every address that it has is judged, and the connection goes to one
-of these very addresses, so that no second look-up can lead elsewhere; each redirect is
-treated so again. No cookies, no credentials, no referrer. Bytes are counted after
-decompression.
+A name is resolved here, every address of it is checked, and the connection goes to one of these
+addresses, so that no second look-up can lead elsewhere. The same applies to each redirect. No
+cookies, credentials or referrer are sent. Bytes are counted after decompression.
 """
 
 import asyncio
@@ -32,21 +31,22 @@ MEGABYTE = 1024 * 1024
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
-"""The addresses of a host and port, as text. Raises ``OSError``."""
+"""Returns the addresses of a host and port, as text. Raises ``OSError``."""
 
 Follow = Callable[["httpx2.URL"], Awaitable[None]]
-"""Asked before a redirect to another host is followed; raises to refuse."""
+"""Called before a redirect to another host is followed; raises to refuse."""
 
 
 async def resolve(host: str, port: int) -> tuple[str, ...]:
-    """What the system's resolver says."""
+    """Resolve *host* with the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebLimits:
-    """*seconds* for all hops together (waiting for consent not counted), *bytes* of a body."""
+    """The limits of a request: *seconds* for all redirects together, without the time in which the
+    user is asked, and *bytes* of the body."""
 
     seconds: float = 30.0
     bytes: int = 5 * MEGABYTE
@@ -55,8 +55,7 @@ class WebLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebResponse:
-    """A body and what was told of it. *url* is where it came from in the end; *proxy* tells
-    that a proxy fetched it."""
+    """The response of a server. *url* is the final URL; *proxy*: a proxy fetched it."""
 
     url: str
     status: int
@@ -70,14 +69,14 @@ class WebResponse:
 
     @property
     def charset(self) -> str:
-        """The encoding that the server names, empty without one."""
+        """Return the encoding that the server names, "" without one."""
         _, _, rest = self.headers.get("content-type", "").lower().partition("charset=")
         return rest.partition(";")[0].strip(" \"'")
 
 
 @dataclass(slots=True)
 class _Deadline:
-    """Time that is left for asking; it stands still while the user is asked."""
+    """The remaining time of a request; it is paused while the user is asked."""
 
     seconds_left: float
     received: int = 0
@@ -106,7 +105,7 @@ class _Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Web:
-    """Fetches pages. *allowed* are the addresses beside the public ones."""
+    """Fetches pages from public addresses and *allowed* ones."""
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
     limits: WebLimits = field(default_factory=WebLimits)
@@ -116,7 +115,7 @@ class Web:
     async def get(
         self, url: "httpx2.URL", follow: Follow, headers: Mapping[str, str], seconds: float
     ) -> WebResponse:
-        """The page at *url*, redirects followed. Raises ``ToolError``, and what *follow* does."""
+        """Return the page at *url* after redirects. Raises ``ToolError`` and errors of *follow*."""
         clock = _Deadline(seconds)
         try:
             for _ in range(self.limits.redirects + 1):
@@ -137,7 +136,7 @@ class Web:
     async def request(
         self, url: "httpx2.URL", headers: Mapping[str, str], body: bytes | None, seconds: float
     ) -> WebResponse:
-        """One request without redirects, a POST if there is a *body*. Raises ``ToolError``."""
+        """Send one request without redirects, a POST if there is a *body*. Raises ``ToolError``."""
         clock = _Deadline(seconds)
         try:
             hop = await clock.run(self._hop(_Request(url, headers, body), clock))
@@ -160,13 +159,13 @@ class Web:
         raise ToolError(f"{host_of(url)} cannot be reached: {refused}.")
 
     async def _addresses(self, url: "httpx2.URL", *, proxied: bool) -> tuple[str, ...]:
-        """The addresses of the host, all of which may be asked. Raises ``ToolError``."""
+        """Return the addresses of the host. Raises ``ToolError`` if one is not allowed."""
         host = host_of(url)
         try:
             found = await self.resolve(host, url.port or PORTS[url.scheme])
         except (OSError, UnicodeError) as error:
             if proxied:
-                return ()  # behind a proxy only the proxy may know the names outside
+                return ()  # behind a proxy it can be that only the proxy resolves public names
             reason = getattr(error, "strerror", None) or str(error)
             raise ToolError(f"The host {host} cannot be found: {reason}.") from None
         for address in found:
@@ -176,7 +175,7 @@ class Web:
         return found
 
     def check_literal(self, url: "httpx2.URL") -> None:
-        """Refuse an address of digits without a look-up, before anybody is asked."""
+        """Refuse a numeric address without a look-up, before the user is asked."""
         host = host_of(url)
         if host == "localhost":
             self._check_address(host, "127.0.0.1")
@@ -196,7 +195,8 @@ class Web:
     async def _request(
         self, request: "_Request", address: str | None, proxy: str | None, clock: _Deadline
     ) -> _Hop:
-        """One request to *address* (None: by the proxy). ``ConnectionError``: try another."""
+        """Send one request to *address* (None: through the proxy). Raises ``ConnectionError`` if
+        another address can be tried."""
         import httpx2  # kept off the start-up path
 
         url = request.url
@@ -208,7 +208,7 @@ class Web:
             target = url.copy_with(host=address)
             if url.scheme == "https" and address != host_of(url):
                 extensions["sni_hostname"] = host_of(url)
-        # Its own certificates and proxy may come from the environment, credentials never.
+        # Certificates and the proxy can come from the environment, credentials never.
         transport = httpx2.AsyncHTTPTransport(proxy=proxy)
         try:
             async with (
@@ -267,7 +267,7 @@ class Web:
 async def _decompressed(
     pieces: AsyncIterator[bytes], headers: Mapping[str, str], most: int
 ) -> AsyncIterator[bytes]:
-    """The body without its compression; never more than some *most* bytes of a piece at once."""
+    """Yield the decompressed body, at most about *most* bytes at once."""
     encoding = headers.get("content-encoding", "").strip().lower()
     if encoding in {"", "identity"}:
         async for piece in pieces:

@@ -1,7 +1,7 @@
-"""HTML as Markdown, in a child process: pages come from strangers and may be built to choke.
+"""Convert HTML to Markdown, in a process of its own: pages can be built to exhaust a parser.
 
-Scripts and styles are dropped while the page is parsed; nesting is followed to a bounded
-depth. What is lost is layout, never text.
+Scripts and styles are dropped while the page is parsed; nesting is followed to a limited depth.
+Layout can be lost, text never.
 """
 
 import re
@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
 MAX_PREFIXES = 12
-"""Lists and quotes within each other that are still indented."""
+"""The maximum depth of nested lists and quotes that is indented."""
 
 MAX_LINK = 500
 
@@ -47,7 +47,7 @@ class _List:
 
 
 class _Lines:
-    """The lines so far, and the lists and quotes that the next one stands in."""
+    """The lines so far, and the lists and quotes around the next one."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -63,7 +63,7 @@ class _Lines:
         self._lines.append(f"{''.join(prefixes)}{text}".rstrip())
 
     def blank(self) -> None:
-        """One empty line, unless there is one or a list's item has just begun."""
+        """Add an empty line, unless there is one or a list item has just begun."""
         if not self._lines or self._marker:
             return
         blank = "".join(self._prefixes[:MAX_PREFIXES]).rstrip()
@@ -84,7 +84,7 @@ class _Lines:
     def open_item(self) -> None:
         if not self._lists:
             self._lists.append(_List())
-        self.end_item()  # its end tag may be left out
+        self.end_item()  # its end tag is optional
         current = self._lists[-1]
         current.open = True
         self._marker = "- " if current.number is None else f"{current.number}. "
@@ -124,8 +124,8 @@ class _Lines:
 
 
 class Converter(HTMLParser):
-    """Feed it a page, then ``finish``. *base* is the page's address; *markup* false leaves out
-    every mark but the lines themselves."""
+    """Converts a page that is fed to it; ``finish`` returns the result. *base* is the URL of the
+    page; without *markup* the result is plain text."""
 
     def __init__(self, base: str, *, markup: bool = True) -> None:
         super().__init__(convert_charrefs=True)
@@ -299,7 +299,7 @@ class Converter(HTMLParser):
         self._blank()
 
     def _end_cell(self) -> None:
-        """End the cell that is open, if one is: its end tag may be left out."""
+        """End the open cell, if any: its end tag is optional."""
         if self._rows and self._tables == 1 and self._in_cell:
             self._in_cell = False
             text = _SPACE.sub(" ", "".join(self._text)).strip()
@@ -328,7 +328,7 @@ class Converter(HTMLParser):
         self._blank()
 
     def _flush(self) -> None:
-        """End the line of running text."""
+        """End the current line of text."""
         if self._rows is not None:
             self._text.append(" ")
             return
@@ -338,7 +338,7 @@ class Converter(HTMLParser):
             self._links = [(href, 0) for href, _ in self._links]
             return
         if self._links and self._markup:
-            # A link around several lines stands on the first of them.
+            # A link around several lines is put on the first one.
             where = _address(self._base, self._links[0][0])
             lead = re.match(r"#* ?", text)
             at = lead.end() if lead else 0
@@ -352,7 +352,7 @@ class Converter(HTMLParser):
             self._lines.blank()
 
     def finish(self) -> str:
-        """The whole as text."""
+        """Return the converted page."""
         self.close()
         self._end_pre()
         if self._rows is not None:
@@ -363,7 +363,7 @@ class Converter(HTMLParser):
 
 
 def _address(base: str, href: str) -> str:
-    """The absolute web address of *href*, empty for what is none or leads nowhere else."""
+    """Return the absolute URL of *href*, "" for other schemes and links within the page."""
     try:
         where = urljoin(base, href.strip())
         scheme = urlsplit(where).scheme
@@ -375,7 +375,7 @@ def _address(base: str, href: str) -> str:
 
 
 def convert(html: str, base: str, *, markup: bool = True) -> str:
-    """*html* as Markdown (or plain text), its title first."""
+    """Return *html* as Markdown or plain text, its title first."""
     converter = Converter(base, markup=markup)
     converter.feed(html)
     text = converter.finish()
@@ -387,8 +387,7 @@ def convert(html: str, base: str, *, markup: bool = True) -> str:
 
 
 def main() -> int:
-    """Serve one page: its address and whether marks are wanted on the first two lines of
-    stdin, then the page."""
+    """Convert the page on stdin; the first two lines are its URL and the format."""
     base = sys.stdin.buffer.readline().decode().strip()
     markup = sys.stdin.buffer.readline().strip() == b"markdown"
     html = sys.stdin.buffer.read().decode("utf-8", "replace")
