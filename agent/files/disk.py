@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What a file was: *size* in bytes, *mtime_ns*, and a *digest* of its bytes.
+    """The state of a file: its *size* in bytes, *mtime_ns*, and a *digest* of its bytes.
 
     *digest* is None for a file of which only a part was read.
     """
@@ -35,7 +35,7 @@ class FileStamp:
     digest: str | None = None
 
     def same_file(self, other: "FileStamp") -> bool:
-        """Whether both describe the same content; the digest decides where both have one."""
+        """Return whether both describe the same content; the digest decides where both have one."""
         if self.size != other.size:
             return False
         if self.digest is not None and other.digest is not None:

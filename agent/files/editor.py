@@ -17,7 +17,7 @@ class Editor(Protocol):
 
     @property
     def writes(self) -> bool:
-        """Whether ``save`` works. Where it does not, files are written on disk."""
+        """True if ``save`` works. Where it does not, files are written on disk."""
         ...
 
     def text(self, session_id: str, path: str) -> str | None:

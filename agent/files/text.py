@@ -39,7 +39,7 @@ _WESTERN = "€…ŠŒŽ‘’“”•–—™šœž\xa0¡£§©«®°±²³µ
 """Letters and signs that texts in Western languages have beyond ASCII, as cp1252 has them."""
 
 _STRICTER = {"gb18030": "gb2312"}
-"""What short text must be in to be taken for the other."""
+"""Stricter encodings that short text must decode in to count as the broader one."""
 
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 
@@ -97,7 +97,7 @@ def newline_of(text: str) -> Newline:
 
 
 def is_binary(sample: bytes) -> bool:
-    """Whether the first bytes of a file are not text: a NUL, unless a BOM explains it."""
+    """Return whether the first bytes of a file are not text: a NUL, unless a BOM explains it."""
     if any(sample.startswith(bom) for bom, _ in _BOMS) or _unmarked_utf16(sample):
         return False
     return b"\0" in sample
@@ -206,7 +206,7 @@ def _of_pairs(leads: bytes, *, few: bool) -> str:
 
 
 def _mostly_utf8(sample: bytes) -> bool:
-    """Whether a few stray bytes sit in what is UTF-8 otherwise."""
+    """Return whether the text is UTF-8 except for a few stray bytes."""
     text = sample.decode("utf-8", "surrogateescape")
     stray = sum(1 for char in text if "\udc80" <= char <= "\udcff")
     good = sum(1 for char in text if char > "\x7f") - stray
@@ -229,5 +229,5 @@ def decode(data: bytes) -> TextFile:
 
 
 def window(data: bytes, at: int) -> bytes:
-    """What ``look_again`` is to see of *data* around index *at*."""
+    """Return the part of *data* around index *at* that ``next_encoding`` needs."""
     return data[max(0, at - WINDOW) : at + WINDOW]

@@ -1,4 +1,4 @@
-"""Who has read which file, and one writer at a time for each."""
+"""The files that each session has read, and a write lock for each file."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -13,7 +13,7 @@ MAX_REMEMBERED = 10_000
 
 
 class FileTracker:
-    """What each session has read, and a lock for each file.
+    """The files that each session has read, and a lock for each file.
 
     One tracker serves all sessions of the process, so that two of them never write one
     file at once. Paths are absolute with links resolved. Used from one loop.

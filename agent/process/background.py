@@ -43,7 +43,7 @@ class BackgroundShell:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing can come any more: the shell has ended, and what it left too."""
+        """True once the shell and all processes that it left have ended: no more output comes."""
         return self.captured is not None
 
     @property
@@ -71,7 +71,7 @@ class BackgroundShell:
         return self._started.capture.tail()
 
     def take_new(self) -> NewOutput:
-        """What it has printed since the last look."""
+        """Return the output since this was called last."""
         self._news.clear()
         return self._started.capture.take_new()
 

@@ -1,4 +1,4 @@
-"""What a command prints, in bounded memory.
+"""The output of a command, captured in bounded memory.
 
 Bytes are decoded as they come (what is not UTF-8 becomes U+FFFD), text that a carriage
 return overwrote is dropped, and the end is kept in a ring. Once the output passes the
@@ -28,7 +28,7 @@ _ESCAPE = re.compile(
     r"|[ -/]*[0-~])?"
 )
 _LINE_AGAIN = re.compile(r"\x1b\[(?:[01]?G|[12]K)")
-"""What programs write in place of a carriage return: to the first column, or this line away."""
+"""Sequences that act like a carriage return: go to the first column, or erase the line."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -54,7 +54,7 @@ def _struck_out(text: str) -> str:
 
 
 def _last_overwrite(line: str) -> str:
-    """What a terminal shows of *line* after its carriage returns."""
+    """Return *line* as a terminal shows it after its carriage returns."""
     return line.rstrip("\r").rpartition("\r")[2]
 
 
@@ -76,7 +76,7 @@ class CapturedOutput:
 
 @dataclass(frozen=True, slots=True)
 class NewOutput:
-    """What came since the last look. *dropped* characters before it are not held any more.
+    """Output since the last call. *lost_characters* before it are not kept any more.
 
     A line that was not finished then comes again, once it is.
     """
@@ -149,7 +149,7 @@ class Capture:
 
     @property
     def due(self) -> bool:
-        """Whether ``flush`` has enough to do."""
+        """True if enough output waits to be flushed."""
         return self._over and len(self._waiting) >= FLUSH
 
     def flush(self) -> None:
@@ -191,7 +191,7 @@ class Capture:
         return self._newlines + (not self._ends_line or bool(self._pending))
 
     def take_new(self) -> NewOutput:
-        """What has come since the last ``take``, as a screen would show it."""
+        """Return the output since this was called last, as a terminal would show it."""
         line = self._pending.rstrip("\r")
         new = self._kept_chars - self._taken_chars
         if not new and line == self._taken_line:

@@ -20,7 +20,7 @@ ROUNDS = 100
 """Looks for survivors after the hard signal, 10 ms apart: what forks meanwhile is found too."""
 
 _trees: dict[str, tuple[ProcessTree, "subprocess.Popen[bytes] | None"]] = {}
-"""What calls have left, and their shell where that is a child of ours."""
+"""The process trees of calls, with the shell where it is our child."""
 
 
 class ShellProcess:

@@ -1,4 +1,4 @@
-"""What a command is started with: the shell and its environment."""
+"""The shell and the environment of commands."""
 
 import shutil
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ STARTUP_FILES = frozenset({"BASH_ENV", "ENV"})
 KEPT = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*",
 )  # fmt: skip
-"""What a strict environment passes on."""
+"""Variables that a strict environment keeps."""
 
 SECRET_WORDS = (
     "TOKEN", "SECRET", "PASSW", "KEY", "AUTH", "CREDENTIAL", "PRIVATE", "CERT",

@@ -42,7 +42,7 @@ UNTOLD = "The user's editor did not tell how the command ended."
 
 @dataclass(frozen=True, slots=True)
 class TerminalPlace:
-    """Where a command runs: a terminal of *terminals*, in a session of the user's. *shown* is
+    """The terminal of *terminals* in which a command of the user's session runs. *on_open* is
     told the terminal's id as soon as there is one."""
 
     terminals: Terminals
@@ -184,7 +184,7 @@ class _Call:
         )
 
     async def _told(self) -> TerminalExit:
-        """What the terminal says of the end."""
+        """Return how the command ended, as far as the terminal reports it."""
         await asyncio.wait({self._exiting}, timeout=SETTLING)
         if self._exiting.done() and self._exiting.exception() is None:
             return self._exiting.result()

@@ -1,4 +1,4 @@
-"""How a command in somebody else's terminal stays ours.
+"""The relay that controls a command in a terminal of another program, such as an editor.
 
 A terminal has an environment of its own, keys and all, which can be added to and not taken from;
 it keeps what it likes of the output; and what ends its command leaves what that has started. So
@@ -32,7 +32,7 @@ SPECIAL = frozenset("$`\\\"'")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentFilter:
-    """Which of a terminal's variables a command gets to see: all but the *dropped* ones, or of
+    """A filter for the variables of a terminal: a command gets all but the *excluded* ones, or of
     those just *only*."""
 
     excluded: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class EnvironmentFilter:
 
 @dataclass(frozen=True, slots=True)
 class RelayStatus:
-    """How a command ended: its *code*, or the number of the *signal* (0: none). *left*: something
+    """The end of a command: its *code*, or the number of the *signal* (0: none). *left*: something
     in the background holds its output."""
 
     code: int | None
@@ -83,8 +83,11 @@ class Relay:
             raise
 
     def _begin(self, line: str) -> None:
-        """What bash does first. Only with this very command: other shells on the way, and
-        scripts that these run as they start, inherit the variable too."""
+        """Write the script that bash runs first.
+
+        It acts only for this very command: other shells, and scripts that these run as they start,
+        inherit the variable too.
+        """
         python = shlex.quote(sys.executable)
         condition = f'[ "${{BASH_EXECUTION_STRING-}}" = {shlex.quote(self._command)} ]'
         script = f"if {condition} && [ -x {python} ]; then\n  {line}\nfi\n"
@@ -92,7 +95,7 @@ class Relay:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """What the terminal's own environment needs beside it."""
+        """Variables to set in addition to the terminal's own environment."""
         emptied = dict.fromkeys(self._dropped, "")
         return {**emptied, **NON_INTERACTIVE, MARKER: self.id, "BASH_ENV": str(self._start)}
 
@@ -111,7 +114,7 @@ class Relay:
                 return  # it has ended
 
     def status(self) -> RelayStatus | None:
-        """How the command ended, once the far end has closed; None if that was killed."""
+        """Return how the command ended, once the far end has closed; None if that was killed."""
         try:
             told = json.loads((self._folder / "status.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -33,7 +33,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 
 def environment(order: dict[str, Any]) -> dict[str, str]:
-    """What of this program's environment the command gets."""
+    """Return the environment of the command, taken from that of this program."""
     only: list[str] | None = order["only"]
     dropped: list[str] = order["dropped"]
     kept = {

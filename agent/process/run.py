@@ -39,7 +39,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedCommand:
-    """How a command ended. *exit_code* is None if a signal or the time-out ended it.
+    """The end of a command. *exit_code* is None if a signal or the time-out ended it.
 
     *signal* is the signal's name or "". *background* tells that something it started still
     runs. *duration* is in seconds. *remark* is a sentence on what is not as it should be.

@@ -26,7 +26,7 @@ SWEPT_FOR = 3600.0
 """Seconds after which files may have passed their age."""
 
 SHARE = 8
-"""What a look through the folder makes room for: that part of the limit."""
+"""The part of the limit (one in so many) that a cleanup of the folder frees."""
 
 
 def _boundary(data: bytes, index: int) -> int:

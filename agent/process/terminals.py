@@ -30,7 +30,7 @@ class TerminalCommand:
 
 @dataclass(frozen=True, slots=True)
 class TerminalExit:
-    """How a command ended; None and "" where that is not told."""
+    """The end of a command; None and "" where it is not known."""
 
     exit_code: int | None
     signal: str = ""
@@ -38,7 +38,7 @@ class TerminalExit:
 
 @dataclass(frozen=True, slots=True)
 class TerminalText:
-    """What a terminal shows; *cut* if that is not all that was printed."""
+    """The text of a terminal; *truncated* if more was printed."""
 
     text: str
     truncated: bool
@@ -55,7 +55,7 @@ class Terminal(Protocol):
         ...
 
     async def text(self) -> TerminalText:
-        """What was printed so far. Raises ``TerminalLost``."""
+        """Return the output so far. Raises ``TerminalLost``."""
         ...
 
     async def kill(self) -> None:

@@ -98,7 +98,7 @@ class ProcessTree:
         self.shell_reaped = False
 
     def scan(self) -> list[ProcessInfo]:
-        """What lives of the call now, the shell included; dead orphans are reaped.
+        """Return the live processes of the call, the shell included; dead orphans are reaped.
 
         Walks the process table, so call it in a thread. Empty elsewhere than on Linux.
         """
@@ -124,7 +124,7 @@ class ProcessTree:
         return alive
 
     def has_leftovers(self) -> bool:
-        """Whether anything but the shell still lives."""
+        """Return whether any process except the shell still lives."""
         return any(info.pid != self._session for info in self.scan())
 
     def signal_group(self, number: signal.Signals) -> None:
@@ -156,7 +156,7 @@ class ProcessTree:
 
 
 class ForeignProcessTree(ProcessTree):
-    """What lives of a call that somebody else has started: whoever carries its marker, and what
+    """The processes of a call that another program started: those with its marker, and what
     came of those, on the whole machine (Linux; elsewhere nothing is found)."""
 
     def __init__(self, call_id: str) -> None:

@@ -1,8 +1,8 @@
-"""One prompt with nobody there to ask.
+"""A run of one prompt without a user who could answer.
 
-A front end takes the events as they come and the ``Ending`` at the end. Questions of any depth
-are answered by policy: what was approved beforehand is allowed once, everything else is refused
-with a sentence that the model reads. The turn is over with ``SessionIdle`` and nothing else.
+A front end gets the events as they come and the ``HeadlessResult`` at the end. Requests of any
+sub-agent are answered by policy: what was approved in advance is allowed once, everything else is
+rejected with a sentence that the model reads. The run is over with ``SessionIdle``.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ EMPTY = "The model gave an empty answer."
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What may be done without asking: a permission, and a pattern of what it is about."""
+    """An approval given in advance: a permission, and a pattern of its subject."""
 
     permission: str
     pattern: str = "*"
@@ -57,7 +57,7 @@ class Approval:
         return cls(permission.strip(), pattern.strip() or "*")
 
     def covers(self, judged: EvaluatedNeed) -> bool:
-        """Whether it allows a need. What the pattern of a need does not tell (an unknown
+        """Return whether it allows a need. What the pattern of a need does not tell (an unknown
         command) is covered by ``*`` alone, what is guarded by nothing."""
         need = judged.need
         if not matches(need.permission, self.permission) or need.strict == "guarded":
@@ -69,7 +69,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class HeadlessResult:
-    """How the run ended. *answer* is the last text of the turn; *refused* tells what nobody could
+    """The result of a run. *answer* is the last text of the turn; *refused* tells what nobody could
     be asked about; *usage* and *cost* are those of all steps, the
     sub-agents' included, None where none was told."""
 
@@ -128,7 +128,7 @@ class HeadlessRun:
     async def command_prompt(
         self, name: str, argument: str, session: Session, base: PromptInput
     ) -> PromptInput:
-        """What the slash command *name* sends; what it runs is refused where it would ask.
+        """Return the prompt of the slash command *name*; a call that would ask is refused.
 
         Raises ``CommandError``.
         """

@@ -190,7 +190,7 @@ def _turn_deps(
     hooks: Hooks,
     code: CodeServices,
 ) -> SessionServices:
-    """What turns work with."""
+    """Return the services that turns share."""
     bus, store = opened.bus, opened.store
     permissions = permission_service(opened, agents, config)
     shells, tracing = Shells(bus), Tracing(opened.env)

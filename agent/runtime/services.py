@@ -1,4 +1,4 @@
-"""The parts of a runtime, each made of what was opened and of the settings."""
+"""Factories of the services of a runtime, from the opened folder and its settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ from agent.tools.websearch import ENGINES, Engine, engine_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedFolder:
-    """What is there before any service is."""
+    """The folder, settings and options that the services are made from."""
 
     directory: Path
     project: Path

@@ -1,4 +1,4 @@
-"""What a front end hands to the session service and gets from it."""
+"""The records that front ends exchange with the session service."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -58,13 +58,13 @@ class PromptInput:
 
     @property
     def visible_text(self) -> str:
-        """What the user sees of it."""
+        """The text that the user sees."""
         return self.text if self.display_text is None else self.display_text
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTaskStatus:
-    """What a sub-agent does or did in the background. *activity* is what it does at the moment,
+    """The state of a sub-agent in the background. *activity* is its current call,
     "" where that is not known."""
 
     agent: str
@@ -79,7 +79,7 @@ class BackgroundTaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTaskList:
-    """Those of one session, by the sessions of the sub-agents."""
+    """The background tasks of one session, by the session ids of the sub-agents."""
 
     tasks: Mapping[str, BackgroundTaskStatus] = field(
         default_factory=dict[str, BackgroundTaskStatus]
@@ -111,7 +111,7 @@ class BackgroundTaskList:
         return BackgroundTaskList({**self.tasks, child.id: _line(child, child.background_task, "")})
 
     def with_progress(self, event: BackgroundTaskProgress) -> "BackgroundTaskList":
-        """With what one does at the moment."""
+        """With the current activity of a task."""
         line = self.tasks.get(event.child_id)
         if line is None or not line.running:
             return self

@@ -1,4 +1,4 @@
-"""Summing a session up because the user asks for it: a turn of its own kind."""
+"""Compaction that the user requests: a turn of its own kind."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,8 +29,9 @@ class CompactionRequests:
         self._runner = runner
 
     async def start(self, session_id: str, focus: str = "") -> None:
-        """Begin to sum the session up; *focus* is what to keep above all. Its end is told like a
-        turn's (``SessionIdle``), and nothing goes on behind it.
+        """Begin to compact the session, keeping *focus* above all.
+
+        Its end is published like a turn's (``SessionIdle``), and no step follows.
 
         Raises ``SessionNotFound``, ``SessionBusy`` while a turn runs here or elsewhere, and
         ``NothingToDo``.
@@ -69,7 +70,7 @@ async def _compact(turn: Turn, focus: str) -> TurnEnd:
 
 
 def _since_summary(messages: Sequence[MessageWithParts]) -> bool | None:
-    """Whether the model has answered since the last summary; None where it never has."""
+    """Return whether the model has responded since the last summary; None where it never has."""
     answered = None
     for item in messages:
         if marker_of(item) is not None:

@@ -1,4 +1,4 @@
-"""Dropping for good what was taken back: whoever goes on does so from before it."""
+"""Discarding undone messages for good, before a new turn begins."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from agent.store.store import Store
 
 
 async def discard_undone(store: Store, session_id: str) -> None:
-    """Drop what was taken back in a session, in which a turn is about to begin.
+    """Discard the undone messages of a session in which a turn is about to begin.
 
     To be called by who has claimed the session: nobody brings it back meanwhile.
     """

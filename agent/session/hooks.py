@@ -44,7 +44,7 @@ class SessionHooks:
             self._following = asyncio.create_task(self._follow(subscription), name="hooks")
 
     async def close(self) -> None:
-        """Tell that the sessions that were worked in are over."""
+        """Run the end hooks of the sessions that were used."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.wait([self._following])
@@ -88,8 +88,8 @@ class SessionHooks:
     async def compacting(
         self, session_id: str, *, auto: bool, focus: str, template: str
     ) -> tuple[str, str]:
-        """What a summary is to keep above all, by *focus* and hooks, and the sections it is to
-        have: *template*, or what a hook puts in its place.
+        """Return the focus of a summary, with what hooks add, and its template: *template*, or the
+        one that a hook puts in its place.
 
         Raises ``PromptRefused`` for one that the user asked for and a hook refuses; one that makes
         room is never refused.

@@ -1,4 +1,4 @@
-"""How plan mode is left when the plan agent proposes it and the user agrees."""
+"""The tool that ends plan mode when the user agrees to the plan."""
 
 from agent.agents import Agents
 from agent.permission.service import PermissionService

@@ -1,4 +1,4 @@
-"""Messages that wait in a session until a turn takes them up.
+"""The queue of messages that wait in a session until a turn takes them up.
 
 A waiting message is stored like any other with ``turn_id`` None, so it survives an error
 and a restart; it enters the history when it is taken up.
@@ -183,7 +183,7 @@ class Queues:
 
 
 def is_queued(item: MessageWithParts) -> bool:
-    """Whether nobody has taken a message up yet."""
+    """Return whether no turn has taken up the message yet."""
     return isinstance(item.message, UserMessage) and item.message.turn_id is None
 
 

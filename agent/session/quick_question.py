@@ -1,4 +1,4 @@
-"""A question beside the work: answered from the session, kept nowhere.
+"""Quick questions beside the work: answered from the session, kept nowhere.
 
 The request begins with the bytes of the session's own, so the provider's cache serves it, and
 it runs beside a turn: nothing is claimed and nothing is stored but what it cost.
@@ -37,7 +37,7 @@ QUESTION = (
 
 
 class QuickQuestions:
-    """Asks them."""
+    """Answers quick questions from the conversation of a session."""
 
     def __init__(
         self,
@@ -103,5 +103,5 @@ class QuickQuestions:
 
 
 def _ignore_status(status: SessionStatus) -> None:
-    """An aside does not make its session busy."""
+    """A quick question does not make its session busy."""
     del status

@@ -17,8 +17,11 @@ from agent.store.store import Store
 
 
 class AgentSwitch:
-    """Says what agents take over. It knows what was chosen before one with a model of its own came,
-    also where no prompt was sent with that."""
+    """Switches the agent of a session, with its model and effort.
+
+    It remembers the model that was chosen before an agent with a model of its own came, even if no
+    prompt was sent with it.
+    """
 
     def __init__(self, agents: Agents, store: Store) -> None:
         self._agents = agents
@@ -60,7 +63,7 @@ def _has_own(agent: AgentInfo) -> bool:
 
 
 def _brought(agent: AgentInfo, session: Session) -> bool:
-    """Whether *session* has what it has from *agent*."""
+    """Return whether *session* has its model and effort from *agent*."""
     own_model = agent.model is None or agent.model == session.model
     return _has_own(agent) and own_model and agent.effort in {None, session.effort}
 
@@ -111,7 +114,7 @@ class SessionRepository:
         return session
 
     def draft(self, agent: str, model: str | None) -> Session:
-        """What ``create`` begins with: a session that is nowhere yet."""
+        """Return a session that is not stored yet, as ``create`` begins with it."""
         now = self._clock()
         return Session(
             id="",
@@ -183,8 +186,8 @@ class SessionRepository:
         )
 
     async def fork(self, session_id: str, at_message: str | None = None) -> Session:
-        """A copy of a session: all of it, or what stands before *at_message*. What is taken back
-        in it is so in the copy, and can be brought back there.
+        """A copy of a session: all of it, or what stands before *at_message*. What is undone
+        in it is undone in the copy, and can be redone there.
 
         Raises ``SessionNotFound`` if that message is not in the session.
         """
@@ -197,7 +200,7 @@ class SessionRepository:
             messages = messages[: ids.index(at_message)]
         now = self._clock()
         new, renamed = new_id("ses"), dict[str, str]()
-        # What waits in the source's queue stays there.
+        # Queued messages stay with the source.
         moved = [_copied(item, new, renamed, now) for item in messages if not is_queued(item)]
         undone = renamed.get(source.undone_at or "")
         copy = replace(
@@ -227,8 +230,8 @@ class SessionRepository:
 
 
 def _reports(messages: Sequence[MessageWithParts], child_id: str, *, sent: bool = False) -> bool:
-    """Whether one of *messages* brings the report of that child; with *sent* one that does not
-    wait."""
+    """Return whether one of *messages* has the report of that child; with *sent* only messages
+    count that are not queued."""
     return any(
         isinstance(part, ReportPart) and part.child_id == child_id
         for item in messages

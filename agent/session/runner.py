@@ -1,8 +1,7 @@
-"""Runs turns: one at a time in a session, each with a lease, a cancel and an end.
+"""The runner of turns: one at a time in a session, each with a lease, a cancel and an end.
 
-A turn is a plain asyncio task owned here. ``cancel`` ends its task; what it leaves is
-cleaned up in a task of its own, which no second cancel reaches, and ``SessionIdle`` is
-published exactly once.
+A turn is an asyncio task that the runner owns. ``cancel`` ends that task; the clean-up runs in a
+second task, which no other cancel reaches, and ``SessionIdle`` is published exactly once.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ CLOSE_TIMEOUT = 2.0
 """Seconds that program exit waits for running turns."""
 
 TurnWork = Callable[[Turn, str], Awaitable[TurnEnd]]
-"""What a turn does, to its end; it is given the session's id too. Cancelling it leaves the
+"""The work of a turn, to its end; it gets the session's id too. Cancelling it leaves the
 clean-up to the runner."""
 
 log = logging.getLogger(__name__)
@@ -35,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class RunningTurn:
-    """A session's turn. *go_on*: what waits was sent after the cancel, or before it began."""
+    """The turn of a session."""
 
     turn: Turn
     work: TurnWork
@@ -43,6 +42,7 @@ class RunningTurn:
     supervisor: "asyncio.Task[None] | None" = None
     cancelling: bool = False
     start_next: bool = False
+    """Whether messages were sent after the cancel: a new turn starts on them."""
 
 
 class Runner:
@@ -60,7 +60,7 @@ class Runner:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn runs in any session, or one follows at once on what waits."""
+        """True if a turn runs in any session, or is about to start on queued messages."""
         return bool(self._running or self._following)
 
     def running(self, session_id: str) -> RunningTurn | None:
@@ -188,7 +188,7 @@ class Runner:
         return end
 
     async def _settle(self, session_id: str, running: RunningTurn, end: TurnEnd) -> None:
-        """Store the last facts, say that the turn is over, go on with what waits."""
+        """Store the end, publish that the turn is over, start the next one on queued messages."""
         await self._services.queues.wait_until_moved()
         store = self._services.store
         for last in (
@@ -219,7 +219,7 @@ class Runner:
             )
 
     async def start_on_report(self, session_id: str) -> None:
-        """Begin a turn with a report that waits, unless the one before was stopped by the user or
+        """Start a turn on a queued report, unless the turn before was stopped by the user or
         by a limit; a turn that runs takes it up itself. What was used since the user spoke counts
         for the limits of the new one."""
         outcome, used = self._last.get(session_id, ("completed", TurnTotals()))
@@ -231,7 +231,7 @@ class Runner:
             running.start_next = True
 
     async def release_if_idle(self, session_id: str) -> None:
-        """Give a session free in which nothing goes on any more."""
+        """Release the lease of a session in which nothing runs."""
         if session_id not in self._running:
             await self._release(session_id)
 
@@ -241,8 +241,8 @@ class Runner:
             await self._services.store.release_lease(session_id)
 
     async def start_queued(self, session_id: str, used: TurnTotals | None = None) -> bool:
-        """Start a turn on what still waits, true if one began; if that fails, it goes on waiting
-        and the bus is told."""
+        """Start a turn on queued messages, true if one began; if that fails, they stay queued and
+        a ``SessionError`` is published."""
         self._following.add(session_id)
         try:
             following = await self.claim(session_id)
@@ -261,7 +261,7 @@ class Runner:
         return True
 
     async def _settled(self, session_id: str) -> None:
-        """Drop what was taken back, which is claimed; given free again if that fails."""
+        """Discard what was undone in a claimed session; release it if that fails."""
         try:
             await discard_undone(self._services.store, session_id)
         except BaseException:

@@ -1,7 +1,7 @@
 """The session service: what every front end calls. Events come back on the bus.
 
-What runs is owned by its ``Runner``, beside which ``Compacting`` sums a session up on request
-and ``OwnCommands`` runs the user's own commands.
+What runs is owned by its ``Runner``, next to ``CompactionRequests``, ``UserShell`` (commands of
+the user) and ``QuickQuestions``.
 """
 
 from agent.bus import Subscription
@@ -76,7 +76,7 @@ class SessionService:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn runs in any session."""
+        """True if a turn runs in any session."""
         return self._runner.busy
 
     def status(self, session_id: str) -> SessionStatus:
@@ -146,17 +146,17 @@ class SessionService:
 
     @property
     def subagents(self) -> Subagents:
-        """What works for sessions, and what of it in the background."""
+        """The sub-agents of sessions, also those in the background."""
         return self._subagents
 
     @property
     def undo(self) -> Undo:
-        """Taking prompts and what they changed back, and bringing them back."""
+        """Undo and redo of prompts and their changes."""
         return self._undo
 
     @property
     def compaction(self) -> CompactionRequests:
-        """Summing a session up because the user asks for it."""
+        """Compaction that the user requests."""
         return self._compaction
 
     @property
@@ -166,7 +166,7 @@ class SessionService:
 
     @property
     def quick_questions(self) -> QuickQuestions:
-        """Questions beside the work, which leave nothing behind."""
+        """Quick questions, which leave nothing in the session."""
         return self._quick_questions
 
     async def attach(
@@ -230,7 +230,7 @@ class SessionService:
 
 
 def concerns(event: Event, session_id: str) -> bool:
-    """Whether an event is of a session, of what works for it, or of no session at all."""
+    """Return whether an event is about the session, its sub-agents, or no session at all."""
     match event:
         case SessionCreated() | SessionUpdated():
             return session_id in {event.session.id, event.session.parent_id}

@@ -1,6 +1,6 @@
-"""Taking back the last prompts with what they changed, and bringing them back.
+"""Undo and redo of the last prompts with their changes to files.
 
-What is taken back stays in the store until the next prompt: the session only remembers from
+What is undone stays in the store until the next prompt: the session only remembers from
 which message on. Files go back to the snapshot before the message; one that somebody else has
 changed since is left alone unless that is asked for.
 """
@@ -42,28 +42,31 @@ BEHIND = "Sub-agents work in the background: wait for them or stop them first, t
 
 @dataclass(frozen=True, slots=True)
 class UndoFile:
-    """A file that goes back. *now* is what happens to it; *touched* that somebody else changed
-    it since, so that it is left alone."""
+    """A file that an undo restores."""
 
     path: str
     effect: str
+    """What happens to it, in words."""
     modified_since: bool = False
+    """Whether somebody else changed it since; it is left alone then."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What an undo would do. *text* is the prompt that goes back into the editor; *uncovered*
-    are files that were changed and cannot be taken back, *apart* repositories inside the project
-    where commands may have changed something; *why* says so for all files."""
+    """The effects of an undo."""
 
     session_id: str
     message_id: str
     text: str
+    """The prompt that goes back into the editor."""
     messages: int
     files: tuple[UndoFile, ...] = ()
     not_restorable: tuple[str, ...] = ()
+    """Changed files that cannot be restored."""
     nested_repositories: tuple[str, ...] = ()
+    """Repositories inside the project in which commands may have changed something."""
     reason: str = ""
+    """Why no file can be restored."""
     tree: str = ""
 
 
@@ -91,7 +94,7 @@ class Undo:
         return ChangeReader(self._store, self._snapshots)
 
     async def plan(self, session_id: str) -> UndoPlan | None:
-        """What taking back the last prompt would do; None when there is none left.
+        """Return what an undo of the last prompt would do; None when there is none left.
 
         Raises ``SessionBusy`` while a turn runs.
         """
@@ -232,7 +235,7 @@ def _text(item: MessageWithParts) -> str:
 
 
 def _commanded(messages: list[MessageWithParts]) -> bool:
-    """Whether a command ran, which may have changed anything."""
+    """Return whether a command ran: it can have changed any file."""
     return any(
         isinstance(block, ShellBlock)
         for item in messages

@@ -1,4 +1,4 @@
-"""What sessions use, added up as it is used."""
+"""Usage and cost of sessions, added up after each model call."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ async def record_usage(
     extra_model: str = "",
 ) -> None:
     """Add a model call to its session, and to the sessions that it works for, nearest first.
-    *beside* is the model of a call of which no message is kept."""
+    *extra_model* is the model of a call of which no message is kept."""
 
     def own(session: Session) -> Session:
         if extra_model:

@@ -1,7 +1,7 @@
 """A command that the user runs in the session: a turn of its own kind.
 
-It is stored as a message of the harness with the command's call as its part, so that it is
-drawn, cut, cancelled and recovered like the agent's own; the model reads it as told text.
+It is stored as a synthetic message with the command's call as its part, so that it is
+drawn, cut, cancelled and recovered like the agent's own; the model reads it as text.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ TOOL = "bash"
 
 
 class UserShell:
-    """Runs them. Nobody is asked: the user wrote the command."""
+    """Runs shell commands that the user typed, without a permission request."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""One turn: the loop, its steps, the stream and the tool executor."""
+"""One turn: its inbox, loop, steps, tool calls, compaction and end."""

@@ -251,7 +251,7 @@ class Compactor:
             self._set_status(Busy(self._started))
 
     async def _pins(self, tail: Sequence[MessageWithParts], max_tokens: float) -> str:
-        """What is kept word for word beside the summary: pinned messages, todos, skills."""
+        """Return the text that is kept verbatim: pinned messages, todos, skills."""
         store, session_id = self._services.store, self._session.id
         loaded = self._conversation.all
         older = await store.preserved_messages(session_id, loaded[0].message.id)

@@ -1,7 +1,7 @@
 """One step: a model call with its retries, then the end of its tools.
 
-A step is tried again only while none of its calls has started; after that it is closed
-with what it has, and the loop goes on.
+A step is retried only while none of its calls has started; after that it is closed with what it
+has, and the loop continues.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ CUT_OFF = (
 )
 
 INTERRUPTED = ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted")
-"""What is kept of work that the user stopped."""
+"""The error of a message that the user interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How a step ended. *message* is its final record with parts; *cost* in US dollars.
+    """The result of a step. *message* is its final record with parts; *cost* in US dollars.
 
     *calls* counts its tool calls and *complete_calls* those whose input arrived whole;
     *lost* is set when the stream broke after a call had started, *stopped* when the user

@@ -41,7 +41,7 @@ from agent.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
-    """How a stream ended: *error* is None when it ended as it should."""
+    """The end of a stream: *error* is None when it ended as it should."""
 
     finish: Finish | None = None
     raw: str | None = None

@@ -22,7 +22,7 @@ TASK = "task"
 
 
 class SubtaskClient:
-    """Answers with the calls that *subtasks* ask for; no server is asked."""
+    """A model client that responds with the calls of *subtasks*; no server is asked."""
 
     def __init__(self, subtasks: Sequence[SubtaskPart]) -> None:
         self._subtasks = tuple(subtasks)
@@ -46,7 +46,7 @@ class SubtaskClient:
 
 
 def subtasks_due(history: Sequence[MessageWithParts]) -> tuple[SubtaskPart, ...]:
-    """What the newest messages of the user want a sub-agent to do, oldest first."""
+    """Return the subtasks that the newest user messages ask for, oldest first."""
     due: list[SubtaskPart] = []
     for item in reversed(history):
         if not isinstance(item.message, UserMessage):
