@@ -82,8 +82,10 @@ async def opened(tmp_path: Path, server: ModelServer) -> Harness:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    mcp = json.dumps(SHOP)
-    (folder / "opencode.jsonc").write_text(CONFIG % (json.dumps(sys.executable), mcp, mcp))
+    workshop = json.dumps(SHOP)
+    (folder / "opencode.jsonc").write_text(
+        CONFIG % (json.dumps(sys.executable), workshop, workshop)
+    )
     stop = {
         "matcher": "Bash",
         "hooks": [{"type": "command", "command": "echo no make >&2; exit 2"}],

@@ -86,16 +86,16 @@ async def test_snapshot_of_a_server(place: int) -> None:
 
 
 @pytest.fixture
-async def mcp(folders: Mapping[str, str]):
+async def model_server(folders: Mapping[str, str]):
     """A model server, and an MCP server in the settings."""
-    mcp = {"type": "local", "command": [sys.executable, str(SERVERS / "workshop.py")]}
+    workshop = {"type": "local", "command": [sys.executable, str(SERVERS / "workshop.py")]}
     async with ModelServer() as server:
-        configure(folders, server, mcp={"shop": mcp, "gone": {"command": ["no-such-program"]}})
+        configure(folders, server, mcp={"shop": workshop, "gone": {"command": ["no-such-program"]}})
         yield server
     assert server.refused == []
 
 
-async def test_a_server_is_switched_and_shown(start: Starter, mcp: ModelServer) -> None:
+async def test_a_server_is_switched_and_shown(start: Starter, model_server: ModelServer) -> None:
     async with start() as running:
         await running.until_shown("mcp ✕ gone")
         await running.until_shown("mcp 1/2")
@@ -153,10 +153,10 @@ async def accept_what_it_says(start: Starter, says: Path) -> None:
 
 
 async def test_a_call_is_asked_about_and_shown(
-    start: Starter, mcp: ModelServer, work: Path
+    start: Starter, model_server: ModelServer, work: Path
 ) -> None:
     text = "a [/b] \x1b[31mc"
-    mcp.script(answer(Call("shop_echo", {"text": text, "times": 2})), answer(Text("done")))
+    model_server.script(answer(Call("shop_echo", {"text": text, "times": 2})), answer(Text("done")))
     async with start(size=(80, 24)) as running:
         await running.until_shown("mcp 1/2")
         await running.type("say it", "enter")
@@ -200,9 +200,9 @@ def test_a_missing_argument_is_named() -> None:
 
 
 async def test_a_prompt_is_a_command_and_a_resource_is_named(
-    start: Starter, mcp: ModelServer
+    start: Starter, model_server: ModelServer
 ) -> None:
-    mcp.script(answer(Text("first")), answer(Text("second")))
+    model_server.script(answer(Text("first")), answer(Text("second")))
     async with start() as running:
         await running.until_shown("mcp 1/2")
         await running.type("/shop:rev")
@@ -211,7 +211,7 @@ async def test_a_prompt_is_a_command_and_a_resource_is_named(
         await running.pilot.press("enter")
         await running.until_shown("first")
         await running.until_idle()
-        assert "Review chair, and be stern." in str(mcp.requests[0].body["messages"])
+        assert "Review chair, and be stern." in str(model_server.requests[0].body["messages"])
         assert "/shop:review chair stern" in running.text()
         await running.type("see @shop:")
         await running.until_shown("shop:shop://plan")
@@ -220,4 +220,4 @@ async def test_a_prompt_is_a_command_and_a_resource_is_named(
         await running.pilot.press("enter")
         await running.until_shown("second")
         await running.until_idle()
-        assert "a bench and a lathe" in str(mcp.requests[1].body["messages"])
+        assert "a bench and a lathe" in str(model_server.requests[1].body["messages"])
