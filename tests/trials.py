@@ -46,31 +46,31 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/tools/test_apply_patch.py::test_links_are_written_through_and_neither_moved_nor_deleted",
     ),
     "E17": (
-        "agent/tools/test_reported_faults.py::test_stale_write",
+        "agent/tools/test_reported_faults.py::test_a_stale_file_is_not_overwritten",
         "agent/tools/test_edit.py::test_a_file_changed_since_the_read_is_refused",
     ),
     # Reading and searching
-    "R01": ("agent/tools/test_reported_faults.py::test_read_bounds",),
-    "R03": ("agent/tools/test_reported_faults.py::test_binary_detect",),
-    "R05": ("agent/tools/test_reported_faults.py::test_special_files",),
+    "R01": ("agent/tools/test_reported_faults.py::test_reads_are_bounded",),
+    "R03": ("agent/tools/test_reported_faults.py::test_binary_files_are_detected",),
+    "R05": ("agent/tools/test_reported_faults.py::test_special_files_are_refused_at_once",),
     "R07": (
         "agent/tools/files/test_media.py::test_pictures_reach_the_model_and_a_false_one_never_does",
         "agent/provider/protocols/test_openai_chat_client.py::test_a_refused_image_is_dropped_for_that_request",
     ),
-    "S01": ("agent/tools/test_reported_faults.py::test_search_silent",),
-    "S03": ("agent/tools/test_reported_faults.py::test_search_silent",),
-    "S05": ("agent/tools/test_reported_faults.py::test_tree_walk",),
+    "S01": ("agent/tools/test_reported_faults.py::test_failed_searches_are_reported",),
+    "S03": ("agent/tools/test_reported_faults.py::test_failed_searches_are_reported",),
+    "S05": ("agent/tools/test_reported_faults.py::test_walks_honor_ignore_files",),
     # Commands
     "B01": (
-        "agent/tools/test_reported_faults.py::test_pipe_hold",
+        "agent/tools/test_reported_faults.py::test_a_background_process_does_not_hold_the_call",
         "e2e/test_processes.py::test_background_processes_end_with_the_program",
     ),
     "B04": (
-        "agent/tools/test_reported_faults.py::test_stdin_wait",
+        "agent/tools/test_reported_faults.py::test_a_command_that_reads_stdin_does_not_wait",
         "e2e/test_processes.py::test_no_command_waits_for_input_a_pager_or_an_editor",
     ),
     "B06": (
-        "agent/tools/test_reported_faults.py::test_stdin_wait",
+        "agent/tools/test_reported_faults.py::test_a_command_that_reads_stdin_does_not_wait",
         "e2e/test_processes.py::test_no_command_waits_for_input_a_pager_or_an_editor",
     ),
     "B08": (
@@ -79,23 +79,25 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "e2e/test_processes.py::test_the_whole_process_tree_of_a_command_ends",
     ),
     "B12": (
-        "agent/tools/test_reported_faults.py::test_output_flood_and_control_chars",
+        "agent/tools/test_reported_faults.py::test_floods_of_output_and_control_characters_are_bounded",
         "agent/process/test_run.py::test_a_flood_is_bounded_and_leaves_the_loop_free",
         "e2e/test_large_inputs.py::test_keys_work_during_a_flood_of_output_and_memory_is_bounded",
     ),
     "B13": (
-        "agent/tools/test_reported_faults.py::test_memory_growth",
+        "agent/tools/test_reported_faults.py::test_memory_does_not_grow",
         "e2e/test_large_inputs.py::test_memory_is_bounded_over_many_commands",
     ),
     "B14": (
-        "agent/tools/test_reported_faults.py::test_output_flood_and_control_chars",
+        "agent/tools/test_reported_faults.py::test_floods_of_output_and_control_characters_are_bounded",
         "agent/process/test_capture.py::test_a_line_that_is_drawn_again_comes_once",
     ),
     "B16": (
-        "agent/tools/test_reported_faults.py::test_decode",
+        "agent/tools/test_reported_faults.py::test_undecodable_text_never_breaks_a_request",
         "agent/session/test_reported_faults.py::test_a_session_with_broken_text_is_resumed",
     ),
-    "B18": ("agent/tools/test_reported_faults.py::test_cwd",),
+    "B18": (
+        "agent/tools/test_reported_faults.py::test_every_command_starts_in_the_session_folder",
+    ),
     # What a model sends
     "M01": (
         "agent/tools/test_pipeline.py::test_broken_arguments_run_nothing",

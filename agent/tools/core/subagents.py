@@ -57,7 +57,7 @@ class SubagentStatus:
     agent: str
     description: str
     seconds: float
-    """How long it has worked."""
+    """The time that it has worked."""
 
     activity: str = ""
     """Its current activity."""

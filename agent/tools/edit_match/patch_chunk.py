@@ -40,41 +40,41 @@ class AppliedChunk:
     next_line: int
 
 
-def apply_chunk(text: str, placing: ChunkEdit, below: int = 0) -> AppliedChunk:
-    """Put *placing* into *text*, below line *below* (from 0) if that tells places apart.
+def apply_chunk(text: str, chunk: ChunkEdit, below: int = 0) -> AppliedChunk:
+    """Apply *chunk* to *text*, below line *below* (from 0) if several places match.
 
     Raises ``EditRefused``, whose messages speak of old_string and new_string.
     """
     document = Document(text)
-    if not placing.old:
-        return _append(document, placing)
-    found = find_whole_lines(document, LineKeys(placing.old))
+    if not chunk.old:
+        return _append(document, chunk)
+    found = find_whole_lines(document, LineKeys(chunk.old))
     if found is None:
-        check_applied(document, "\n".join(placing.new))
-        old = "\n".join(placing.old)
+        check_applied(document, "\n".join(chunk.new))
+        old = "\n".join(chunk.old)
         block, note = find_near(document, old), ONE_LINE_NOTE
         if block is None:
             raise not_found_error(document, old)
     else:
-        block = _choose_block(document, found.blocks, placing, below)
+        block = _choose_block(document, found.blocks, chunk, below)
         note = match_note(found.ignored)
-    edit = merge_blocks(document, [block], placing.old, placing.new, note)
+    edit = merge_blocks(document, [block], chunk.old, chunk.new, note)
     ending = "\r" if document.lone_cr else "\n"
     more = edit.text.count(ending) - text.count(ending)
     return AppliedChunk(edit, last_line(block) + 1 + more)
 
 
-def _append(document: Document, placing: ChunkEdit) -> AppliedChunk:
+def _append(document: Document, chunk: ChunkEdit) -> AppliedChunk:
     """Append lines that have no context."""
-    if placing.anchors:
+    if chunk.anchors:
         raise EditRefused(
             "The chunk only adds lines and shows none around them. Give the lines above or "
             "below the place too."
         )
     end = len(document.lines)
-    replacement = document.to_replacement(Splice(end, end, tuple(placing.new)))
+    replacement = document.to_replacement(Splice(end, end, tuple(chunk.new)))
     text = rebuild(document.text, [replacement])
-    return AppliedChunk(Edit(text, (replacement,)), end + len(placing.new))
+    return AppliedChunk(Edit(text, (replacement,)), end + len(chunk.new))
 
 
 def _anchored_lines(document: Document, anchors: Sequence[str], below: int) -> list[int]:
@@ -106,13 +106,13 @@ def _find_anchor(lines: Sequence[str], anchor: str, start: int) -> list[int]:
 
 
 def _choose_block(
-    document: Document, blocks: Sequence[Block], placing: ChunkEdit, below: int
+    document: Document, blocks: Sequence[Block], chunk: ChunkEdit, below: int
 ) -> Block:
     if len(blocks) == 1:
         return blocks[0]
-    if placing.at_end and last_line(blocks[-1]) == document.keys.filled[-1]:
+    if chunk.at_end and last_line(blocks[-1]) == document.keys.filled[-1]:
         return blocks[-1]
-    floors = _anchored_lines(document, placing.anchors, below)
+    floors = _anchored_lines(document, chunk.anchors, below)
     if floors:  # the first place below each anchor
         under = [next((b for b in blocks if first_line(b) >= floor), None) for floor in floors]
     else:

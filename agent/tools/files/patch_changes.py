@@ -255,13 +255,13 @@ def _apply_chunks(
             continue
         for line in chunk.new:
             check_text(line, "the patch")
-        placing = ChunkEdit(chunk.old, chunk.new, chunk.anchors, chunk.at_end)
+        edit = ChunkEdit(chunk.old, chunk.new, chunk.anchors, chunk.at_end)
         try:
-            placed = apply_chunk(text, placing, below)
+            applied = apply_chunk(text, edit, below)
         except EditRefused as refused:
             raise _refusal_error(refused, chunk, source) from None
-        text, below = placed.edit.text, placed.next_line
-        notes += [f"{source.shown}: {note}" for note in placed.edit.notes]
+        text, below = applied.edit.text, applied.next_line
+        notes += [f"{source.shown}: {note}" for note in applied.edit.notes]
     return text, tuple(dict.fromkeys(notes))
 
 

@@ -155,7 +155,7 @@ async def test_a_failing_write_takes_everything_back(
 async def test_files_that_changed_meanwhile_stop_all(
     make_context: MakeContext, folder: Path
 ) -> None:
-    """What was shown is what is written, or nothing."""
+    """The shown change is written, or nothing."""
     made = await plan(ApplyPatchTool(), make_context(), patch=patch(ALL))
     (folder / "gone.txt").write_text("still needed\n")
     before = files(folder)

@@ -54,7 +54,7 @@ def shell_block(result: Result) -> ShellBlock:
 
 
 async def test_plan_shows_the_command_and_asks(tool: BashTool, make_context: MakeContext) -> None:
-    """What is shown is what runs."""
+    """The shown command is the one that runs."""
     ctx = make_context()
     args = BashArgs(command="touch a\ntouch b", timeout=2_000, description="Makes two files")
     plan = await tool.prepare(args, ctx)

@@ -187,7 +187,7 @@ def named(name: str) -> ProbeTool:
 
 
 async def test_it_grows_and_shrinks(tmp_path: Path) -> None:
-    """What comes later stands behind the built-in tools, in a stable order."""
+    """Added tools follow the built-in ones, in a stable order."""
     registry = await built_in(tmp_path)
     before = registry.names
     registry.replace_tools("a", (named("zebra"), named("ape")))

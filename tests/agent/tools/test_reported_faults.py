@@ -1,6 +1,6 @@
-"""Faults that users report of terminal agents, whole: model, call, result, next request.
+"""Faults that users report of terminal agents, tested end to end: model, call, result, request.
 
-Each test names the class of fault. What a class asks of one part is tested beside that part.
+The tests of single parts are beside those parts.
 """
 
 import gc
@@ -17,7 +17,7 @@ from tests.support.script import Call, Text, answer
 
 
 async def calls(harness: Harness, *made: Call) -> list[ToolPart]:
-    """Run *made* one after the other in one turn; what each ended as."""
+    """Run the calls *made* one after the other in one turn, and return their parts."""
     harness.server.script(*(answer(call) for call in made), answer(Text("done")))
     session = await harness.session()
     end = await harness.turn(session, "go")
@@ -27,7 +27,7 @@ async def calls(harness: Harness, *made: Call) -> list[ToolPart]:
 
 
 def _valid(harness: Harness) -> bool:
-    """Every request so far is UTF-8 JSON without a lone surrogate."""
+    """Return whether every request so far is UTF-8 JSON without a lone surrogate."""
     return all(json.dumps(r.body, ensure_ascii=False).encode() for r in harness.server.requests)
 
 
@@ -41,7 +41,7 @@ def error(part: ToolPart) -> str:
     return part.state.error
 
 
-async def test_read_bounds(tmp_path: Path) -> None:
+async def test_reads_are_bounded(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         (harness.folder / "five").write_text("1\n2\n3\n4\n5\n")
         (harness.folder / "empty").touch()
@@ -60,8 +60,8 @@ async def test_read_bounds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", range(3))
-async def test_binary_detect(tmp_path: Path, before: int) -> None:
-    """With *before* letters in front each place in a character is where some sample ends."""
+async def test_binary_files_are_detected(tmp_path: Path, before: int) -> None:
+    """With *before* letters in front, samples end at each byte of a character."""
     async with open_harness(tmp_path) as harness:
         (harness.folder / "a").write_text("x" * before + "漢" * 5_000 + "\n漢字かな\n" * 5_000)
         (harness.folder / "b").write_bytes(b"text\0text")
@@ -72,7 +72,7 @@ async def test_binary_detect(tmp_path: Path, before: int) -> None:
     assert "binary file (unknown kind, 9 bytes)" in error(data)
 
 
-async def test_special_files(tmp_path: Path) -> None:
+async def test_special_files_are_refused_at_once(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission="allow") as harness:
         (harness.folder / "folder").mkdir()
         os.mkfifo(harness.folder / "pipe")
@@ -91,7 +91,7 @@ async def test_special_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["n.txt", "link.txt"])
-async def test_stale_write(tmp_path: Path, name: str) -> None:
+async def test_a_stale_file_is_not_overwritten(tmp_path: Path, name: str) -> None:
     async with open_harness(tmp_path, permission="allow") as harness:
         file = harness.folder / "n.txt"
         file.write_text("one\n")
@@ -117,7 +117,7 @@ async def test_stale_write(tmp_path: Path, name: str) -> None:
         assert (harness.folder / "link.txt").is_symlink()
 
 
-async def test_pipe_hold(tmp_path: Path) -> None:
+async def test_a_background_process_does_not_hold_the_call(tmp_path: Path) -> None:
     mark = f"OWN_MARK=pipe-{os.getpid()}-{tmp_path.name}"
     async with open_harness(tmp_path, permission="allow") as harness:
         found = await calls(
@@ -136,7 +136,7 @@ async def test_pipe_hold(tmp_path: Path) -> None:
 
 
 def left(mark: str) -> list[Path]:
-    """The processes with *mark* in their environment."""
+    """Return the processes with *mark* in their environment."""
     return [p for p in Path("/proc").glob("[0-9]*/environ") if mark.encode() in _environ(p)]
 
 
@@ -147,8 +147,10 @@ def _environ(path: Path) -> bytes:
         return b""
 
 
-async def test_stdin_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pagers, editors and prompts: nothing waits, nothing takes the screen."""
+async def test_a_command_that_reads_stdin_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pagers, editors and prompts neither wait nor use the terminal."""
     for name, program in {"PAGER": "less", "GIT_PAGER": "less", "EDITOR": "vi"}.items():
         monkeypatch.setenv(name, program)
     async with open_harness(tmp_path, permission="allow") as harness:
@@ -192,7 +194,7 @@ def _history(folder: Path, count: int) -> None:
         subprocess.run(["git", *words], cwd=folder, input=given, text=True, check=True)
 
 
-async def test_output_flood_and_control_chars(tmp_path: Path) -> None:
+async def test_floods_of_output_and_control_characters_are_bounded(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission="allow") as harness:
         line = "0123456789012345678901234567890123456789"
         progress = 'for i in $(seq 1 1000); do printf "\\rProgress %d%%" $i; done; echo; '
@@ -208,8 +210,8 @@ async def test_output_flood_and_control_chars(tmp_path: Path) -> None:
         assert output(bar) == "Progress 1000%\na\nb"
 
 
-async def test_memory_growth(tmp_path: Path) -> None:
-    """Output of earlier calls is not held: memory and store grow by what is kept alone."""
+async def test_memory_does_not_grow(tmp_path: Path) -> None:
+    """Memory and store grow only by the kept output of earlier calls."""
     async with open_harness(tmp_path, permission="allow", limits={"repeats": 0}) as harness:
         harness.server.always(lambda _: answer(Text("done")))
         session = await harness.session()
@@ -232,9 +234,8 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-async def test_decode(tmp_path: Path) -> None:
-    """Bytes that are no text come from commands, names and the model's own JSON; none of them
-    poisons the session."""
+async def test_undecodable_text_never_breaks_a_request(tmp_path: Path) -> None:
+    """Undecodable bytes of commands, file names and the model's JSON never break the session."""
     async with open_harness(tmp_path, permission="allow") as harness:
         (harness.folder / os.fsdecode(b"bad\xff.txt")).write_text("needle\n")
         printed, names, lines, listed, written = await calls(
@@ -255,7 +256,7 @@ async def test_decode(tmp_path: Path) -> None:
         assert _valid(harness)
 
 
-async def test_cwd(tmp_path: Path) -> None:
+async def test_every_command_starts_in_the_session_folder(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission="allow") as harness:
         found = await calls(
             harness,
@@ -271,7 +272,7 @@ async def test_cwd(tmp_path: Path) -> None:
         assert "`cd`, variables and functions do not last" in schema.description
 
 
-async def test_search_silent(tmp_path: Path) -> None:
+async def test_failed_searches_are_reported(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         for name in ("-n", "x.txt"):
             (harness.folder / name).write_text("--grep\n")
@@ -300,7 +301,7 @@ async def test_search_silent(tmp_path: Path) -> None:
     assert dashes == "-n"
 
 
-async def test_tree_walk(tmp_path: Path) -> None:
+async def test_walks_honor_ignore_files(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         (harness.folder / "real").mkdir()
         (harness.folder / "real" / "x.md").write_text("needle\n")

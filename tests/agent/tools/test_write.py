@@ -56,7 +56,7 @@ async def test_a_file_changed_since_the_read_is_refused_until_read_again(
 async def test_a_change_between_question_and_answer_is_refused(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """What was shown is what runs."""
+    """The shown text is the one that is written."""
     file, ctx = tmp_path / "n.txt", make_context()
     file.write_text("one\n")
     await run(ReadTool(), ctx, file_path="n.txt")

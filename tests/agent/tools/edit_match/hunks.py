@@ -33,7 +33,7 @@ class Edit:
 
     @property
     def kept_before(self) -> int:
-        """How many lines at the start of both strings are the same."""
+        """Return the number of equal lines at the start of both strings."""
         pairs = zip(self.old_lines, self.new_lines, strict=False)
         return next((n for n, (a, b) in enumerate(pairs) if a != b), 0)
 

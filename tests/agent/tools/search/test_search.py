@@ -224,7 +224,7 @@ async def test_a_pattern_over_two_lines(tmp_path: Path, pattern: str) -> None:
 
 
 async def test_a_listing_looks_at_few_of_very_many_paths(tmp_path: Path) -> None:
-    """What a pattern must hold is looked for in a piece of the listing, not in each path."""
+    """Pieces of the listing without the literal part of the pattern are skipped as a whole."""
     listing = tmp_path / "listing"
     paths = [b"%s/folder%d/file%d" % (os.fsencode(tmp_path), n % 300, n) for n in range(30_000)]
     paths[20_000] += b"needle.py"
