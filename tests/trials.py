@@ -93,7 +93,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "B16": (
         "agent/tools/test_reported_faults.py::test_undecodable_text_never_breaks_a_request",
-        "agent/session/test_reported_faults.py::test_a_session_with_broken_text_is_resumed",
+        "agent/session/test_resumed_sessions.py::test_a_session_with_broken_text_is_resumed",
     ),
     "B18": (
         "agent/tools/test_reported_faults.py::test_every_command_starts_in_the_session_folder",
@@ -106,11 +106,11 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "M03": (
         "agent/tools/test_pipeline.py::test_no_arguments",
         "agent/provider/protocols/test_openai_chat_request.py::test_call_without_arguments_carries_an_empty_object",
-        "agent/session/test_reported_faults.py::test_a_call_without_arguments_runs_and_is_sent_back_as_that",
+        "agent/session/turn/test_unusual_streams.py::test_a_call_without_arguments_runs_and_is_sent_back_as_that",
     ),
     "M05": (
         "agent/provider/protocols/test_openai_chat_decode.py::test_call_assembly_same_index_with_new_id_is_a_new_call",
-        "agent/session/test_reported_faults.py::test_two_calls_under_one_index_are_two",
+        "agent/session/turn/test_unusual_streams.py::test_two_calls_under_one_index_are_two",
     ),
     "M08": ("agent/session/turn/test_stream_faults.py::test_faults_of_the_stream",),
     "M09": ("agent/session/turn/test_turn.py::test_a_call_cut_by_the_output_limit_is_never_run",),
@@ -122,7 +122,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "M13": (
         "agent/provider/test_native_sessions.py::test_repeated_call_ids_keep_their_own_results",
         "agent/provider/protocols/test_histories.py::test_ids_that_repeat_in_each_step_become_unique",
-        "agent/session/test_reported_faults.py::test_same_ids_and_reasoning_outlive_the_program",
+        "agent/session/test_resumed_sessions.py::test_same_ids_and_reasoning_outlive_the_program",
     ),
     "M15": (
         "agent/provider/protocols/test_openai_chat_decode.py::test_usage_is_found_in_every_place",
@@ -134,7 +134,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/provider/protocols/test_openai_chat_request.py::test_reasoning_is_replayed_in_its_own_field",
         "agent/provider/protocols/test_openai_chat_client.py::test_reasoning_is_not_sent_to_a_server_that_refuses_it",
         "agent/provider/test_native_sessions.py::test_reasoning_and_calls_are_replayed",
-        "agent/session/test_reported_faults.py::test_same_ids_and_reasoning_outlive_the_program",
+        "agent/session/test_resumed_sessions.py::test_same_ids_and_reasoning_outlive_the_program",
     ),
     "M21": (
         "agent/provider/test_native_sessions.py::test_a_cancel_during_thinking_leaves_a_valid_history",
@@ -144,8 +144,8 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "agent/tools/test_registry.py::test_names_are_repaired",
         "agent/tools/test_registry.py::test_unknown_names_are_not_guessed",
         "agent/session/turn/test_turn.py::test_the_same_call_again_and_again_is_asked_about",
-        "agent/session/test_reported_faults.py::test_a_name_that_is_no_tool_does_not_go_on_for_ever",
-        "agent/session/test_reported_faults.py::test_who_allows_everything_is_asked_about_a_loop_all_the_same",
+        "agent/session/turn/test_doom_loop.py::test_a_name_that_is_no_tool_does_not_go_on_for_ever",
+        "agent/session/turn/test_doom_loop.py::test_who_allows_everything_is_asked_about_a_loop_all_the_same",
         "app/cli/run/test_run.py::test_a_repeating_tool_call_is_refused",
     ),
     # Failing providers and full windows
@@ -162,28 +162,28 @@ TRIALS: dict[str, tuple[str, ...]] = {
     "T05": (
         "agent/provider/transport/test_error_responses.py::test_at_least_25_wordings_of_an_overflow_are_known",
         "agent/session/turn/test_continuations.py::test_an_overflow_that_pruning_does_not_help_compacts_once",
-        "agent/session/test_reported_faults.py::test_the_answers_share_of_the_window_is_counted",
+        "agent/session/context/test_overflow.py::test_the_answers_share_of_the_window_is_counted",
     ),
     "K01": (
         "agent/session/context/test_compaction.py::test_compactions_without_progress_end_the_turn",
         "agent/session/turn/test_continuations.py::test_without_auto_compaction_the_turn_ends_before_it_sends_more",
-        "agent/session/test_reported_faults.py::test_without_auto_compaction_an_overflow_is_not_summed_up",
-        "agent/session/test_reported_faults.py::test_instructions_that_fill_the_window_are_named",
+        "agent/session/context/test_overflow.py::test_without_auto_compaction_an_overflow_is_not_summed_up",
+        "agent/session/context/test_overflow.py::test_instructions_that_fill_the_window_are_named",
     ),
     "K03": (
         "agent/session/context/test_long_run.py::test_a_long_session_in_a_small_window",
-        "agent/session/test_reported_faults.py::test_calls_and_results_stay_together_wherever_a_summary_cuts",
+        "agent/session/context/test_overflow.py::test_calls_and_results_stay_together_wherever_a_summary_cuts",
     ),
     "K05": (
         "agent/session/prompt/test_system_prompt.py::test_a_compaction_renews_the_block_and_drops_old_reminders",
         "agent/session/context/test_compaction.py::test_the_first_request_and_the_todo_list_survive_word_for_word",
-        "agent/session/test_reported_faults.py::test_instructions_role_and_skill_outlive_a_summary",
+        "agent/session/context/test_overflow.py::test_instructions_role_and_skill_outlive_a_summary",
     ),
     # Stopping and asking
     "X01": (
         "agent/session/turn/test_cleanup.py::test_a_cancel_with_three_questions_open_withdraws_all",
         "agent/session/turn/test_cancel_anywhere.py::test_a_cancel_at_any_iteration_leaves_everything_clean",
-        "agent/session/test_reported_faults.py::test_one_done_one_running_one_asking",
+        "agent/session/turn/test_cancel.py::test_one_done_one_running_one_asking",
         "e2e/test_questions.py::test_stopping_with_one_call_done_one_running_one_asking",
     ),
     "X03": (
@@ -198,13 +198,13 @@ TRIALS: dict[str, tuple[str, ...]] = {
         "app/screens/permission/test_permission_flow.py::test_always_for_a_chain_covers_what_it_says",
     ),
     "P04": (
-        "agent/session/test_reported_faults.py::test_a_rule_for_one_command_covers_no_other_of_the_line",
+        "agent/session/test_command_rules.py::test_a_rule_for_one_command_covers_no_other_of_the_line",
         "agent/permission/shell/test_attacks.py::test_b3_a_rule_for_the_carrier_does_not_cover_what_it_carries",
         "agent/permission/shell/test_deny_rules.py::test_b2_a_denied_command_is_denied_however_it_is_written",
     ),
     "P05": (
         "app/screens/permission/test_permission_flow.py::test_three_questions_at_once",
-        "agent/session/test_reported_faults.py::test_three_sub_agents_that_ask_at_once",
+        "agent/session/subagents/test_parallel_subagents.py::test_three_sub_agents_that_ask_at_once",
         "e2e/test_questions.py::test_three_sub_agents_ask_at_once",
     ),
     "P07": ("app/cli/run/test_run.py::test_a_sub_agents_request_follows_the_same_policy",),
@@ -252,7 +252,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "V06": (
         "app/widgets/transcript/test_transcript.py::test_fewer_than_100_widgets_whatever_the_length",
-        "agent/session/test_reported_faults.py::test_a_thought_of_very_many_pieces_is_one_part",
+        "agent/session/turn/test_unusual_streams.py::test_a_thought_of_very_many_pieces_is_one_part",
         "e2e/test_long_session.py::test_a_streamed_word_costs_the_same_after_500_messages",
         "e2e/test_idle.py::test_an_idle_program_never_wakes_up",
         "e2e/test_idle.py::test_an_open_dialog_costs_at_most_a_clock",
@@ -384,7 +384,7 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "A01": (
         "agent/session/subagents/test_subagents.py::test_several_sub_agents_run_at_once_and_each_has_its_own_report",
-        "agent/session/test_reported_faults.py::test_a_child_that_says_nothing_or_is_cut_is_told_as_that",
+        "agent/session/subagents/test_parallel_subagents.py::test_a_child_that_says_nothing_or_is_cut_is_told_as_that",
     ),
     "J01": (
         "agent/session/test_titles.py::test_a_title_is_a_line_without_thoughts",
