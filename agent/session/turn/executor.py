@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 class SlotState(Enum):
-    """A call's way through a step. *ARRIVING* calls have no whole input yet."""
+    """The state of a call in a step. The input of an *ARRIVING* call is not complete yet."""
 
     ARRIVING = "arriving"
     QUEUED = "queued"
@@ -53,11 +53,11 @@ class SlotState(Enum):
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One call of the step. *done* is always resolved, whatever happens. *begun*: its task
-    has, so that it sees a cancel."""
+    """One call of the step."""
 
     part: ToolPart
     done: asyncio.Future[CallOutcome]
+    """Always resolved in the end, whatever happens."""
     state: SlotState = SlotState.ARRIVING
     arguments: str = ""
     resolved: ResolvedCall | CallFailed | None = None
@@ -65,6 +65,7 @@ class Slot:
     safe: bool = True
     task: asyncio.Task[None] | None = None
     begun: bool = False
+    """Whether its task has begun: only then it sees a cancel."""
     cancelled_as: str | None = None
 
 
@@ -138,7 +139,7 @@ class CallSupport(Protocol):
 class StepExecutor:
     """The calls of one step, in the order in which they were announced.
 
-    *started* tells that a call has run, *stopped* that the user rejected one without a word;
+    *started* is true once a call has run, *stopped* once the user rejected one without a comment;
     *on_stop* is called then.
     """
 
@@ -169,14 +170,14 @@ class StepExecutor:
         return sum(s.state is SlotState.ARRIVING for s in self._slots)
 
     def announce(self, part: ToolPart) -> Slot:
-        """Take up a call whose input starts to arrive."""
+        """Register a call whose input starts to arrive."""
         part = replace(part, title=self._pipeline.verb(part.tool))
         slot = Slot(part, asyncio.get_running_loop().create_future())
         self._slots.append(slot)
         return slot
 
     def submit(self, slot: Slot, arguments: str) -> None:
-        """The call's input is whole: run it as soon as the order allows."""
+        """Run the call, whose input is complete, as soon as the order allows."""
         slot.arguments = arguments
         resolved = self._pipeline.resolve(slot.part.tool, arguments)
         slot.resolved = resolved

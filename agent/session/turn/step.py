@@ -163,7 +163,7 @@ class Step:
         return replace(end, error=told)
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:
-        """Forget this attempt, show the countdown, wait."""
+        """Discard this attempt, show the countdown, wait."""
         # In a task of its own: a cancel half-way would leave parts that nobody closes.
         self._forgetting = asyncio.create_task(self._forget())
         await asyncio.shield(self._forgetting)
