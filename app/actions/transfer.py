@@ -9,7 +9,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.text_input import TextScreen
-from app.screens.stats import DEFAULT_DAYS, page
+from app.screens.stats import DEFAULT_DAYS, stats_text
 from app.text.sanitize import sanitize_line
 from app.toolkit.tasks import show_dialog
 
@@ -88,4 +88,4 @@ async def stats(context: ActionContext, argument: str) -> None:
     days = int(argument) if argument else DEFAULT_DAYS
     rows = await context.live.runtime.store.usage_rows(time.time() - days * DAY)
     title = f"Tokens of the last {days} days, in all folders"
-    await show_dialog(context.app, PageScreen(title, lambda width: page(rows, width)))
+    await show_dialog(context.app, PageScreen(title, lambda width: stats_text(rows, width)))

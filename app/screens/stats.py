@@ -49,7 +49,7 @@ def bar(share: float, cells: int) -> str:
     return (BAR * whole + (PARTS[rest] if rest else "")).ljust(cells)
 
 
-def page(rows: Sequence["UsageRow"], width: int) -> Content:
+def stats_text(rows: Sequence["UsageRow"], width: int) -> Content:
     """Return the whole page for *width* cells."""
     from agent.store.stats import total  # imports the agent
 

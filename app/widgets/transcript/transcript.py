@@ -309,8 +309,8 @@ class Transcript(ScrollView, can_focus=True):
         if not self.size:
             return
         app = cast("App[object]", self.app)
-        width, tones = self.scrollable_content_region.width, palette_of(app.current_theme)
-        page = Page(width, tones, appearance_of(self).diffs)
+        width, palette = self.scrollable_content_region.width, palette_of(app.current_theme)
+        page = Page(width, palette, appearance_of(self).diffs)
         self._animated = app.animation_level != "none"
         if self._current_layout is None:
             self._current_layout = Layout(self._view, page, self.nested)

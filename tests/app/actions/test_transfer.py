@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.records.messages import Usage
 from agent.store.stats import UsageRow
 from app.commands.registry import find
-from app.screens.stats import bar, page
+from app.screens.stats import bar, stats_text
 from tests.app.conftest import Starter
 from tests.support import records
 
@@ -82,6 +82,6 @@ def test_a_page_fits_its_width() -> None:
         UsageRow("2026-01-02", "demo/b", "/", 1, 1, Usage(output=7), 0.25),
     ]
     for width in (40, 80):
-        lines = page(rows, width).split("\n")[1:]  # the first is wrapped
+        lines = stats_text(rows, width).split("\n")[1:]  # the first is wrapped
         assert max(line.cell_length for line in lines) <= width
-    assert page([], 80).plain == "Nothing was used in this time."
+    assert stats_text([], 80).plain == "Nothing was used in this time."
