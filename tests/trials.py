@@ -199,8 +199,8 @@ TRIALS: dict[str, tuple[str, ...]] = {
     ),
     "P04": (
         "agent/session/test_command_rules.py::test_a_rule_for_one_command_covers_no_other_of_the_line",
-        "agent/permission/shell/test_attacks.py::test_b3_a_rule_for_the_carrier_does_not_cover_what_it_carries",
-        "agent/permission/shell/test_deny_rules.py::test_b2_a_denied_command_is_denied_however_it_is_written",
+        "agent/permission/shell/test_attacks.py::test_a_rule_for_a_program_does_not_cover_its_side_effects",
+        "agent/permission/shell/test_deny_rules.py::test_a_denied_command_is_denied_however_it_is_written",
     ),
     "P05": (
         "app/screens/permission/test_permission_flow.py::test_three_questions_at_once",

@@ -1,32 +1,47 @@
 """Finding the record of a program by its name."""
 
 from functools import cache, lru_cache
-from importlib import import_module
 
 from agent.permission.programs.record import Program
-
-SUBJECTS = (
-    "builtins", "cloud", "containers", "databases", "development", "documents", "editors", "files",
-    "interpreters", "network", "packages", "remote", "system", "text", "toolchains",
-    "version_control", "wrappers",
-)  # fmt: skip
-"""The modules of the catalog."""
 
 
 @cache
 def records() -> dict[str, Program]:
     """Every program of the catalog by its name."""
-    found: dict[str, Program] = {}
-    for subject in SUBJECTS:  # loaded for the first command line, not at the start
-        module = import_module(f"agent.permission.programs.catalog.{subject}")
-        for program in module.PROGRAMS:
-            found.update(dict.fromkeys(program.names.split(), program))
-    return found
+    # The records are needed for the first command line, not at the start.
+    from agent.permission.programs.catalog import (
+        builtins,
+        cloud,
+        containers,
+        databases,
+        development,
+        documents,
+        editors,
+        files,
+        interpreters,
+        network,
+        packages,
+        remote,
+        system,
+        text,
+        toolchains,
+        version_control,
+        wrappers,
+    )
+
+    subjects = (
+        *(builtins.PROGRAMS, cloud.PROGRAMS, containers.PROGRAMS, databases.PROGRAMS),
+        *(development.PROGRAMS, documents.PROGRAMS, editors.PROGRAMS, files.PROGRAMS),
+        *(interpreters.PROGRAMS, network.PROGRAMS, packages.PROGRAMS, remote.PROGRAMS),
+        *(system.PROGRAMS, text.PROGRAMS, toolchains.PROGRAMS, version_control.PROGRAMS),
+        wrappers.PROGRAMS,
+    )
+    return {name: each for programs in subjects for each in programs for name in each.names.split()}
 
 
 @lru_cache(maxsize=4096)
 def program(name: str) -> Program | None:
-    """The record of the program with this base name; None for one that is not in the catalog.
+    """Return the record of the program with this base name; None if it is not in the catalog.
 
     ``python3.12`` and ``gcc-12`` have the options of the program that they are a version of, but
     no more of its facts.
@@ -49,11 +64,12 @@ def program(name: str) -> Program | None:
 
 
 def without_version(name: str) -> str:
+    """Return the name without a version: ``gcc`` for ``gcc-12``."""
     return name.rstrip("0123456789.").removesuffix("-")
 
 
 def base_name(path: str) -> str:
-    """The base name of a program; GNU's can have a ``g`` in front."""
+    """Return the base name of a program; GNU's can have a ``g`` in front."""
     base = path.rpartition("/")[2]
     plain = records().get(base[1:]) if base[:1] == "g" else None
     return base[1:] if plain is not None and plain.gnu_prefix else base

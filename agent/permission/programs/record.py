@@ -57,8 +57,8 @@ Syntax = Literal[
     "", "awk", "command", "curl", "database", "date", "echo", "editor", "fd", "find", "git", "jq",
     "make", "npm", "pager", "ps", "sed", "state", "tar", "tee", "test", "uniq", "wget", "xxd",
 ]  # fmt: skip
-"""The argument syntax of programs for which options and operands do not say everything: each has
-a check of its own in ``side_effects`` or ``read_only``."""
+"""The argument syntax of programs whose options and operands do not say everything: each has a
+check of its own in ``side_effects`` or ``read_only``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class Command:
     """The names, separated by blanks."""
 
     always: int | None = None
-    """Words that name a use of it, for the pattern that "always" stores: 2 for ``git status``,
-    3 for ``npm run build``. None where no prefix is known to be safe."""
+    """The number of words that name a use of it, for the pattern that "always" stores: 2 for ``git
+    status``, 3 for ``npm run build``. None if no prefix is known to be safe."""
 
     runs_code: bool = False
     """True if it can run any code or program: "always" stores its exact line only."""
@@ -173,7 +173,7 @@ class Command:
         return {}
 
     def named(self, **facts: object) -> tuple[str, ...]:
-        """The names of the options with all these *facts*."""
+        """Return the names of the options with all these *facts*."""
         key = tuple(facts.items())
         found = self._named.get(key)
         if found is None:
@@ -185,8 +185,10 @@ class Command:
         return found
 
     def prefix_length(self, words: Sequence[str]) -> int | None:
-        """Words that name the use *words* of the command, which may be fewer; *words* begin with
-        its name. None where no prefix is known."""
+        """Return how many words name the use *words* of the command, which can be fewer.
+
+        *words* begin with its name. None if no prefix is known to be safe.
+        """
         inner = self.subcommand.get(words[1]) if len(words) > 1 else None
         length = inner.prefix_length(words[1:]) if inner is not None else None
         return length or self.always
@@ -206,17 +208,17 @@ class Program(Command):
     """Single arguments with which it prints its version and does nothing else."""
 
     recursive: bool = False
-    """True if it reads folders with all that is below without being told to."""
+    """True if it reads folders with all that is below without an option for it."""
 
     interpreter: bool = False
     """True if it runs code of a language of its own: from an option, a file or its input."""
 
     shell_kind: Literal["", "posix", "other"] = ""
-    """True if it is a shell; only the code of ``posix`` ones is read as bash would."""
+    """The kind of shell, if it is one: only the code of ``posix`` ones is read as bash would."""
 
     elsewhere: Literal["", "command", "container"] = ""
-    """True if it runs a program on another machine, as another user, later, or in another way
-    that is not followed; ``container`` ones with some subcommands only."""
+    """Set if it runs a program on another machine, as another user, later, or in another way that
+    is not followed; ``container`` ones with some subcommands only."""
 
     code_options: str = ""
     """Options whose value is shell code even when they follow operands."""
@@ -225,7 +227,7 @@ class Program(Command):
     """Options of every subcommand."""
 
     runs_input: Literal["", "shell", "language"] = ""
-    """True if it runs what it reads from standard input without operands: as shell code, or as a
+    """Set if it runs what it reads from standard input without operands: as shell code, or as a
     program in its own language."""
 
     destructive_words: str = ""

@@ -15,7 +15,7 @@ from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import Word, as_written, literal_word
 
-FLAGS = word_set("""
+COMMON_FLAGS = word_set("""
 -v -vv -vvv -V --verbose -q --quiet -s --silent --debug -d --json --yes -y --no-color --color
 --help -h --version -D -r --recursive -g --global --offline --locked --frozen -i --ignore-case
 --no-input -n --dry-run --force -f --user --system --no-interaction --no-progress --stack-trace
@@ -97,6 +97,6 @@ def option_lengths(known: Program, text: str) -> tuple[int, ...]:
     short = name[:2]
     if not name.startswith("--") and len(name) > 2 and short in valued:
         return (1,)  # joined to its letter: -nprod, -C/there
-    if name in FLAGS or re.fullmatch(r"--no-[\w-]+", name):
+    if name in COMMON_FLAGS or re.fullmatch(r"--no-[\w-]+", name):
         return (1,)
     return (1, 2)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import Command, Program, Wrapper
-from agent.permission.programs.subcommand_names import FLAGS, option_lengths
+from agent.permission.programs.subcommand_names import COMMON_FLAGS, option_lengths
 from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import Word, as_written, is_one_word, literal_word
 
@@ -110,7 +110,7 @@ def unwrap(base: str, words: Sequence[Word]) -> Inner | None:
         command, length = subcommand
         inner = _step(command, words[length:], "the runner")
         flags = [word.text for word in words[1:length] if word.text.startswith("-")]
-        return inner._replace(chdir=inner.chdir or not FLAGS.issuperset(flags))
+        return inner._replace(chdir=inner.chdir or not COMMON_FLAGS.issuperset(flags))
     return None if known.wrapper is None else _step(known, words[1:], base)
 
 

@@ -1,4 +1,4 @@
-"""Rules: wildcards, order, sources (spec 4, M1–M4a)."""
+"""Rules: wildcards, order, sources."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from agent.records.requests import Action, PermissionNeed
 
 
 def slow(text: str, pattern: str) -> bool:
-    """The plainest possible matcher."""
+    """Match in the simplest possible way."""
     if not pattern:
         return not text
     if pattern[0] == "*":
@@ -30,7 +30,7 @@ def slow(text: str, pattern: str) -> bool:
 
 
 @given(st.text("ab/\n*?[", max_size=8), st.text("ab/\n*?[", max_size=6))
-def test_m2_the_matcher_agrees_with_the_plainest_one(text: str, pattern: str) -> None:
+def test_the_matcher_agrees_with_the_plainest_one(text: str, pattern: str) -> None:
     expected = slow(text, pattern) or (pattern.endswith(" *") and slow(text, pattern[:-2]))
     assert matches(text, pattern) is expected
 
@@ -72,11 +72,11 @@ def test_m2_the_matcher_agrees_with_the_plainest_one(text: str, pattern: str) ->
         ("x", "", False),
     ],
 )
-def test_m2_wildcards(text: str, pattern: str, expected: bool) -> None:
+def test_wildcards(text: str, pattern: str, expected: bool) -> None:
     assert matches(text, pattern) is expected
 
 
-def test_m2_the_matcher_takes_linear_time() -> None:
+def test_the_matcher_takes_linear_time() -> None:
     assert not matches("a" * 20_000, "*a" * 50 + "b")
 
 
@@ -91,25 +91,25 @@ def action_of(*rules: Rule, text: str = "git push", **how: bool) -> Action | Non
     return found.action if found else None
 
 
-def test_m1_the_last_rule_that_matches_wins() -> None:
+def test_the_last_rule_that_matches_wins() -> None:
     assert action_of(rule("deny"), rule("allow", "git *")) == "allow"
     assert action_of(rule("allow", "git *"), rule("deny")) == "deny"
     assert action_of(rule("allow", "ls *")) is None
 
 
-def test_m1_always_never_beats_a_deny() -> None:
+def test_always_never_beats_a_deny() -> None:
     assert action_of(rule("deny", "git *"), rule("allow", "git push", ALWAYS)) == "deny"
     assert action_of(rule("ask", "git *"), rule("allow", "git push", ALWAYS)) == "allow"
 
 
-def test_m1_a_project_tightens_at_once_and_loosens_only_when_trusted() -> None:
+def test_a_project_tightens_at_once_and_loosens_only_when_trusted() -> None:
     assert action_of(rule("allow"), rule("deny", "git *", PROJECT)) == "deny"
     loosen = (rule("ask"), rule("allow", "git *", PROJECT))
     assert action_of(*loosen) == "ask"
     assert action_of(*loosen, trusted=True) == "allow"
 
 
-def test_m1_a_project_never_lifts_a_deny_of_the_users_own() -> None:
+def test_a_project_never_lifts_a_deny_of_the_users_own() -> None:
     rules = (rule("deny", "git *"), rule("allow", "git push", PROJECT))
     assert action_of(*rules, trusted=True) == "deny"
     assert (
@@ -117,7 +117,7 @@ def test_m1_a_project_never_lifts_a_deny_of_the_users_own() -> None:
     )
 
 
-def test_m3_deny_wins_looks_at_no_order() -> None:
+def test_deny_wins_ignores_the_order() -> None:
     rules = (rule("deny", "git *"), rule("allow"))
     assert action_of(*rules) == "allow"
     assert action_of(*rules, deny_wins=True) == "deny"
@@ -131,22 +131,22 @@ def test_m3_deny_wins_looks_at_no_order() -> None:
         ("some_plugin_tool", "ask"),
     ],
 )
-def test_m4a_defaults(permission: str, expected: str) -> None:
+def test_the_default_rules(permission: str, expected: str) -> None:
     assert (
         evaluate(PermissionNeed(permission, "x", floor="allow"), DEFAULT_RULES).action == expected
     )
 
 
-def test_m4a_a_command_is_allowed_by_default_only_when_proven_read_only() -> None:
+def test_a_command_is_allowed_by_default_only_when_proven_read_only() -> None:
     assert evaluate(PermissionNeed("bash", "ls", floor="allow"), DEFAULT_RULES).action == "allow"
     assert evaluate(PermissionNeed("bash", "make", floor="ask"), DEFAULT_RULES).action == "ask"
 
 
-def test_m4a_a_secret_asks_though_reading_is_allowed() -> None:
+def test_a_secret_asks_though_reading_is_allowed() -> None:
     assert evaluate(PermissionNeed("read", ".env", floor="ask"), DEFAULT_RULES).action == "ask"
 
 
-def test_b3_what_cannot_be_known_is_allowed_by_nothing_narrower_than_everything() -> None:
+def test_only_a_rule_that_allows_everything_allows_what_cannot_be_known() -> None:
     need = PermissionNeed("bash", "$X y", strict="unknown")
     narrow = (*DEFAULT_RULES, rule("allow", "$X *"))
     wide = (*DEFAULT_RULES, rule("allow"))
@@ -161,11 +161,11 @@ def test_b3_what_cannot_be_known_is_allowed_by_nothing_narrower_than_everything(
 
 
 def test_a_verdict_names_its_rule() -> None:
-    judged = evaluate(
+    evaluated = evaluate(
         PermissionNeed("bash", "git push"), (*DEFAULT_RULES, rule("deny", "git push *", "~/c.json"))
     )
-    assert "git push *" in judged.reason
-    assert "~/c.json" in judged.reason
+    assert "git push *" in evaluated.reason
+    assert "~/c.json" in evaluated.reason
 
 
 ACTIONS: st.SearchStrategy[Action] = st.sampled_from(("allow", "ask", "deny"))
@@ -177,14 +177,14 @@ FOREIGN = st.builds(
 
 
 @given(USER_RULES)
-def test_m1_among_the_users_rules_only_the_last_match_counts(rules: list[Rule]) -> None:
+def test_among_the_users_rules_only_the_last_match_counts(rules: list[Rule]) -> None:
     matching = [each for each in rules if slow_covers("git push", each.pattern)]
     expected = matching[-1] if matching else None
     assert deciding_rule("bash", "git push", rules) == expected
 
 
 @given(USER_RULES, st.lists(FOREIGN, max_size=5), st.booleans())
-def test_m1_no_project_rule_and_no_always_lifts_a_deny_of_the_users_own(
+def test_no_project_rule_and_no_always_lifts_a_deny_of_the_users_own(
     own: list[Rule], foreign: list[Rule], trusted: bool
 ) -> None:
     ordered = sorted(foreign, key=lambda each: each.source == ALWAYS)
@@ -195,7 +195,7 @@ def test_m1_no_project_rule_and_no_always_lifts_a_deny_of_the_users_own(
 
 
 @given(USER_RULES, st.lists(FOREIGN.filter(lambda each: each.source != ALWAYS), max_size=5))
-def test_m1_an_untrusted_project_never_loosens(own: list[Rule], foreign: list[Rule]) -> None:
+def test_an_untrusted_project_never_loosens(own: list[Rule], foreign: list[Rule]) -> None:
     base = (rule("ask"), *own)
     before, after = action_of(*base), action_of(*base, *foreign)
     assert before is not None
@@ -204,7 +204,7 @@ def test_m1_an_untrusted_project_never_loosens(own: list[Rule], foreign: list[Ru
 
 
 @given(USER_RULES, st.lists(FOREIGN, max_size=5))
-def test_m3_deny_wins_denies_whenever_any_deny_matches(own: list[Rule], more: list[Rule]) -> None:
+def test_deny_wins_denies_whenever_any_deny_matches(own: list[Rule], more: list[Rule]) -> None:
     rules = (*own, *more)
     denied = any(r.action == "deny" and slow_covers("git push", r.pattern) for r in rules)
     assert (action_of(*rules, trusted=True, deny_wins=True) == "deny") is denied
@@ -214,13 +214,13 @@ def slow_covers(text: str, pattern: str) -> bool:
     return slow(text, pattern) or (pattern.endswith(" *") and slow(text, pattern[:-2]))
 
 
-def test_m1_always_never_beats_a_deny_of_the_project() -> None:
+def test_always_never_beats_a_deny_of_the_project() -> None:
     rules = (rule("allow"), rule("deny", "git *", PROJECT), rule("allow", "git push", ALWAYS))
     assert action_of(*rules) == "deny"
     assert action_of(*rules, trusted=True) == "deny"
 
 
-def test_m1_a_project_may_take_back_what_it_tightened_itself_but_no_further() -> None:
+def test_a_project_can_undo_only_its_own_tightening() -> None:
     rules = (rule("ask"), rule("deny", "git *", PROJECT), rule("allow", "git push", PROJECT))
     assert action_of(*rules) == "deny"
     assert action_of(*rules, trusted=True) == "allow"
@@ -228,13 +228,13 @@ def test_m1_a_project_may_take_back_what_it_tightened_itself_but_no_further() ->
     assert action_of(*softened) == "ask"
 
 
-def test_m1_a_word_that_only_starts_like_project_is_no_project_source() -> None:
+def test_a_word_that_only_starts_like_project_is_no_project_source() -> None:
     assert is_project_rule(rule("allow", source="project"))
     assert is_project_rule(rule("allow", source="project opencode.json"))
     assert not is_project_rule(rule("allow", source="projects"))
 
 
-def test_m1_a_permission_may_hold_wildcards() -> None:
+def test_a_permission_may_hold_wildcards() -> None:
     rules = (rule("allow", permission="db_*"), rule("deny", "drop*", permission="*"))
     assert [deciding_rule("db_query", text, rules) for text in ("select", "drop x")] == list(rules)
     assert deciding_rule("web", "select", rules) is None
@@ -242,14 +242,14 @@ def test_m1_a_permission_may_hold_wildcards() -> None:
 
 @pytest.mark.parametrize("permission", ["bash", "edit", "read"])
 @pytest.mark.parametrize("floor", ["allow", "ask", "deny"])
-def test_m1_an_explicit_rule_decides_against_the_floor(permission: str, floor: Action) -> None:
+def test_an_explicit_rule_decides_against_the_floor(permission: str, floor: Action) -> None:
     need = PermissionNeed(permission, "x", floor=floor)
     for action in ("allow", "ask", "deny"):
         rules = (*DEFAULT_RULES, rule(action, permission=permission))
         assert evaluate(need, rules).action == action
 
 
-def test_m1_without_any_rule_the_floor_decides() -> None:
+def test_without_any_rule_the_floor_decides() -> None:
     assert evaluate(PermissionNeed("bash", "ls", floor="allow"), ()).action == "allow"
     assert evaluate(PermissionNeed("bash", "make"), ()).action == "ask"
     assert (
@@ -257,12 +257,12 @@ def test_m1_without_any_rule_the_floor_decides() -> None:
     )
 
 
-def test_m4a_a_floor_of_ask_holds_under_a_default_that_allows() -> None:
+def test_a_floor_of_ask_counts_under_a_default_that_allows() -> None:
     assert evaluate(PermissionNeed("task", "x", floor="ask"), DEFAULT_RULES).action == "ask"
     assert evaluate(PermissionNeed("task", "x", floor="allow"), DEFAULT_RULES).action == "allow"
 
 
-def test_c_guarded_needs_are_allowed_by_no_rule() -> None:
+def test_guarded_needs_are_allowed_by_no_rule() -> None:
     need = PermissionNeed("edit", ".git/config", strict="guarded")
     for source in ("user", ALWAYS, PROJECT):
         rules = (*DEFAULT_RULES, rule("allow", source=source, permission="edit"))
@@ -271,14 +271,14 @@ def test_c_guarded_needs_are_allowed_by_no_rule() -> None:
 
 
 @pytest.mark.parametrize("source", [ALWAYS, PROJECT, f"{PROJECT} a.json"])
-def test_b3_neither_always_nor_a_project_opens_what_cannot_be_known(source: str) -> None:
+def test_neither_always_nor_a_project_allows_what_cannot_be_known(source: str) -> None:
     need = PermissionNeed("bash", "$X", strict="unknown")
     assert (
         evaluate(need, (*DEFAULT_RULES, rule("allow", source=source)), trusted=True).action == "ask"
     )
 
 
-def test_b3_allow_everything_after_the_last_restriction_covers_the_unknown() -> None:
+def test_allow_everything_after_the_last_restriction_covers_the_unknown() -> None:
     need = PermissionNeed("bash", "$X", strict="unknown")
     after = (rule("deny", "rm *"), rule("allow"))
     assert evaluate(need, after).action == "allow"
@@ -286,7 +286,7 @@ def test_b3_allow_everything_after_the_last_restriction_covers_the_unknown() -> 
 
 
 @pytest.mark.parametrize("action", ["allow", "ask"])
-def test_m2_aliases_count_for_deny_only(action: Action) -> None:
+def test_aliases_count_for_deny_only(action: Action) -> None:
     need = PermissionNeed("bash", "/bin/rm x", aliases=("rm x",))
     assert evaluate(need, (rule("ask"), rule("deny", "rm *"))).action == "deny"
     assert evaluate(need, (rule("ask"), rule("allow", "rm *"))).action == "ask"

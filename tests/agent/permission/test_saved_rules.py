@@ -1,4 +1,4 @@
-"""What the user said "always" to, in their own settings (spec 4, M14; M13)."""
+"""Rules saved to the user's own settings."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from agent.permission.saved_rules import save_rule
 from agent.records.errors import ConfigError
 
 
-def test_m14_a_saved_rule_is_read_at_the_next_start(tmp_path: Path) -> None:
+def test_a_saved_rule_is_read_at_the_next_start(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "OPENCODE_PY_CONFIG_DIR": str(tmp_path / "config")}
     path = save_rule(tmp_path / "config", "bash", "git push *")
     save_rule(tmp_path / "config", "webfetch", "docs.python.org")
@@ -27,7 +27,7 @@ def test_m14_a_saved_rule_is_read_at_the_next_start(tmp_path: Path) -> None:
         assert rule.action == "allow"
 
 
-def test_m14_the_file_that_has_rules_is_taken_and_keeps_its_remarks(tmp_path: Path) -> None:
+def test_a_rule_is_saved_to_the_file_that_has_rules_and_keeps_its_comments(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"permission": {"edit": "ask"}}')
     (tmp_path / "config.jsonc").write_text('{"theme": "nord"} // mine')
     assert save_rule(tmp_path, "bash", "make *").name == "config.json"
@@ -37,7 +37,7 @@ def test_m14_the_file_that_has_rules_is_taken_and_keeps_its_remarks(tmp_path: Pa
     assert path.read_text().endswith("} // mine")
 
 
-def test_m14_a_broken_file_is_left_alone(tmp_path: Path) -> None:
+def test_a_broken_file_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"permission": ')
     with pytest.raises(ConfigError, match=r"was not changed: line 1.*by hand"):
         save_rule(tmp_path, "bash", "make *")

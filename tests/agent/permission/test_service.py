@@ -1,4 +1,4 @@
-"""Asking and answering (spec 4, M5 and M15; spec 0, A4)."""
+"""Permission requests and the replies to them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from agent.records.events import Event, PermissionAsked, PermissionReplied
 from agent.records.requests import PermissionNeed, PermissionReply, PermissionRequest
 
 
-class Kept:
-    """The rules of "always", in memory."""
+class MemoryRules:
+    """The rules from "always", in memory."""
 
     def __init__(self) -> None:
         self.rules: dict[str, list[tuple[str, str]]] = {}
@@ -30,12 +30,16 @@ class Kept:
         kept[:] = [rule for rule in kept if rule != (permission, pattern)]
 
 
-class Desk:
+class Requests:
+    """A permission service with the requests that it publishes."""
+
     def __init__(self, *rules: Rule, **how: object) -> None:
         self.bus = Bus()
-        self.kept = Kept()
+        self.stored = MemoryRules()
         self.rules: Sequence[Rule] = (*DEFAULT_RULES, *rules)
-        self.service = PermissionService(self.bus, self.kept, lambda _agent, **_: self.rules, **how)
+        self.service = PermissionService(
+            self.bus, self.stored, lambda _agent, **_: self.rules, **how
+        )
         self.events: Subscription = self.bus.subscribe()
         self.seen: list[Event] = []
 
@@ -51,8 +55,8 @@ class Desk:
         need = PermissionNeed("bash", pattern, always=always)
         return asyncio.ensure_future(self.service.ask(context, (need,), "Run this command?"))
 
-    async def asked(self, count: int) -> list[PermissionRequest]:
-        """The questions so far, once there are *count*."""
+    async def published(self, count: int) -> list[PermissionRequest]:
+        """Return the requests so far, once there are *count*."""
         while True:
             self.seen += self.events.drain()
             found = [e.request for e in self.seen if isinstance(e, PermissionAsked)]
@@ -69,97 +73,97 @@ ONCE, ALWAYS = PermissionReply("once"), PermissionReply("always")
 REJECT, WITH_WORDS = PermissionReply("reject"), PermissionReply("reject", "use make")
 
 
-async def test_m5_a_question_waits_for_its_answer_and_the_first_one_wins() -> None:
-    desk = Desk()
-    asking = desk.ask("make")
-    (request,) = await desk.asked(1)
-    assert desk.service.pending() == (request,)
-    assert desk.service.reply(request.id, ONCE)
-    assert not desk.service.reply(request.id, REJECT)
+async def test_a_request_waits_for_its_reply_and_the_first_one_wins() -> None:
+    requests = Requests()
+    asking = requests.ask("make")
+    (request,) = await requests.published(1)
+    assert requests.service.pending() == (request,)
+    assert requests.service.reply(request.id, ONCE)
+    assert not requests.service.reply(request.id, REJECT)
     assert await asking == ONCE
-    assert desk.service.pending() == ()
-    assert desk.replies() == {request.id: ONCE}
+    assert requests.service.pending() == ()
+    assert requests.replies() == {request.id: ONCE}
 
 
-async def test_m5_what_the_rules_allow_is_not_asked() -> None:
-    desk = Desk(Rule("bash", "make *", "allow", "user"))
-    assert await desk.ask("make test") is None
-    assert desk.service.pending() == ()
+async def test_a_call_that_the_rules_allow_does_not_ask() -> None:
+    requests = Requests(Rule("bash", "make *", "allow", "user"))
+    assert await requests.ask("make test") is None
+    assert requests.service.pending() == ()
 
 
-async def test_m5_a_deny_asks_nobody_and_says_which_rule() -> None:
-    desk = Desk(Rule("bash", "rm *", "deny", "~/config.json"))
+async def test_a_deny_asks_nobody_and_names_its_rule() -> None:
+    requests = Requests(Rule("bash", "rm *", "deny", "~/config.json"))
     with pytest.raises(PermissionRejected) as caught:
-        await desk.ask("rm -r x")
+        await requests.ask("rm -r x")
     assert caught.value.by_rule
     assert "rm *" in str(caught.value)
     assert "~/config.json" in str(caught.value)
 
 
-async def test_m5_questions_are_queued_oldest_first() -> None:
-    desk = Desk()
-    asking = [desk.ask(name) for name in ("one", "two", "three")]
-    requests = await desk.asked(3)
-    assert [r.needs[0].need.pattern for r in desk.service.pending()] == ["one", "two", "three"]
+async def test_requests_are_queued_oldest_first() -> None:
+    requests = Requests()
+    asking = [requests.ask(name) for name in ("one", "two", "three")]
+    requests = await requests.published(3)
+    assert [r.needs[0].need.pattern for r in requests.service.pending()] == ["one", "two", "three"]
     for request in requests:
-        desk.service.reply(request.id, ONCE)
+        requests.service.reply(request.id, ONCE)
     assert await asyncio.gather(*asking) == [ONCE] * 3
 
 
-async def test_m5_always_is_kept_for_the_root_and_resolves_what_it_covers() -> None:
-    desk = Desk()
-    first = desk.ask("make a", always="make *")
-    covered = desk.ask("make b", session="ses_child", always="make *")
-    other = desk.ask("ls x")
-    request, *_ = await desk.asked(3)
-    desk.service.reply(request.id, ALWAYS)
+async def test_always_is_stored_for_the_root_and_settles_what_it_covers() -> None:
+    requests = Requests()
+    first = requests.ask("make a", always="make *")
+    covered = requests.ask("make b", session="ses_child", always="make *")
+    other = requests.ask("ls x")
+    request, *_ = await requests.published(3)
+    requests.service.reply(request.id, ALWAYS)
     assert (await first) == ALWAYS
     assert (await covered) is not None
     assert not other.done()
-    assert [r.needs[0].need.pattern for r in desk.service.pending()] == ["ls x"]
-    assert await desk.ask("make c") is None
-    assert desk.kept.rules == {"ses_1": [("bash", "make *")]}
+    assert [r.needs[0].need.pattern for r in requests.service.pending()] == ["ls x"]
+    assert await requests.ask("make c") is None
+    assert requests.stored.rules == {"ses_1": [("bash", "make *")]}
     other.cancel()
 
 
-async def test_m5_always_to_one_question_is_stored_and_once_is_not() -> None:
-    desk = Desk()
+async def test_always_is_stored_and_once_is_not() -> None:
+    requests = Requests()
     for reply, stored in ((ONCE, {}), (ALWAYS, {"ses_1": [("bash", "make *")]})):
-        asking = desk.ask("make a", always="make *")
-        request = (await desk.asked(1))[-1]
-        while not desk.service.reply(request.id, reply):
-            request = (await desk.asked(2))[-1]
+        asking = requests.ask("make a", always="make *")
+        request = (await requests.published(1))[-1]
+        while not requests.service.reply(request.id, reply):
+            request = (await requests.published(2))[-1]
         assert await asking == reply
-        assert desk.kept.rules == stored
+        assert requests.stored.rules == stored
 
 
-async def test_m5_what_a_rule_settles_is_told_as_settled_by_a_rule() -> None:
-    desk = Desk()
-    first = desk.ask("make a", always="make *")
-    covered = desk.ask("make b", always="make *")
-    request, other = await desk.asked(2)
-    desk.service.reply(request.id, ALWAYS)
+async def test_a_request_settled_by_a_rule_is_reported_as_such() -> None:
+    requests = Requests()
+    first = requests.ask("make a", always="make *")
+    covered = requests.ask("make b", always="make *")
+    request, other = await requests.published(2)
+    requests.service.reply(request.id, ALWAYS)
     assert await first == ALWAYS
     assert await covered == PermissionReply("once", by="rule")
-    assert desk.replies()[other.id] == PermissionReply("once", by="rule")
+    assert requests.replies()[other.id] == PermissionReply("once", by="rule")
 
 
-async def test_m5_always_never_lifts_a_deny() -> None:
-    desk = Desk(Rule("bash", "make evil", "deny", "user"))
-    asking = desk.ask("make a", always="make *")
-    (request,) = await desk.asked(1)
-    desk.service.reply(request.id, ALWAYS)
+async def test_always_never_lifts_a_deny() -> None:
+    requests = Requests(Rule("bash", "make evil", "deny", "user"))
+    asking = requests.ask("make a", always="make *")
+    (request,) = await requests.published(1)
+    requests.service.reply(request.id, ALWAYS)
     await asking
     with pytest.raises(PermissionRejected):
-        await desk.ask("make evil")
+        await requests.ask("make evil")
 
 
-async def test_m5_reject_without_words_rejects_the_sessions_other_questions() -> None:
-    desk = Desk()
-    first, second = desk.ask("one"), desk.ask("two")
-    elsewhere = desk.ask("three", session="ses_2", root="ses_2")
-    request, *_ = await desk.asked(3)
-    desk.service.reply(request.id, REJECT)
+async def test_reject_without_a_comment_rejects_the_other_requests_of_the_session() -> None:
+    requests = Requests()
+    first, second = requests.ask("one"), requests.ask("two")
+    elsewhere = requests.ask("three", session="ses_2", root="ses_2")
+    request, *_ = await requests.published(3)
+    requests.service.reply(request.id, REJECT)
     for asking in (first, second):
         with pytest.raises(PermissionRejected) as caught:
             await asking
@@ -168,100 +172,100 @@ async def test_m5_reject_without_words_rejects_the_sessions_other_questions() ->
     elsewhere.cancel()
 
 
-async def test_m5_reject_with_words_leaves_the_others_waiting() -> None:
-    desk = Desk()
-    first, second = desk.ask("one"), desk.ask("two")
-    request, other = await desk.asked(2)
-    desk.service.reply(request.id, WITH_WORDS)
+async def test_reject_with_a_comment_leaves_the_other_requests_pending() -> None:
+    requests = Requests()
+    first, second = requests.ask("one"), requests.ask("two")
+    request, other = await requests.published(2)
+    requests.service.reply(request.id, WITH_WORDS)
     with pytest.raises(PermissionRejected) as caught:
         await first
     assert caught.value.feedback == "use make"
-    desk.service.reply(other.id, ONCE)
+    requests.service.reply(other.id, ONCE)
     assert await second == ONCE
 
 
-async def test_l11_a_cancelled_session_withdraws_its_questions() -> None:
-    desk = Desk()
-    asking = desk.ask("one")
-    (request,) = await desk.asked(1)
-    desk.service.cancel_session("ses_1")
+async def test_a_cancelled_session_withdraws_its_requests() -> None:
+    requests = Requests()
+    asking = requests.ask("one")
+    (request,) = await requests.published(1)
+    requests.service.cancel_session("ses_1")
     with pytest.raises(PermissionRejected) as caught:
         await asking
     assert caught.value.withdrawn
-    assert desk.replies() == {request.id: None}
-    assert not desk.service.reply(request.id, ONCE)
+    assert requests.replies() == {request.id: None}
+    assert not requests.service.reply(request.id, ONCE)
 
 
-async def test_m5_a_question_does_not_outlive_the_task_that_asks() -> None:
-    desk = Desk()
-    asking = desk.ask("one")
-    (request,) = await desk.asked(1)
+async def test_a_request_does_not_outlive_its_task() -> None:
+    requests = Requests()
+    asking = requests.ask("one")
+    (request,) = await requests.published(1)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    assert desk.service.pending() == ()
-    assert desk.replies() == {request.id: None}
+    assert requests.service.pending() == ()
+    assert requests.replies() == {request.id: None}
 
 
-async def test_m15_auto_answers_once_and_denies_still_hold() -> None:
-    desk = Desk(Rule("bash", "rm *", "deny", "user"), mode="auto")
-    assert await desk.ask("make") == ONCE
+async def test_auto_allows_once_and_denies_still_apply() -> None:
+    requests = Requests(Rule("bash", "rm *", "deny", "user"), mode="auto")
+    assert await requests.ask("make") == ONCE
     with pytest.raises(PermissionRejected):
-        await desk.ask("rm x")
+        await requests.ask("rm x")
 
 
-async def test_m6_a_request_shows_every_part_and_offers_only_what_asks() -> None:
-    desk = Desk(Rule("bash", "ls *", "allow", "user"))
+async def test_a_request_shows_every_part_and_stores_only_those_that_ask() -> None:
+    requests = Requests(Rule("bash", "ls *", "allow", "user"))
     context = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
     needs = (
         PermissionNeed("bash", "ls", always="ls *"),
         PermissionNeed("bash", "npm run build", always="npm run build *"),
         PermissionNeed("bash", "rm x", always=None),
     )
-    asking = asyncio.ensure_future(desk.service.ask(context, needs, "Run this command?"))
-    (request,) = await desk.asked(1)
+    asking = asyncio.ensure_future(requests.service.ask(context, needs, "Run this command?"))
+    (request,) = await requests.published(1)
     assert [j.action for j in request.needs] == ["allow", "ask", "ask"]
     assert request.always == (("bash", "npm run build *"),)
-    desk.service.reply(request.id, ONCE)
+    requests.service.reply(request.id, ONCE)
     await asking
 
 
-async def test_m14_what_was_always_asks_again_once_it_is_taken_back() -> None:
-    desk = Desk()
-    desk.kept.rules["ses_1"] = [("bash", "git *"), ("bash", "make *")]
-    assert [rule.pattern for rule in await desk.service.current_rules("ses_1")] == [
+async def test_a_revoked_always_asks_again() -> None:
+    requests = Requests()
+    requests.stored.rules["ses_1"] = [("bash", "git *"), ("bash", "make *")]
+    assert [rule.pattern for rule in await requests.service.current_rules("ses_1")] == [
         "git *",
         "make *",
     ]
-    assert await desk.ask("make a") is None
-    assert await desk.service.revoke("ses_1", "bash", "make *")
-    assert not await desk.service.revoke("ses_1", "bash", "make *")
-    assert desk.kept.rules == {"ses_1": [("bash", "git *")]}
-    assert await desk.ask("git x") is None
-    asking = desk.ask("make b")
-    (request,) = await desk.asked(1)
-    desk.service.reply(request.id, ONCE)
+    assert await requests.ask("make a") is None
+    assert await requests.service.revoke("ses_1", "bash", "make *")
+    assert not await requests.service.revoke("ses_1", "bash", "make *")
+    assert requests.stored.rules == {"ses_1": [("bash", "git *")]}
+    assert await requests.ask("git x") is None
+    asking = requests.ask("make b")
+    (request,) = await requests.published(1)
+    requests.service.reply(request.id, ONCE)
     assert await asking == ONCE
 
 
-async def test_m14_an_always_that_is_taken_back_at_once_is_not_stored() -> None:
-    desk = Desk()
-    asking = desk.ask("make a", always="make *")
-    (request,) = await desk.asked(1)
-    desk.service.reply(request.id, ALWAYS)
-    assert await desk.service.revoke("ses_1", "bash", "make *")
+async def test_an_always_that_is_revoked_at_once_is_not_stored() -> None:
+    requests = Requests()
+    asking = requests.ask("make a", always="make *")
+    (request,) = await requests.published(1)
+    requests.service.reply(request.id, ALWAYS)
+    assert await requests.service.revoke("ses_1", "bash", "make *")
     assert await asking == ALWAYS
-    assert desk.kept.rules.get("ses_1", []) == []
+    assert requests.stored.rules.get("ses_1", []) == []
 
 
-async def test_m14_what_is_saved_holds_for_every_session_and_lifts_no_deny() -> None:
-    desk = Desk(Rule("bash", "make clean *", "deny", "user"))
-    waiting = desk.ask("make a", session="ses_2", root="ses_2")
-    await desk.asked(1)
-    desk.service.add_saved_rule("bash", "make *")
-    desk.service.add_saved_rule("bash", "make *")
+async def test_a_saved_rule_applies_to_every_session_and_lifts_no_deny() -> None:
+    requests = Requests(Rule("bash", "make clean *", "deny", "user"))
+    waiting = requests.ask("make a", session="ses_2", root="ses_2")
+    await requests.published(1)
+    requests.service.add_saved_rule("bash", "make *")
+    requests.service.add_saved_rule("bash", "make *")
     assert await waiting == ONCE
-    assert await desk.ask("make b", session="ses_3", root="ses_3") is None
+    assert await requests.ask("make b", session="ses_3", root="ses_3") is None
     with pytest.raises(PermissionRejected):
-        await desk.ask("make clean all")
-    assert [rule.pattern for rule in await desk.service.current_rules(None)] == ["make *"]
+        await requests.ask("make clean all")
+    assert [rule.pattern for rule in await requests.service.current_rules(None)] == ["make *"]

@@ -1,13 +1,14 @@
 """The records of programs, the names of commands and what "always" stores for them."""
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from agent.permission.programs import catalog
-from agent.permission.programs.lookup import SUBJECTS, program, records
+from agent.permission.programs.lookup import program, records
 from agent.permission.programs.record import Command, Program
 from agent.permission.rules import Rule, evaluate
 from agent.permission.shell.analysis import analyze, command_needs
@@ -48,8 +49,10 @@ def test_each_program_has_one_record() -> None:
 
 
 def test_each_module_of_the_catalog_is_looked_up() -> None:
-    modules = {path.stem for folder in catalog.__path__ for path in Path(folder).glob("[a-z]*.py")}
-    assert modules == set(SUBJECTS)
+    found = {id(each) for each in all_programs()}
+    for module in pkgutil.iter_modules(catalog.__path__):
+        loaded = importlib.import_module(f"{catalog.__name__}.{module.name}")
+        assert all(id(each) in found for each in loaded.PROGRAMS), module.name
 
 
 def test_each_option_and_subcommand_is_recorded_once() -> None:

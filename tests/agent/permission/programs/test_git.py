@@ -1,4 +1,4 @@
-"""Which git commands only read (B6), by what each is given."""
+"""Git commands that only read, by their arguments."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def reads(line: str) -> bool:
         "worktree list",
     ],
 )
-def test_b6_git_only_reads(line: str) -> None:
+def test_git_commands_that_only_read(line: str) -> None:
     assert reads(f"git {line}")
 
 
@@ -59,5 +59,5 @@ def test_b6_git_only_reads(line: str) -> None:
         "worktree prune",
     ],
 )
-def test_b6_git_changes_something(line: str) -> None:
+def test_git_commands_that_change_something(line: str) -> None:
     assert not reads(f"git {line}")

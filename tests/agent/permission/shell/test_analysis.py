@@ -1,4 +1,4 @@
-"""What a command line needs (spec 3.4, B1–B8)."""
+"""The analysis of command lines: verdicts, edits and outside paths."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from agent.permission.shell.cases import Case, CaseVerdict, evaluate_case
 
 DATA = Path(__file__).parents[3] / "data" / "permission" / "bash.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
-PLACE = "/srv/shop"
+FOLDER = "/srv/shop"
 
 
 def case_verdict(case: dict) -> CaseVerdict:
@@ -21,7 +21,7 @@ def case_verdict(case: dict) -> CaseVerdict:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_b8_given_cases(case: dict) -> None:
+def test_the_given_cases(case: dict) -> None:
     found = case_verdict(case)
     expected = case["expect"] if isinstance(case["expect"], list) else [case["expect"]]
     assert found.action in expected, case["why"]
@@ -72,9 +72,9 @@ HERE = "cat <<'END'\nrm -rf /\nEND"
 
 
 @pytest.mark.parametrize("line", [*LOOKS, HERE])
-def test_b6_everyday_lines_that_only_look_run_without_a_question(line: str) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE)
-    assert is_read_only(line, directory=PLACE, project=PLACE), needs
+def test_everyday_lines_that_only_read_run_without_approval(line: str) -> None:
+    needs = command_needs(line, directory=FOLDER, project=FOLDER)
+    assert is_read_only(line, directory=FOLDER, project=FOLDER), needs
 
 
 ASKING = r"""
@@ -191,12 +191,12 @@ ODD = ["TZ=UTC\\\necho rm x", "ls\0rm", "ls \x1b[2K", "g\u0456t status", "ls\u00
 
 
 @pytest.mark.parametrize("line", [*ASKING, *ODD])
-def test_b2_no_trick_runs_without_a_question(line: str) -> None:
-    assert not is_read_only(line, directory=PLACE, project=PLACE)
+def test_no_disguised_line_runs_without_approval(line: str) -> None:
+    assert not is_read_only(line, directory=FOLDER, project=FOLDER)
 
 
 @pytest.mark.parametrize(
-    ("line", "offered"),
+    ("line", "stored"),
     [
         ("git push origin main", "git push *"),
         ("npm run build --watch", "npm run build *"),
@@ -215,27 +215,27 @@ def test_b2_no_trick_runs_without_a_question(line: str) -> None:
         ("sed -i s/a/b/ x", None),
     ],
 )
-def test_b5_what_always_may_store(line: str, offered: str | None) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE)
+def test_patterns_that_always_stores(line: str, stored: str | None) -> None:
+    needs = command_needs(line, directory=FOLDER, project=FOLDER)
     wide = {n.always for n in needs if n.permission == "bash" and n.always != n.pattern} - {None}
-    assert wide == ({offered} if offered else set())
+    assert wide == ({stored} if stored else set())
 
 
-def test_b5_a_destructive_line_is_offered_exactly_or_not_at_all() -> None:
+def test_always_stores_a_destructive_line_exactly_or_not_at_all() -> None:
     for line in ("rm -rf build", "git push --force", "git reset --hard"):
-        for need in command_needs(line, directory=PLACE, project=PLACE):
+        for need in command_needs(line, directory=FOLDER, project=FOLDER):
             assert need.always in {None, need.pattern}, line
 
 
-def test_b4_each_write_is_an_edit_and_each_path_outside_is_asked_for() -> None:
-    needs = command_needs("ls > out.txt 2> /var/log/x", directory=PLACE, project=PLACE)
+def test_each_write_is_an_edit_and_each_path_outside_asks() -> None:
+    needs = command_needs("ls > out.txt 2> /var/log/x", directory=FOLDER, project=FOLDER)
     assert {(n.permission, n.pattern) for n in needs if n.permission != "bash"} >= {
         ("edit", "out.txt"),
         ("external_directory", "/var/log/*"),
     }
 
 
-def test_b4_links_count_as_what_they_point_to(tmp_path: Path) -> None:
+def test_links_count_as_what_they_point_to(tmp_path: Path) -> None:
     project = tmp_path / "shop"
     project.mkdir()
     (tmp_path / "outside").mkdir()
@@ -245,16 +245,16 @@ def test_b4_links_count_as_what_they_point_to(tmp_path: Path) -> None:
     assert any("outside" in n.pattern for n in found.needs if n.permission == "external_directory")
 
 
-def test_b8_long_and_deep_lines_are_not_analysed() -> None:
+def test_lines_that_are_too_long_or_deep_are_not_analyzed() -> None:
     nested = "bash -c ls"
     for _ in range(45):
         nested = f"bash -c {json.dumps(nested)}"[:9_000]
     for line in ("ls " + "a" * 20_000, nested, "$(" * 50 + "ls" + ")" * 50):
-        assert not is_read_only(line, directory=PLACE, project=PLACE)
+        assert not is_read_only(line, directory=FOLDER, project=FOLDER)
 
 
 def test_read_only_lines_change_nothing_in_real_bash(tmp_path: Path) -> None:
-    """The table above, run: no file of the folder changes."""
+    """Run the table above: no file of the folder changes."""
     (tmp_path / "src").mkdir()
     for name in ("README.md", "a.txt", "b.txt", "src/x.py"):
         (tmp_path / name).write_text("one\ntwo\n")

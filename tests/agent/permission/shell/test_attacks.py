@@ -1,7 +1,7 @@
-"""Lines by which a command tries to get past a permission, by class (spec 3, B2 to B4).
+"""Lines that try to get around a permission, by kind.
 
-Each must ask by default, and also when the programs that it names as harmless are allowed: the
-carrier's rule must not cover what it carries.
+Each must ask by default, and also if rules allow the programs that it names: a rule for a program
+must not cover its side effects.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 from agent.permission.rules import Rule, evaluate
 from agent.permission.shell.analysis import command_needs, is_read_only
 
-PLACE = "/srv/shop"
+FOLDER = "/srv/shop"
 HOME = "/home/ann"
 
 CARRIERS = (
@@ -180,27 +180,27 @@ each_line = pytest.mark.parametrize(
 )
 
 
-def test_no_line_stands_there_twice() -> None:
+def test_no_line_is_listed_twice() -> None:
     assert len(LINES) == len({line for _, line in LINES})
 
 
 @each_line
-def test_b2_an_attack_is_never_allowed_by_the_floor(kind: str, line: str) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+def test_an_attack_is_never_allowed_by_the_floor(kind: str, line: str) -> None:
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert needs, f"{kind}: nothing was found to judge"
-    assert not is_read_only(line, directory=PLACE, project=PLACE, home=HOME), kind
+    assert not is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME), kind
 
 
 @each_line
-def test_b3_a_rule_for_the_carrier_does_not_cover_what_it_carries(kind: str, line: str) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+def test_a_rule_for_a_program_does_not_cover_its_side_effects(kind: str, line: str) -> None:
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert {evaluate(need, ALLOWED).action for need in needs} - {"allow"}, kind
 
 
 @each_line
-def test_b5_always_to_an_attack_never_offers_a_whole_program(kind: str, line: str) -> None:
-    """Whatever asks in it: no offer is ``*`` or starts with a wildcard."""
-    for need in command_needs(line, directory=PLACE, project=PLACE, home=HOME):
+def test_always_to_an_attack_never_stores_a_whole_program(kind: str, line: str) -> None:
+    """No pattern for "always" is ``*`` or starts with a wildcard."""
+    for need in command_needs(line, directory=FOLDER, project=FOLDER, home=HOME):
         assert need.always is None or not need.always.startswith(("*", "?", "sudo ", "env ")), kind
 
 
@@ -212,12 +212,12 @@ def test_b5_always_to_an_attack_never_offers_a_whole_program(kind: str, line: st
         *("grep -f.env a.txt", "grep --file=/etc/passwd a.txt", "grep -rf /etc/passwd ."),
     ],
 )
-def test_b4_a_pattern_file_is_a_path_that_is_read(line: str) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+def test_a_pattern_file_is_a_path_that_is_read(line: str) -> None:
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert {evaluate(need, ALLOWED).action for need in needs} - {"allow"}
 
 
-def test_m4a_a_pattern_that_meets_a_secret_asks(tmp_path: Path) -> None:
+def test_a_pattern_that_meets_a_secret_asks(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("A=1")
     where = str(tmp_path)
     for line in ("cat .e*v", "cat .e*", "cat .en?", "tail .*", "grep -r x .", "rg --hidden x"):

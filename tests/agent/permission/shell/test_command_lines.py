@@ -1,7 +1,7 @@
-"""What command lines need by default and what "always" would store (spec 3, B2 to B6).
+"""The needs of command lines by default, and the patterns that "always" would store.
 
-Each row is a line, whether it runs without a question, and the patterns that "always" would
-offer for the parts of it that ask.
+Each row is a line, its verdict, and the patterns that "always" would store for the parts of it
+that ask.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from agent.permission.rules import ALWAYS, DEFAULT_RULES, Rule, evaluate, strict
 from agent.permission.shell.analysis import command_needs, is_read_only
 from agent.records.requests import Action
 
-PLACE = "/srv/shop"
+FOLDER = "/srv/shop"
 HOME = "/home/ann"
 
 Row = tuple[str, Action, tuple[str, ...]]
@@ -191,7 +191,7 @@ ASKS: list[Row] = [
 ]
 
 STREAMS = ["diff <(sort a.txt) <(sort b.txt)", "find . -name '*.py' -newer setup.cfg"]
-"""A process substitution as an operand; a file that is only looked at."""
+"""A process substitution as an operand; a file that is only read."""
 
 TOO_WIDE: list[tuple[str, str]] = [
     *((name, f"{name} *") for name in ("git", "npm", "yarn", "make", "kubectl", "terraform")),
@@ -206,50 +206,50 @@ TOO_WIDE: list[tuple[str, str]] = [
     ("gcloud compute ssh x", "gcloud compute ssh *"),
     ("tmux new-session x", "tmux new-session *"),
 ]
-"""Offers that would allow more than was shown: any subcommand of a bare program, what a shell ran
-as text, whatever a program runs that runs others (class V)."""
+"""Patterns that would allow more than was shown: any subcommand of a bare program, code of a shell,
+any program that a wrapper runs."""
 
 TABLE: list[Row] = [*((line, "allow", ()) for line in LOOKS), *ASKS]
 
 
-def test_the_table_is_big_enough_and_has_no_row_twice() -> None:
+def test_the_table_is_large_enough_and_has_no_row_twice() -> None:
     lines = [line for line, _, _ in TABLE]
     assert len(lines) == len(set(lines)) >= 120
 
 
-@pytest.mark.parametrize(("line", "floor", "offered"), TABLE, ids=[row[0] for row in TABLE])
-def test_b5_b6_a_line_asks_and_offers_as_told(
-    line: str, floor: Action, offered: tuple[str, ...]
+@pytest.mark.parametrize(("line", "floor", "stored"), TABLE, ids=[row[0] for row in TABLE])
+def test_a_line_asks_and_stores_as_listed(
+    line: str, floor: Action, stored: tuple[str, ...]
 ) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     asking = [need for need in needs if need.floor != "allow" or need.strict]
     assert ("ask" if asking else "allow") == floor, needs
     patterns = {n.always for n in asking if n.permission == "bash" and not n.strict} - {None}
-    assert patterns == set(offered)
+    assert patterns == set(stored)
 
 
 @pytest.mark.parametrize("line", STREAMS)
-def test_b6_these_lines_only_look_too(line: str) -> None:
-    assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
+def test_further_lines_that_only_read_do_not_ask(line: str) -> None:
+    assert is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
 
 
 @pytest.mark.parametrize(("line", "wide"), TOO_WIDE, ids=[row[0] for row in TOO_WIDE])
-def test_b5_always_is_never_wider_than_what_was_shown(line: str, wide: str) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+def test_always_is_never_wider_than_what_was_shown(line: str, wide: str) -> None:
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert wide not in {need.always for need in needs if not need.strict}
 
 
 @pytest.mark.parametrize("row", ASKS, ids=[row[0] for row in ASKS])
-def test_b5_an_offer_covers_the_command_it_was_made_for(row: Row) -> None:
-    """Else "always" would ask again for the same line at once."""
-    for need in command_needs(row[0], directory=PLACE, project=PLACE, home=HOME):
+def test_a_stored_pattern_covers_its_own_command(row: Row) -> None:
+    """Otherwise the same line would ask again at once after "always"."""
+    for need in command_needs(row[0], directory=FOLDER, project=FOLDER, home=HOME):
         if need.always is not None and not need.strict:
-            told = Rule(need.permission, need.always, "allow", ALWAYS)
-            assert evaluate(need, (*DEFAULT_RULES, told)).action == "allow"
+            stored = Rule(need.permission, need.always, "allow", ALWAYS)
+            assert evaluate(need, (*DEFAULT_RULES, stored)).action == "allow"
 
 
 @pytest.mark.parametrize(
-    ("line", "pattern", "offered"),
+    ("line", "pattern", "stored"),
     [
         ("cat /opt/data/x.csv", "/opt/data/*", "/opt/data/*"),
         ("ls /opt/data", "/opt/data/*", "/opt/data/*"),
@@ -263,19 +263,19 @@ def test_b5_an_offer_covers_the_command_it_was_made_for(row: Row) -> None:
         ("cat ~/desk/notes.txt", f"{HOME}/desk/*", f"{HOME}/desk/*"),
     ],
 )
-def test_b4_outside_folders_are_offered_unless_they_hold_home_or_the_project(
-    line: str, pattern: str, offered: str | None
+def test_always_stores_outside_folders_unless_they_hold_home_or_the_project(
+    line: str, pattern: str, stored: str | None
 ) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     found = [n for n in needs if n.permission == "external_directory"]
-    assert [(n.pattern, n.always, n.floor) for n in found] == [(pattern, offered, "ask")]
+    assert [(n.pattern, n.always, n.floor) for n in found] == [(pattern, stored, "ask")]
 
 
 @pytest.mark.parametrize(
     "name",
     [".env", ".env.local", "id_rsa", "server.pem", ".npmrc", ".netrc", "credentials.json"],
 )
-def test_m4a_reading_a_secret_asks_and_an_example_does_not(name: str, tmp_path: Path) -> None:
+def test_reading_a_secret_asks_and_an_example_does_not(name: str, tmp_path: Path) -> None:
     where = str(tmp_path)
     needs = command_needs(f"cat {name}", directory=where, project=where, home=HOME)
     assert ("read", name, "ask") in [(n.permission, n.pattern, n.floor) for n in needs]
@@ -285,9 +285,9 @@ def test_m4a_reading_a_secret_asks_and_an_example_does_not(name: str, tmp_path: 
 
 @pytest.mark.parametrize("shell", ["/bin/sh", "/usr/bin/zsh", "pwsh.exe", "C:\\Windows\\cmd.exe"])
 @pytest.mark.parametrize("line", ["ls", "git status && npm test", "dir & del /q x", "echo a > b"])
-def test_b7_another_shell_than_bash_asks_for_what_it_runs(line: str, shell: str) -> None:
-    """What can be parsed is named, and so denied; nothing of it is proven, nor offered."""
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME, shell=shell)
+def test_a_shell_other_than_bash_asks(line: str, shell: str) -> None:
+    """Parsed commands are named, and so denied; none is proven to read, or has a pattern."""
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME, shell=shell)
     assert needs
     for need in needs:
         assert need.always is None
@@ -296,8 +296,8 @@ def test_b7_another_shell_than_bash_asks_for_what_it_runs(line: str, shell: str)
     assert "allow" not in {evaluate(n, (*DEFAULT_RULES, narrow)).action for n in needs}
 
 
-def test_b7_a_deny_rule_holds_in_another_shell() -> None:
-    needs = command_needs("git status; npm test", directory=PLACE, project=PLACE, shell="zsh")
+def test_a_deny_rule_applies_in_another_shell() -> None:
+    needs = command_needs("git status; npm test", directory=FOLDER, project=FOLDER, shell="zsh")
     deny = Rule("bash", "npm *", "deny", "yours")
     assert "deny" in {evaluate(n, (*DEFAULT_RULES, deny)).action for n in needs}
 
@@ -322,7 +322,7 @@ ASK_ALL_BUT = (
         ("x=5", "ask"),
     ],
 )
-def test_b3_a_variable_of_the_line_is_no_command_of_its_own(line: str, expected: str) -> None:
-    """Only what its value runs, and where it stands, is asked about."""
+def test_setting_a_variable_of_the_line_needs_no_rule(line: str, expected: str) -> None:
+    """Only the code in its value, and the commands that use it, ask."""
     needs = command_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
     assert strictest(*(evaluate(need, ASK_ALL_BUT).action for need in needs)) == expected

@@ -1,4 +1,4 @@
-"""What the analysis of a long line costs, in calls and not in seconds (spec 3.4, B8)."""
+"""The cost of the analysis of a long line, in calls instead of seconds."""
 
 import os
 import sys
@@ -64,7 +64,7 @@ def line(make: Callable[[int], str], length: int) -> str:
 
 @contextmanager
 def counted() -> Generator[list[int]]:
-    """Counts the calls, of Python's own functions too, made inside."""
+    """Count the calls made inside, including those of Python's own functions."""
     calls = [0]
 
     def seen(_frame: FrameType, event: str, _argument: object) -> None:
@@ -85,17 +85,17 @@ def cost(text: str, folder: Path) -> int:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_b8_a_line_of_twice_the_length_costs_about_twice(shape: str, tmp_path: Path) -> None:
-    """A step for each pair of commands, or worse, is what makes a long line slow."""
+def test_a_line_of_twice_the_length_costs_about_twice(shape: str, tmp_path: Path) -> None:
+    """A step for each pair of commands would make a long line slow."""
     make = SHAPES[shape]
-    cost(line(make, 100), tmp_path)  # what is loaded and compiled once
+    cost(line(make, 100), tmp_path)  # load and compile what is used once
     short, long = (cost(line(make, length), tmp_path) for length in (2_000, 4_000))
     assert long < 2.5 * short
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_b8_each_character_of_a_line_costs_few_calls(shape: str, tmp_path: Path) -> None:
-    """On the machine of the bound, 50 ms for 10,000 characters are some 70 calls for each."""
+def test_each_character_of_a_line_costs_few_calls(shape: str, tmp_path: Path) -> None:
+    """On the reference machine, 50 ms for 10,000 characters are some 70 calls for each."""
     cost(line(SHAPES[shape], 100), tmp_path)
     assert cost(line(SHAPES[shape], 4_000), tmp_path) < 4_000 * 40
 
@@ -116,13 +116,13 @@ def test_b8_each_character_of_a_line_costs_few_calls(shape: str, tmp_path: Path)
         pytest.param('c "' * 1_300, id="quotes"),
     ],
 )
-def test_b8_nesting_costs_few_calls_for_each_character(text: str, tmp_path: Path) -> None:
+def test_nesting_costs_few_calls_for_each_character(text: str, tmp_path: Path) -> None:
     cost("eval ls; echo $(a)", tmp_path)
     assert cost(text, tmp_path) < len(text) * 60
 
 
-def test_b8_folders_that_may_hold_do_not_double_for_ever(tmp_path: Path) -> None:
-    """Each ``cd x;`` may have failed: twice as many folders as before it."""
+def test_possible_folders_do_not_double_without_limit(tmp_path: Path) -> None:
+    """Each ``cd x;`` can have failed, which doubles the possible folders."""
     text = "".join(f"cd a{n}; " for n in range(40)) + "rm b"
     found = analyze(text, directory=str(tmp_path), project=str(tmp_path), home="/home/u")
     assert len(found.needs) < 40 * MAX_DIRS
@@ -139,7 +139,7 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
         LISTED.append(event)
 
 
-def test_b8_a_folder_is_listed_once_for_all_patterns_of_a_line(tmp_path: Path) -> None:
+def test_a_folder_is_listed_once_for_all_patterns_of_a_line(tmp_path: Path) -> None:
     for name in ("a1", "a2", ".env", "b1.txt"):
         (tmp_path / name).write_text("x", "utf-8")
     sys.addaudithook(_watch)  # stays: it looks at nothing that is not watched
@@ -158,7 +158,7 @@ def test_b8_a_folder_is_listed_once_for_all_patterns_of_a_line(tmp_path: Path) -
 
 
 def _needs(code: str) -> list[PermissionNeed] | str:
-    """The needs of *code* as something else hands it to a shell; the reason if it has none."""
+    """Return the needs of nested *code*; a sentence if it cannot be analyzed."""
     found = Findings(Workspace("/srv/shop", "/srv/shop", "/home/u"))
     try:
         Walker(found).analyze_code(code, frozenset({"/srv/shop"}))
@@ -192,6 +192,6 @@ WORD = st.sampled_from(
 
 @settings(max_examples=500)
 @given(st.lists(WORD, min_size=1, max_size=5))
-def test_b3_plain_code_means_the_same_as_to_the_grammar(words: list[str]) -> None:
-    """A command of plain words is not parsed; with a blank behind it, it is."""
+def test_plain_code_means_the_same_as_to_the_grammar(words: list[str]) -> None:
+    """A command of plain words is not parsed, but one with a trailing blank is."""
     assert _needs(" ".join(words)) == _needs(" ".join(words) + " ")

@@ -1,4 +1,4 @@
-"""A denied command is denied however it is written (spec 3, B2; security class B, D and E)."""
+"""Deny rules: a denied command is denied however it is written."""
 
 import shlex
 
@@ -8,7 +8,7 @@ from agent.permission.rules import Rule, evaluate, strictest
 from agent.permission.shell.analysis import command_needs
 from agent.records.requests import Action
 
-PLACE = "/srv/shop"
+FOLDER = "/srv/shop"
 HOME = "/home/ann"
 RULES = (Rule("bash", "*", "allow", "user"), Rule("bash", "rm *", "deny", "user"))
 
@@ -39,7 +39,7 @@ RUNNERS = [
     "nix run rm x", "ip netns exec a rm x", "pyenv exec rm x", "rbenv exec rm x", "mise x -- rm x",
     "dotenv -- rm x",
 ]  # fmt: skip
-"""Programs that run what follows them."""
+"""Programs that run the command in their operands."""
 
 FED_TO_A_SHELL = [
     "bash <<< 'rm x'", "bash <<'E'\nrm x\nE", "echo 'rm x' | sh", "sh -s <<< 'rm x'",
@@ -48,36 +48,36 @@ FED_TO_A_SHELL = [
 
 
 def action_of(line: str) -> Action:
-    """The strictest verdict where everything but ``rm`` is allowed."""
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    """Return the strictest verdict if everything but ``rm`` is allowed."""
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     actions: list[Action] = ["allow", *(evaluate(need, RULES).action for need in needs)]
     return strictest(*actions)
 
 
 @pytest.mark.parametrize("line", DENIED)
-def test_b2_a_denied_command_is_denied_however_it_is_written(line: str) -> None:
+def test_a_denied_command_is_denied_however_it_is_written(line: str) -> None:
     assert action_of(line) == "deny"
 
 
 @pytest.mark.parametrize(
     "line", ["echo rm x", "grep 'rm x' a.txt", "ls # rm x", "cat <<'E'\nrm x\nE", "ls rm", "farm x"]
 )
-def test_b2_a_word_that_only_looks_like_the_denied_command_is_no_command(line: str) -> None:
+def test_a_word_that_only_looks_like_the_denied_command_is_not_denied(line: str) -> None:
     assert action_of(line) == "allow"
 
 
 @pytest.mark.parametrize("line", RUNNERS)
-def test_b2_no_runner_hides_a_denied_command(line: str) -> None:
+def test_no_runner_hides_a_denied_command(line: str) -> None:
     assert action_of(line) == "deny"
 
 
 @pytest.mark.parametrize("line", FED_TO_A_SHELL)
-def test_b2_code_fed_to_a_shell_is_never_allowed(line: str) -> None:
+def test_code_piped_to_a_shell_is_never_allowed(line: str) -> None:
     assert action_of(line) != "allow"
 
 
 @pytest.mark.parametrize("line", FED_TO_A_SHELL)
-def test_b2_literal_code_fed_to_a_shell_is_analysed(line: str) -> None:
+def test_literal_code_piped_to_a_shell_is_analyzed(line: str) -> None:
     assert action_of(line) == "deny"
 
 
@@ -102,21 +102,21 @@ def test_b2_literal_code_fed_to_a_shell_is_analysed(line: str) -> None:
         pytest.param("echo $(" * 900 + "a" + ") rm x" * 900, id="around 899"),
     ],
 )
-def test_d_padding_does_not_turn_a_deny_into_a_question(line: str) -> None:
+def test_padding_does_not_turn_a_deny_into_an_ask(line: str) -> None:
     assert action_of(line) == "deny"
 
 
 @pytest.mark.parametrize(
     "line", ["for y in push; do git $y; done", "for y in a push; do git $y x; done"]
 )
-def test_b2_a_subcommand_in_a_variable_is_seen(line: str) -> None:
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+def test_a_subcommand_in_a_variable_is_found(line: str) -> None:
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     rules = (Rule("bash", "*", "allow", "user"), Rule("bash", "git push *", "deny", "user"))
     assert "deny" in [evaluate(need, rules).action for need in needs]
 
 
-def test_b2_a_name_that_a_variable_completes_is_not_taken_as_written() -> None:
-    needs = command_needs("for y in m; do r$y x; done", directory=PLACE, project=PLACE, home=HOME)
+def test_a_name_that_a_variable_completes_is_not_taken_as_written() -> None:
+    needs = command_needs("for y in m; do r$y x; done", directory=FOLDER, project=FOLDER, home=HOME)
     assert [evaluate(need, RULES).action for need in needs] == ["ask"]
 
 
@@ -124,7 +124,7 @@ PADDING = "".join(f"foo 'text {number} here'; " for number in range(250))
 
 
 @pytest.mark.parametrize("line", [*DENIED, *RUNNERS])
-def test_b3_texts_before_it_hide_no_denied_command_in_another(line: str) -> None:
-    """However many texts of a line were looked into before."""
+def test_texts_before_it_hide_no_denied_command_in_another(line: str) -> None:
+    """The number of texts analyzed before does not matter."""
     text = f"foo {shlex.quote(line)}"
     assert action_of(PADDING + text) == action_of(text)

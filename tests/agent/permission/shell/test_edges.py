@@ -1,5 +1,5 @@
-"""Corners of the analysis in which a small slip would let something through, or ask for nothing
-(spec 3, B2 to B4): loops that change the folder, names in disguise, lines half understood."""
+"""Edge cases of the analysis: loops that change the folder, disguised names, lines that are partly
+understood."""
 
 from pathlib import Path
 
@@ -9,23 +9,26 @@ from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
 from agent.permission.shell.analysis import command_needs, is_read_only
 from agent.records.requests import Action, PermissionNeed
 
-PLACE, HOME = "/srv/shop", "/home/ann"
+FOLDER, HOME = "/srv/shop", "/home/ann"
 
 
 def needs(line: str) -> tuple[PermissionNeed, ...]:
-    return tuple(command_needs(line, directory=PLACE, project=PLACE, home=HOME))
+    return tuple(command_needs(line, directory=FOLDER, project=FOLDER, home=HOME))
 
 
 def under(line: str, *rules: Rule) -> Action:
-    """The strictest verdict where every command is allowed and *rules* come after that."""
+    """Return the strictest verdict if every command is allowed and *rules* follow."""
     everything = Rule("bash", "*", "allow", "user")
-    judged = (evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs(line))
-    actions: list[Action] = ["allow", *judged]
+    evaluated = (
+        evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs(line)
+    )
+    actions: list[Action] = ["allow", *evaluated]
     return strictest(*actions)
 
 
 def covered(line: str) -> bool:
-    """Whether a rule for each command of the line, by its first word, lets it run unasked."""
+    """Return whether rules for the first words of its commands let the line run without
+    approval."""
     found = needs(line)
     rules = [Rule("bash", f"{n.pattern.split()[0]} *", "allow", "user") for n in found if n.pattern]
     return all(evaluate(need, (*DEFAULT_RULES, *rules)).action == "allow" for need in found)
@@ -35,8 +38,8 @@ def covered(line: str) -> bool:
     "line",
     ["'my prog' x", "my\\ prog x", "'-x' y", "'a\\b' x", "shéll x"],
 )
-def test_b2_no_rule_covers_a_program_with_an_odd_name(line: str) -> None:
-    """Its pattern would read as another program with arguments."""
+def test_no_rule_covers_a_program_with_an_odd_name(line: str) -> None:
+    """The pattern would look like another program with arguments."""
     assert not covered(line)
     assert all(need.always is None for need in needs(line))
 
@@ -51,28 +54,28 @@ def test_b2_no_rule_covers_a_program_with_an_odd_name(line: str) -> None:
         "while :; do cat notes; eval 'cd ..'; done",
     ],
 )
-def test_b4_a_loop_that_changes_the_folder_reads_elsewhere_the_second_time(line: str) -> None:
-    told = [need for need in needs(line) if need.pattern == "cat notes"]
-    assert told
-    assert all(need.strict == "unknown" for need in told)
+def test_a_loop_that_changes_the_folder_reads_elsewhere_the_second_time(line: str) -> None:
+    reading = [need for need in needs(line) if need.pattern == "cat notes"]
+    assert reading
+    assert all(need.strict == "unknown" for need in reading)
     assert not covered(line)
 
 
-def test_b4_a_loop_that_stays_reads_where_it_began() -> None:
+def test_a_loop_that_stays_reads_where_it_began() -> None:
     assert is_read_only(
-        "for f in a b; do cat notes; done", directory=PLACE, project=PLACE, home=HOME
+        "for f in a b; do cat notes; done", directory=FOLDER, project=FOLDER, home=HOME
     )
 
 
 @pytest.mark.parametrize("line", ["cd $X; cat /opt/keys/a", "ln -s x y; cd y; cat /opt/keys/a"])
-def test_b4_a_path_from_the_root_is_known_in_any_folder(line: str) -> None:
+def test_a_path_from_the_root_is_known_in_any_folder(line: str) -> None:
     found = [n.pattern for n in needs(line) if n.permission == "external_directory"]
     assert "/opt/keys/*" in found
     deny = Rule("external_directory", "/opt/keys/*", "deny", "user")
     assert under(line, deny) == "deny"
 
 
-def test_b4_a_rule_may_name_one_file_outside() -> None:
+def test_a_rule_may_name_one_file_outside() -> None:
     deny = Rule("external_directory", "/opt/data/ledger", "deny", "user")
     assert under("cat /opt/data/ledger", deny) == "deny"
     assert under("cat /opt/data/other", deny) == "ask"
@@ -90,7 +93,7 @@ def test_b4_a_rule_may_name_one_file_outside() -> None:
         "echo rm x | chroot /y",
     ],
 )
-def test_b2_a_denied_command_is_seen_in_a_line_half_understood(line: str) -> None:
+def test_a_denied_command_is_found_in_a_line_that_is_partly_understood(line: str) -> None:
     assert under(line, Rule("bash", "rm *", "deny", "user")) == "deny"
 
 
@@ -103,7 +106,7 @@ def test_b2_a_denied_command_is_seen_in_a_line_half_understood(line: str) -> Non
         "ls | xargs --replace=@ @ x",
     ],
 )
-def test_b2_a_program_that_is_read_at_run_time_is_asked_for(line: str) -> None:
+def test_a_program_known_at_run_time_only_asks(line: str) -> None:
     assert not covered(line)
 
 
@@ -117,22 +120,22 @@ def test_b2_a_program_that_is_read_at_run_time_is_asked_for(line: str) -> None:
         "readonly BASH_ENV=/tmp/x y=1",
     ],
 )
-def test_b2_no_rule_covers_a_variable_that_changes_what_runs(line: str) -> None:
+def test_no_rule_covers_a_variable_that_changes_what_runs(line: str) -> None:
     assert not covered(line)
 
 
 @pytest.mark.parametrize("line", ["export y", "export y=1 z=2", "export y=1 z"])
-def test_b2_a_variable_of_ones_own_is_covered_by_a_rule(line: str) -> None:
+def test_a_rule_covers_a_variable_that_only_the_line_reads(line: str) -> None:
     assert covered(line)
 
 
 @pytest.mark.parametrize("line", ["echo it costs 5$", "grep 'x'$ lib/api.py", "echo $'\\uf900'"])
-def test_b6_a_sign_that_expands_nothing_is_no_riddle(line: str) -> None:
-    assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
+def test_a_character_that_expands_nothing_asks_nothing(line: str) -> None:
+    assert is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
 
 
 @pytest.mark.parametrize("sign", ["\\ue000", "\\uf8ff", "\\ud800"])
-def test_b2_an_unassigned_sign_is_asked_about(sign: str) -> None:
+def test_an_unassigned_character_asks(sign: str) -> None:
     assert not covered(f"echo $'{sign}'")
 
 
@@ -148,17 +151,17 @@ nsenter -t 1 | sg g | expect | machinectl shell
     "reader", [x for row in READERS.strip().split("\n") for x in row.split(" | ")]
 )
 @pytest.mark.parametrize("shape", ["echo rm x | {}", "{} <<< 'rm x'", "{} <<'E'\nrm x\nE"])
-def test_b2_a_denied_command_is_denied_where_a_shell_reads_it(reader: str, shape: str) -> None:
-    """Whatever starts the shell, another user's or a container's too."""
+def test_a_denied_command_is_denied_where_a_shell_reads_it(reader: str, shape: str) -> None:
+    """Also if another user or a container starts the shell."""
     assert under(shape.format(reader), Rule("bash", "rm *", "deny", "user")) == "deny"
 
 
 @pytest.mark.parametrize("line", ["echo rm x | env", "echo rm x | docker ps", "echo rm x | cat"])
-def test_b2_a_word_that_nothing_runs_is_no_command(line: str) -> None:
+def test_a_word_that_nothing_runs_is_not_denied(line: str) -> None:
     assert under(line, Rule("bash", "rm *", "deny", "user")) != "deny"
 
 
-def test_m4a_a_search_below_a_folder_that_holds_secrets_is_asked_about(tmp_path: Path) -> None:
+def test_a_search_of_a_folder_with_secrets_asks(tmp_path: Path) -> None:
     for name in ("conf/deep/.env", "lib/api.py"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("x")
@@ -168,30 +171,30 @@ def test_m4a_a_search_below_a_folder_that_holds_secrets_is_asked_about(tmp_path:
         assert not is_read_only(line, directory=where, project=where, home=HOME), line
 
 
-def test_b2_a_trap_that_is_taken_away_runs_nothing() -> None:
+def test_resetting_a_trap_runs_nothing() -> None:
     assert [need.pattern for need in needs("trap - EXIT")] == ["trap - EXIT"]
     assert "rm x" in [need.pattern for need in needs("trap -- 'rm x' EXIT")]
 
 
-def test_b6_a_number_that_the_shell_counts_is_known() -> None:
+def test_a_number_that_the_shell_counts_is_known() -> None:
     for line in ("echo $# $?", "test $# -gt 0 && ls", "head -n $# a.txt"):
-        assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME), line
+        assert is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME), line
 
 
-def test_b6_a_sed_with_extended_patterns_only_looks() -> None:
-    assert is_read_only("sed -E -n 's/(a)/b/p' lib/x", directory=PLACE, project=PLACE, home=HOME)
+def test_a_sed_with_extended_patterns_only_reads() -> None:
+    assert is_read_only("sed -E -n 's/(a)/b/p' lib/x", directory=FOLDER, project=FOLDER, home=HOME)
 
 
 @pytest.mark.parametrize("line", ["case $(rm x) in a) ls;; esac", "case a in $(rm x)) ls;; esac"])
-def test_b2_what_a_case_compares_is_run(line: str) -> None:
+def test_substitutions_in_a_case_word_are_analyzed(line: str) -> None:
     assert under(line, Rule("bash", "rm *", "deny", "user")) == "deny"
 
 
-def test_b2_an_archive_on_another_machine_is_asked_for() -> None:
+def test_an_archive_on_another_machine_asks() -> None:
     assert not covered("tar tf host:x.tar")
 
 
-def test_b5_a_search_that_deletes_is_told_as_destructive() -> None:
+def test_a_search_that_deletes_is_destructive() -> None:
     assert any(need.destructive for need in needs("find . -name x -delete"))
     assert not any(need.destructive for need in needs("find . -name x"))
 
@@ -208,11 +211,11 @@ def test_b5_a_search_that_deletes_is_told_as_destructive() -> None:
         "chroot lib cat x",
     ],
 )
-def test_b4_what_a_wrapper_runs_elsewhere_is_not_judged_as_if_it_ran_here(line: str) -> None:
+def test_a_command_that_runs_in_another_folder_is_not_analyzed_as_if_it_ran_here(line: str) -> None:
     assert not covered(line)
 
 
-def test_b4_a_program_that_writes_through_a_link_writes_outside(tmp_path: Path) -> None:
+def test_a_program_that_writes_through_a_link_writes_outside(tmp_path: Path) -> None:
     project = tmp_path / "shop"
     project.mkdir()
     (tmp_path / "data").mkdir()

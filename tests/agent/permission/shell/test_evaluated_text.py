@@ -1,6 +1,6 @@
-"""B3: text that bash evaluates as an expression runs the substitutions in it, however quoted.
+"""Text that bash evaluates as an expression: substitutions in it run, however quoted.
 
-``[[ "a[\\$(x)]" -eq 0 ]]`` looks like a comparison and runs x. A real bash tells which lines do.
+``[[ "a[\\$(x)]" -eq 0 ]]`` looks like a comparison and runs x. A real bash shows which lines do.
 """
 
 import itertools
@@ -44,7 +44,7 @@ EVALUATING = (
     "read {} <<< y",
     "unset {}",
 )
-"""Where text is an expression, or a name whose subscript is one."""
+"""Places where text is an expression, or a name whose subscript is one."""
 
 WRITTEN = (
     "'a[$(forbidden x)]'",
@@ -60,7 +60,7 @@ WRITTEN = (
     'a["\\$(forbidden x)"]',
     "\"a[\\$\"'(forbidden x)]'",
 )
-"""The text ``a[$(forbidden x)]``, spelled in the ways of a shell."""
+"""The text ``a[$(forbidden x)]``, in all ways of writing it in a shell."""
 
 KEPT = (
     "d='$'; ",
@@ -69,7 +69,7 @@ KEPT = (
     "for d in 'a[$(forbidden x)]'; do :; done; ",
 )
 GIVEN = ('"a[${d}(forbidden x)]"', '"$d"', "$d", "d", "a[d]")
-"""The same held by a variable, whole or in part."""
+"""The same text in a variable, whole or in part."""
 
 LINES = [
     *(place.format(text) for place in EVALUATING for text in WRITTEN),
@@ -90,8 +90,8 @@ def answer(folder: Path, line: str, rules: tuple[Rule, ...] = ()) -> str:
     needs = command_needs(
         line, directory=str(folder), project=str(folder), home=str(folder / "home")
     )
-    judged = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in needs]
-    return max(judged, key=["allow", "ask", "deny"].index, default="allow")
+    evaluated = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in needs]
+    return max(evaluated, key=["allow", "ask", "deny"].index, default="allow")
 
 
 def run(folder: Path, script: str, *arguments: str) -> str:
@@ -113,7 +113,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def running(folder: Path) -> list[str]:
-    """The lines for which bash runs the stand-in, tried by one bash in subshells."""
+    """Return the lines for which bash runs the stand-in; one bash tries them in subshells."""
     tries = (
         f"rm -f ran; (eval {shlex.quote(line)}) < /dev/null > /dev/null; [ -f ran ] && echo {at}"
         for at, line in enumerate(LINES)
@@ -121,7 +121,7 @@ def running(folder: Path) -> list[str]:
     return [LINES[int(at)] for at in run(folder, "\n".join(tries)).split()]
 
 
-def test_b3_code_in_text_that_is_evaluated_is_never_run_unasked(folder: Path) -> None:
+def test_code_in_evaluated_text_never_runs_without_approval(folder: Path) -> None:
     found = running(folder)
     assert len(found) > len(LINES) // 3
     for rules in ((), NARROW, DENIED):
@@ -147,7 +147,7 @@ def test_b3_code_in_text_that_is_evaluated_is_never_run_unasked(folder: Path) ->
         'cat <<X\n{"n": $(( 1 + 2 )), "of": "x"}\nX',
     ],
 )
-def test_b3_plain_tests_and_sums_ask_nothing(folder: Path, line: str) -> None:
+def test_plain_tests_and_arithmetic_ask_nothing(folder: Path, line: str) -> None:
     assert answer(folder, line) == "allow"
 
 
@@ -168,7 +168,7 @@ def test_b3_plain_tests_and_sums_ask_nothing(folder: Path, line: str) -> None:
         "echo $(( $(grep -o . list.txt) ))",
     ],
 )
-def test_b3_what_a_file_holds_is_not_evaluated_unasked(folder: Path, line: str) -> None:
+def test_the_content_of_a_file_is_not_evaluated_without_approval(folder: Path, line: str) -> None:
     """``a[$(x)]`` in a repository's file would run x."""
     assert answer(folder, line) == "ask"
 
@@ -180,8 +180,8 @@ PATTERNS = (
 )  # fmt: skip
 
 
-def test_p_a_pattern_is_looked_up_for_all_that_bash_finds_by_it(folder: Path) -> None:
-    """What a pattern names decides whether a secret is read: none may be overlooked."""
+def test_a_pattern_finds_all_files_that_bash_finds(folder: Path) -> None:
+    """A pattern decides whether a secret is read, so no match can be missed."""
     (folder / "sub").mkdir()
     for name in (".env", "key.pem", "sub/key", "[x]", "a-b"):
         (folder / name).touch()
@@ -201,7 +201,7 @@ def test_p_a_pattern_is_looked_up_for_all_that_bash_finds_by_it(folder: Path) ->
     assert hits > len(PATTERNS) // 2
 
 
-def test_p_a_secret_behind_a_class_is_asked_about(folder: Path) -> None:
+def test_a_secret_matched_by_a_class_asks(folder: Path) -> None:
     (folder / ".env").touch()
     assert answer(folder, "cat .[^x]nv") == "ask"
     assert answer(folder, "cat .[[:alpha:]]nv") == "ask"
@@ -216,8 +216,8 @@ SPELLED = (
 
 
 @pytest.mark.parametrize("line", SPELLED)
-def test_b3_other_texts_in_a_line_hide_no_denied_command(folder: Path, line: str) -> None:
-    """However many texts were looked into before it, a spelled-out name is still seen."""
+def test_other_texts_in_a_line_hide_no_denied_command(folder: Path, line: str) -> None:
+    """A composed name is found after any number of texts."""
     rules = (Rule("*", "*", "allow", "test"), Rule("bash", "rm *", "deny", "test"))
     padding = "".join(f"foo 'text {number} here'; " for number in range(250))
     assert answer(folder, line, rules) != "allow"
@@ -238,8 +238,8 @@ def test_b3_other_texts_in_a_line_hide_no_denied_command(folder: Path, line: str
         "x=$((1))$(cat f); [ $x ]",
     ],
 )
-def test_b3_what_was_read_may_not_become_an_operator(line: str) -> None:
-    """A real bash runs a ``-v a[$(…)]`` that stands in the file."""
+def test_text_that_was_read_cannot_become_an_operator(line: str) -> None:
+    """A real bash runs a ``-v a[$(…)]`` that the file holds."""
     needs = command_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
     assert any(need.strict == "unknown" for need in needs)
 
@@ -256,6 +256,6 @@ def test_b3_what_was_read_may_not_become_an_operator(line: str) -> None:
         "for f in *.py; do [ -f $f ] && echo $f; done",
     ],
 )
-def test_b6_a_test_of_what_is_quoted_a_number_or_written_out_is_not_asked_about(line: str) -> None:
+def test_a_test_of_quoted_numeric_or_literal_text_does_not_ask(line: str) -> None:
     needs = command_needs(line, directory="/srv/shop", project="/srv/shop", home="/home/u")
     assert not any(need.strict for need in needs)

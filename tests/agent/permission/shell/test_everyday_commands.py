@@ -1,4 +1,4 @@
-"""Over-asking is measured (B6): some 260 lines of everyday work with the verdict expected."""
+"""A measure of over-asking: some 260 lines of everyday work with the expected verdict."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +8,9 @@ from agent.permission.shell.analysis import command_needs
 from agent.records.requests import Action
 
 DATA = Path(__file__).resolve().parents[3] / "data" / "everyday_commands.txt"
-PLACE, HOME = "/desk/shop", "/home/u"
+FOLDER, HOME = "/home/u/shop", "/home/u"
 
-MOST_OVER_ASKED = 0.03
+MAX_OVER_ASKED = 0.03
 
 RULES = tuple(
     Rule("bash", f"{name} *", "allow", "config")
@@ -22,7 +22,7 @@ RULES = tuple(
 
 
 def lines() -> Iterator[tuple[str, str, str]]:
-    """The expected verdict, ``by default`` or ``with rules``, and the line."""
+    """Yield the expected verdict, ``by default`` or ``with rules``, and the line."""
     verdict = how = ""
     for row in DATA.read_text("utf-8").splitlines():
         if row.startswith("== "):
@@ -33,19 +33,19 @@ def lines() -> Iterator[tuple[str, str, str]]:
 
 def verdict(line: str, how: str) -> Action:
     rules = (*DEFAULT_RULES, *(RULES if how == "with rules" else ()))
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     found: list[Action] = [evaluate(need, rules).action for need in needs]
     return max(["allow", *found], key=STRENGTH.__getitem__)
 
 
-def test_b6_everyday_lines_that_only_look_are_hardly_ever_asked_about() -> None:
+def test_everyday_lines_that_only_read_hardly_ever_ask() -> None:
     allowed = [(how, line) for expected, how, line in lines() if expected == "allow"]
     over = [line for how, line in allowed if verdict(line, how) != "allow"]
     assert len(allowed) >= 180
-    assert len(over) <= MOST_OVER_ASKED * len(allowed), over
+    assert len(over) <= MAX_OVER_ASKED * len(allowed), over
 
 
-def test_b5_everyday_lines_that_change_something_are_asked_about() -> None:
+def test_everyday_lines_that_change_something_ask() -> None:
     asked = [(how, line) for expected, how, line in lines() if expected == "ask"]
     under = [line for how, line in asked if verdict(line, how) != "ask"]
     assert len(asked) >= 60

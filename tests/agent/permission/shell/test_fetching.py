@@ -1,4 +1,4 @@
-"""Fetching is a rule's to allow; writing a file by it, or sending one, is not (B3)."""
+"""Programs that fetch: a rule covers fetching, but not writing or sending a file."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def asks(line: str) -> bool:
         "wget -qO /dev/null",
     ],
 )
-def test_what_only_fetches_is_allowed(options: str) -> None:
+def test_a_rule_covers_plain_fetching(options: str) -> None:
     assert not asks(f"{options} {AT}")
 
 
@@ -84,5 +84,5 @@ def test_what_only_fetches_is_allowed(options: str) -> None:
         "wget -o log",
     ],
 )
-def test_b3_what_writes_or_sends_a_file_is_no_fetching(options: str) -> None:
+def test_writing_or_sending_a_file_is_not_covered_by_a_rule_for_fetching(options: str) -> None:
     assert asks(f"{options} {AT}")

@@ -1,7 +1,7 @@
-"""B8: one denied command in generated nestings, run by a real bash with a stand-in program.
+"""One denied command in generated nestings, run by a real bash with a stand-in program.
 
-Whenever bash ran the stand-in, the analysis must not have allowed the line: neither where
-everything else is allowed and the stand-in denied, nor where only harmless commands are.
+Whenever bash ran the stand-in, the analysis must not have allowed the line: neither if
+everything else is allowed and the stand-in denied, nor if only harmless commands are allowed.
 ``make soak`` tries many more.
 """
 
@@ -182,12 +182,12 @@ BENIGN = ("echo", "true", "cat", "printf", "test", "[", "wait", ":", "sleep", "r
 
 
 class Hole(Exception):
-    """A line was allowed that ran the stand-in: the table counts it, and the search goes on."""
+    """A line was allowed that ran the stand-in; it is counted, and the search continues."""
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the stand-in, which leaves ``ran`` behind."""
+    """Return a folder with the stand-in, which creates the file ``ran``."""
     folder = tmp_path_factory.mktemp("fuzz")
     (folder / "bin").mkdir()
     program = folder / "bin" / NAME
@@ -199,7 +199,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(place: Path, line: str) -> bool:
-    """Whether bash runs the stand-in for *line*."""
+    """Return whether bash runs the stand-in for *line*."""
     mark = place / "ran"
     mark.unlink(missing_ok=True)
     environment = {"PATH": f"{place}/bin:/usr/bin:/bin", "HOME": str(place), "LANG": "C.UTF-8"}
@@ -213,8 +213,8 @@ def ran(place: Path, line: str) -> bool:
 
 def action(place: Path, line: str, rules: tuple[Rule, ...]) -> str:
     needs = command_needs(line, directory=str(place), project=str(place), home=str(place))
-    judged = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in needs]
-    return max(judged, key=["allow", "ask", "deny"].index, default="allow")
+    evaluated = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in needs]
+    return max(evaluated, key=["allow", "ask", "deny"].index, default="allow")
 
 
 DENYING = (
@@ -228,7 +228,7 @@ NARROW = (
 
 
 def lines(depth: int) -> list[str]:
-    """All spellings alone, or a seeded sample of nestings of *depth* contexts."""
+    """Return all forms alone, or a seeded sample of nestings of *depth* contexts."""
     if depth == 0:
         return list(SPELLINGS)
     dice = random.Random(depth)
@@ -245,7 +245,7 @@ def lines(depth: int) -> list[str]:
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("depth", range(4))
-def test_b8_what_bash_runs_is_never_allowed(place: Path, depth: int) -> None:
+def test_a_denied_command_that_bash_runs_is_never_allowed(place: Path, depth: int) -> None:
     holes: list[tuple[str, str]] = []
     count = 0
     for line in lines(depth):

@@ -1,5 +1,4 @@
-"""How far the analysis follows a line: one step further it asks, and a deny rule still holds
-(spec 3, B3; security bounds)."""
+"""The limits of the analysis: beyond them a line asks, and deny rules still apply."""
 
 from pathlib import Path
 
@@ -12,21 +11,21 @@ from agent.permission.syntax.source import MAX_ALLOWED_LENGTH, MAX_DEPTH, MAX_LE
 from agent.permission.syntax.words import MAX_VALUES
 from agent.records.requests import Action
 
-PLACE, HOME = "/srv/shop", "/home/ann"
+FOLDER, HOME = "/srv/shop", "/home/ann"
 
 
-def look(line: str, where: str = PLACE) -> Analysis:
+def look(line: str, where: str = FOLDER) -> Analysis:
     return analyze(line, directory=where, project=where, home=HOME)
 
 
 def without_rm(line: str) -> Action:
-    """The verdict where everything but ``rm`` is allowed."""
+    """Return the verdict if everything but ``rm`` is allowed."""
     rules = (Rule("bash", "*", "allow", "user"), Rule("bash", "rm *", "deny", "user"))
-    judged = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in look(line).needs]
-    return strictest(*judged)
+    evaluated = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in look(line).needs]
+    return strictest(*evaluated)
 
 
-def only_looks(line: str, where: str = PLACE) -> bool:
+def only_looks(line: str, where: str = FOLDER) -> bool:
     needs = look(line, where).needs
     return all(need.floor == "allow" and not need.strict for need in needs)
 
@@ -45,14 +44,14 @@ CHAINS = {
 
 
 @pytest.mark.parametrize("word", CHAINS.values(), ids=CHAINS)
-def test_b3_what_is_wrapped_too_deeply_is_asked_about_and_still_denied(word: str) -> None:
+def test_a_command_nested_too_deeply_asks_and_is_still_denied(word: str) -> None:
     followed, beyond = word * (MAX_DEPTH - 1) + "rm x", word * (MAX_DEPTH + 2) + "rm x"
     assert not look(followed).problem
     assert look(beyond).problem
     assert without_rm(followed) == without_rm(beyond) == "deny"
 
 
-def test_b3_code_in_code_is_followed_as_deep_as_wrappers_are() -> None:
+def test_code_in_code_is_followed_as_deep_as_wrappers_are() -> None:
     line = "rm x"
     for depth in range(1, 8):
         line = f"bash -c {quoted(line)}"
@@ -64,8 +63,8 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def test_b3_depth_is_counted_for_each_part_and_not_summed_up() -> None:
-    """Many shallow codes in a row are no deep one."""
+def test_depth_is_counted_for_each_part_separately() -> None:
+    """Many shallow nestings in a row are not one deep nesting."""
     for part in ("bash -c 'echo `ls`'", "eval ls", "echo ${x:-`ls`}", "timeout 5 ls"):
         line = "; ".join([part] * (2 * MAX_DEPTH))
         assert not look(line).problem, part
@@ -74,7 +73,7 @@ def test_b3_depth_is_counted_for_each_part_and_not_summed_up() -> None:
 @pytest.mark.parametrize(
     "length", [MAX_ALLOWED_LENGTH - 1, MAX_ALLOWED_LENGTH, MAX_ALLOWED_LENGTH + 1]
 )
-def test_b3_a_line_is_allowed_up_to_its_length(length: int) -> None:
+def test_a_line_is_allowed_up_to_the_length_limit(length: int) -> None:
     line = "cat a" + " a" * ((length - 5) // 2)
     line += "a" * (length - len(line))
     assert len(line) == length
@@ -85,7 +84,7 @@ def test_b3_a_line_is_allowed_up_to_its_length(length: int) -> None:
 
 
 @pytest.mark.parametrize("length", [MAX_LENGTH, MAX_LENGTH + 1])
-def test_b3_a_line_is_analysed_up_to_its_greatest_length(length: int) -> None:
+def test_a_line_is_analyzed_up_to_the_maximum_length(length: int) -> None:
     line = "rm x; true "
     line += "a" * (length - len(line))
     assert look(line).commands == (("rm", "true") if length <= MAX_LENGTH else ())
@@ -107,11 +106,11 @@ def test_b3_a_line_is_analysed_up_to_its_greatest_length(length: int) -> None:
         ("for f in {1..17}; do cat $f$f; done", False),
     ],
 )
-def test_b4_a_word_of_many_values_is_known_up_to_a_number(line: str, known: bool) -> None:
+def test_a_word_of_many_values_is_known_up_to_a_number(line: str, known: bool) -> None:
     assert only_looks(line) == known
 
 
-def test_b4_folders_are_followed_up_to_a_number() -> None:
+def test_folders_are_followed_up_to_a_number() -> None:
     steps = MAX_DIRS.bit_length() - 1
     inside = "".join(f"cd d{step}; " for step in range(steps))
     assert only_looks(f"{inside}cat x")
@@ -121,7 +120,7 @@ def test_b4_folders_are_followed_up_to_a_number() -> None:
     assert not only_looks(f"cd {{1..{MAX_DIRS + 1}}} && cat x")
 
 
-def test_b4_patterns_are_looked_up_to_a_number() -> None:
+def test_patterns_are_looked_up_to_a_number() -> None:
     assert only_looks("cat" + " a*" * MAX_PATTERNS)
     assert not only_looks("cat" + "".join(f" a{n}*" for n in range(MAX_PATTERNS + 1)))
     deep = MAX_PATTERNS // 8
@@ -130,13 +129,13 @@ def test_b4_patterns_are_looked_up_to_a_number() -> None:
 
 
 @pytest.mark.parametrize("count", [MAX_MATCHES, MAX_MATCHES + 1])
-def test_b4_a_pattern_may_match_up_to_a_number_of_files(count: int, tmp_path: Path) -> None:
+def test_a_pattern_may_match_up_to_a_number_of_files(count: int, tmp_path: Path) -> None:
     for number in range(count):
         (tmp_path / f"a{number}").touch()
     assert only_looks("cat a*", str(tmp_path)) == (count <= MAX_MATCHES)
 
 
-def test_m4a_of_many_files_the_secret_ones_are_each_told(tmp_path: Path) -> None:
+def test_each_secret_file_among_many_is_reported(tmp_path: Path) -> None:
     for number in range(120):
         (tmp_path / f"a{number:03}").touch()
         (tmp_path / f"a{number:03}.pem").touch()
@@ -146,7 +145,7 @@ def test_m4a_of_many_files_the_secret_ones_are_each_told(tmp_path: Path) -> None
     assert len([need for need in reads if need.floor == "allow"]) == 50
 
 
-def test_m4a_a_search_is_looked_through_for_secrets_as_it_would_go(tmp_path: Path) -> None:
+def test_a_search_is_checked_for_the_secrets_that_it_would_reach(tmp_path: Path) -> None:
     for name in ("lib/a.py", "node_modules/b/.env", ".git/c.pem", ".hidden/.env"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
@@ -162,12 +161,12 @@ PADDING = "true; " * 20
 
 
 @pytest.mark.parametrize("line", ["foo 'rm x'", "foo --run='rm x'", "foo \"sh -c 'rm x'\""])
-def test_b3_a_text_that_may_be_a_command_is_seen_behind_others(line: str) -> None:
+def test_a_text_that_may_be_a_command_is_found_after_others(line: str) -> None:
     texts = "".join(f"foo 'text {n}'; " for n in range(300))
     assert without_rm(line) == without_rm(f"{texts}{line}") == "ask"
 
 
-def test_b3_a_text_in_a_text_is_looked_into() -> None:
+def test_text_in_text_is_analyzed() -> None:
     text = "rm x"
     for _ in range(3):
         text = f"su -c {quoted(text)}"
@@ -182,7 +181,7 @@ def test_b3_a_text_in_a_text_is_looked_into() -> None:
     ],
     ids=ascii,
 )  # fmt: skip
-def test_b3_a_sign_that_bash_and_the_parser_may_read_differently_is_asked_about(line: str) -> None:
+def test_a_character_that_bash_and_the_parser_may_read_differently_asks(line: str) -> None:
     assert look(line).problem
     assert not only_looks(line)
 
@@ -190,16 +189,16 @@ def test_b3_a_sign_that_bash_and_the_parser_may_read_differently_is_asked_about(
 @pytest.mark.parametrize(
     "line", ["ls\t-la", "ls\n", "\n\nls", "echo \u00a0x", "echo \uf900 \u0100"]
 )
-def test_b6_a_sign_that_all_read_alike_is_plain(line: str) -> None:
+def test_a_character_that_all_shells_read_alike_is_plain(line: str) -> None:
     assert only_looks(line)
     assert not look(line).problem
 
 
 @pytest.mark.parametrize("line", ["", " ", "\n", "# x", "# x\n# y\n", " # x", "\n\n# x\n"])
-def test_b2_a_line_of_nothing_needs_nothing(line: str) -> None:
+def test_an_empty_line_needs_nothing(line: str) -> None:
     assert look(line).needs == ()
 
 
 @pytest.mark.parametrize("line", ["((1))", "[[ -n x ]]", "# x\n((1))", "((1)) # x"])
-def test_b6_a_line_that_only_calculates_is_one_need(line: str) -> None:
+def test_a_line_that_only_calculates_has_one_need(line: str) -> None:
     assert [(need.pattern, need.floor) for need in look(line).needs] == [(line, "allow")]

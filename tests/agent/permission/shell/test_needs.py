@@ -1,10 +1,11 @@
-"""Every need of a line: what is asked, offered for "always" or destroyed, and what a deny rule
-for a program in it does though all else is allowed (spec 3, B2 to B5).
+"""Every need of a line, with its pattern for "always", and the effect of a deny rule for a program
+in it if everything else is allowed.
 
-``tests/data/permission/needs`` holds transcripts. ``$`` begins a line, ``>`` goes on with it; what
-follows is all that it needs, in order: ``unknown`` is what no rule covers, ``also`` another name
-under which a deny rule finds it. The folder is ``/srv/shop`` and the home ``/home/ann``, neither of
-which exists. ``SNAPSHOT_UPDATE=1`` writes them anew: read each change.
+``tests/data/permission/needs`` holds transcripts of what matters: programs, permissions, patterns,
+paths and verdicts, but no reasons, whose wording can change. ``$`` begins a line, ``>`` continues
+it; its needs follow in order: ``unknown`` is what no rule covers, ``also`` another text that deny
+rules are matched against. The folder is ``/srv/shop`` and the home ``/home/ann``, neither of which
+exists. ``SNAPSHOT_UPDATE=1`` rewrites them: read each change.
 """
 
 import os
@@ -18,11 +19,11 @@ from agent.permission.shell.analysis import Analysis, analyze
 from agent.records.requests import Action, PermissionNeed
 
 FOLDER = Path(__file__).parents[3] / "data" / "permission" / "needs"
-PLACE, HOME = "/srv/shop", "/home/ann"
+DIRECTORY, HOME = "/srv/shop", "/home/ann"
 
 
 def entries(path: Path) -> Iterator[tuple[str, str]]:
-    """The command lines of a transcript with what it tells of each."""
+    """Yield the command lines of a transcript with the expected needs of each."""
     for block in f"\n{path.read_text('utf-8')}".split("\n$")[1:]:
         rows = block.split("\n")
         line = "\n".join([rows[0][1:], *(row[2:] for row in rows[1:] if row[:1] == ">")])
@@ -51,8 +52,10 @@ def of_need(need: PermissionNeed) -> Iterator[str]:
 
 def strictest_of(found: Analysis, *rules: Rule) -> Action:
     everything = Rule("bash", "*", "allow", "user")
-    judged = (evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in found.needs)
-    actions: list[Action] = ["allow", *judged]
+    evaluated = (
+        evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in found.needs
+    )
+    actions: list[Action] = ["allow", *evaluated]
     return strictest(*actions)
 
 
@@ -69,8 +72,8 @@ def transcript(found: Analysis) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def analyse_here(line: str) -> Analysis:
-    return analyze(line, directory=PLACE, project=PLACE, home=HOME)
+def analyze_here(line: str) -> Analysis:
+    return analyze(line, directory=DIRECTORY, project=DIRECTORY, home=HOME)
 
 
 FILES = sorted(FOLDER.glob("*.txt"))
@@ -78,33 +81,33 @@ CASES = [(path.stem, *entry) for path in FILES for entry in entries(path)]
 
 
 @pytest.mark.parametrize(
-    ("kind", "line", "told"), CASES, ids=[f"{kind}: {line}" for kind, line, _ in CASES]
+    ("kind", "line", "expected"), CASES, ids=[f"{kind}: {line}" for kind, line, _ in CASES]
 )
-def test_b2_a_line_needs_what_is_written_here(kind: str, line: str, told: str) -> None:
-    found = analyse_here(line)
-    assert transcript(found) == told, kind
+def test_a_line_needs_what_its_transcript_says(kind: str, line: str, expected: str) -> None:
+    found = analyze_here(line)
+    assert transcript(found) == expected, kind
 
 
-@pytest.mark.parametrize(("kind", "line", "told"), CASES, ids=range(len(CASES)))
-def test_what_is_not_covered_by_a_rule_says_why(kind: str, line: str, told: str) -> None:
-    found = analyse_here(line)
+@pytest.mark.parametrize(("kind", "line", "expected"), CASES, ids=range(len(CASES)))
+def test_a_need_that_no_rule_covers_has_a_reason(kind: str, line: str, expected: str) -> None:
+    found = analyze_here(line)
     for need in found.needs:
         assert isinstance(need.reason, str), kind
-        assert need.reason or not (need.strict or need.destructive), told
-        assert "None" not in need.reason, told
+        assert need.reason or not (need.strict or need.destructive), expected
+        assert "None" not in need.reason, expected
 
 
 @pytest.mark.skipif("SNAPSHOT_UPDATE" not in os.environ, reason="writes the transcripts")
 def test_write_the_transcripts() -> None:
     for path in FILES:
-        told: list[str] = []
+        blocks: list[str] = []
         for row in path.read_text("utf-8").split("\n"):
             if row[:1] == ">":
-                told[-1] += f"\n{row}"
+                blocks[-1] += f"\n{row}"
             elif row[:1] in ("$", "#") and row:
-                told.append(row)
-        for at, head in enumerate(told):
+                blocks.append(row)
+        for at, head in enumerate(blocks):
             if head[0] == "$":
                 line = head[2:].replace("\n> ", "\n").replace("\n>", "\n")
-                told[at] += f"\n{transcript(analyse_here(line))}"
-        path.write_text("\n".join(told), "utf-8")
+                blocks[at] += f"\n{transcript(analyze_here(line))}"
+        path.write_text("\n".join(blocks), "utf-8")

@@ -1,20 +1,19 @@
-"""Files with secrets and files that govern, by every path that a command has to them (spec 4, M4a;
-security facts, class C and 9.6)."""
+"""Files with secrets and guarded files, by every path that a command has to them."""
 
 import pytest
 
 from agent.permission.rules import DEFAULT_RULES, Rule, evaluate
 from agent.permission.shell.analysis import command_needs
 
-PLACE, HOME = "/desk/shop", "/home/u"
+FOLDER, HOME = "/home/u/shop", "/home/u"
 OPEN = (*DEFAULT_RULES, Rule("bash", "*", "allow", "config"), Rule("edit", "*", "allow", "config"))
 
 
-def asked(line: str) -> set[tuple[str, str]]:
-    """What is asked about though commands and edits are allowed."""
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    judged = [evaluate(need, OPEN) for need in needs]
-    return {(one.need.permission, one.need.pattern) for one in judged if one.action != "allow"}
+def asking(line: str) -> set[tuple[str, str]]:
+    """Return what asks although commands and edits are allowed."""
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
+    evaluated = [evaluate(need, OPEN) for need in needs]
+    return {(one.need.permission, one.need.pattern) for one in evaluated if one.action != "allow"}
 
 
 SECRET = r"""
@@ -86,10 +85,10 @@ while read l; do echo $l; done < .env
 
 
 @pytest.mark.parametrize("line", SECRET.strip().splitlines())
-def test_m4a_a_file_with_secrets_is_asked_about_by_every_path(line: str) -> None:
+def test_a_file_with_secrets_asks_by_every_path(line: str) -> None:
     if "END" in line:
         line = line.replace("|", "\n")
-    assert any(permission == "read" for permission, _ in asked(line)), asked(line)
+    assert any(permission == "read" for permission, _ in asking(line)), asking(line)
 
 
 GUARDED = r"""
@@ -109,8 +108,8 @@ echo "open('.git/config', 'w')" | python
 
 
 @pytest.mark.parametrize("line", GUARDED.strip().splitlines())
-def test_m4_a_file_that_governs_is_asked_about_by_every_path(line: str) -> None:
-    assert any(permission == "edit" for permission, _ in asked(line)), asked(line)
+def test_a_guarded_file_asks_by_every_path(line: str) -> None:
+    assert any(permission == "edit" for permission, _ in asking(line)), asking(line)
 
 
 PLAIN = r"""
@@ -136,5 +135,5 @@ git commit -m "read '.env' later"
 
 
 @pytest.mark.parametrize("line", PLAIN.strip().splitlines())
-def test_b6_what_only_sounds_like_a_secret_is_not_asked_about(line: str) -> None:
-    assert asked(line) == set()
+def test_a_name_that_only_resembles_a_secret_does_not_ask(line: str) -> None:
+    assert asking(line) == set()

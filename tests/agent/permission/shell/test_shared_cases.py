@@ -1,4 +1,4 @@
-"""B8: no case of the cases beside the checkout is allowed that must not be."""
+"""The shared permission cases, if they are beside the checkout."""
 
 import json
 import os
@@ -18,8 +18,8 @@ FILE = (
 
 
 @pytest.mark.skipif(not FILE.exists(), reason="the shared cases are not beside this checkout")
-def test_b8_no_shared_case_is_milder_than_it_may_be() -> None:
-    """No unsafe allow and no missed deny, and at most 3 % of the harmless lines ask."""
+def test_no_shared_case_is_milder_than_expected() -> None:
+    """No unsafe allow, no missed deny, and at most 3 % of the harmless lines ask."""
     cases = [json.loads(line) for line in FILE.read_text("utf-8").splitlines() if line.strip()]
     unsafe: list[str] = []
     missed: list[str] = []

@@ -1,5 +1,5 @@
-"""What a variable holds may be several words, options or a pattern once bash puts it in without
-quotes, and so is never taken for one known word (spec 3, B2 and B4; security facts, class C)."""
+"""Variables without quotes: bash may make several words, options or a pattern of the value, so it
+never counts as one known word."""
 
 import subprocess
 from pathlib import Path
@@ -10,22 +10,22 @@ from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
 from agent.permission.shell.analysis import command_needs, is_read_only
 from agent.records.requests import Action
 
-PLACE, HOME = "/srv/shop", "/home/ann"
+FOLDER, HOME = "/srv/shop", "/home/ann"
 
 
 def under(line: str, *rules: Rule) -> Action:
-    """The strictest verdict where every command is allowed and *rules* come after that."""
+    """Return the strictest verdict if every command is allowed and *rules* follow."""
     everything = Rule("bash", "*", "allow", "user")
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
-    judged = (evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs)
-    actions: list[Action] = ["allow", *judged]
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
+    evaluated = (evaluate(need, (*DEFAULT_RULES, everything, *rules)).action for need in needs)
+    actions: list[Action] = ["allow", *evaluated]
     return strictest(*actions)
 
 
 def covered(line: str, *patterns: str) -> bool:
-    """Whether rules that allow *patterns* let the line run unasked."""
+    """Return whether rules that allow *patterns* let the line run without approval."""
     rules = [Rule("bash", pattern, "allow", "user") for pattern in patterns]
-    needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+    needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     return all(evaluate(need, (*DEFAULT_RULES, *rules)).action == "allow" for need in needs)
 
 
@@ -51,8 +51,8 @@ def covered(line: str, *patterns: str) -> bool:
         "head -n {5,/opt/data/x} a",
     ],
 )
-def test_b4_a_value_that_splits_may_name_another_file(line: str) -> None:
-    assert not is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
+def test_a_value_that_splits_can_name_another_file(line: str) -> None:
+    assert not is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert not covered(line, "cat *", "head *", "grep *")
 
 
@@ -69,11 +69,11 @@ def test_b4_a_value_that_splits_may_name_another_file(line: str) -> None:
         "head -n $# a",
     ],
 )
-def test_b6_a_value_that_stays_one_word_asks_nothing(line: str) -> None:
-    assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
+def test_a_value_that_stays_one_word_asks_nothing(line: str) -> None:
+    assert is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
 
 
-def test_b4_a_value_that_splits_may_name_what_is_removed() -> None:
+def test_a_value_that_splits_can_name_another_file_to_remove() -> None:
     assert not covered("f='f /opt/data/x'; rm -$f", "rm *")
 
 
@@ -88,12 +88,10 @@ EVALUATED = [
 
 
 @pytest.mark.parametrize("line", EVALUATED)
-def test_b3_a_test_whose_operator_is_a_variable_may_run_what_it_is_given(
-    line: str, tmp_path: Path
-) -> None:
+def test_a_test_whose_operator_is_a_variable_asks(line: str, tmp_path: Path) -> None:
     subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False, capture_output=True)
     assert (tmp_path / "ran").exists()
-    assert not is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
+    assert not is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert under(line, Rule("bash", "touch *", "deny", "user")) != "allow"
 
 
@@ -109,8 +107,8 @@ def test_b3_a_test_whose_operator_is_a_variable_may_run_what_it_is_given(
         'printf "$# items\\n"',
     ],
 )
-def test_b6_a_test_whose_operator_is_written_out_asks_nothing(line: str) -> None:
-    assert is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
+def test_a_test_whose_operator_is_written_out_asks_nothing(line: str) -> None:
+    assert is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +120,8 @@ def test_b6_a_test_whose_operator_is_written_out_asks_nothing(line: str) -> None
         "PATH[0]=. ls",
     ],
 )
-def test_b2_a_variable_that_changes_what_runs_is_set_by_no_trick(line: str) -> None:
-    assert not is_read_only(line, directory=PLACE, project=PLACE, home=HOME)
+def test_no_way_of_setting_a_variable_that_changes_what_runs_is_allowed(line: str) -> None:
+    assert not is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert not covered(line, "printf *", "ls *", "ls")
 
 
@@ -159,7 +157,7 @@ def test_b2_a_variable_that_changes_what_runs_is_set_by_no_trick(line: str) -> N
         "gcc-12 -wrapper 'rm x' a.c",
     ],
 )
-def test_b2_what_a_flag_takes_hides_no_denied_command(line: str) -> None:
+def test_the_value_of_an_option_hides_no_denied_command(line: str) -> None:
     assert under(line, Rule("bash", "rm *", "deny", "user")) == "deny"
 
 
@@ -173,40 +171,40 @@ def test_b2_what_a_flag_takes_hides_no_denied_command(line: str) -> None:
         "env -u $x ls",
     ],
 )
-def test_b2_no_rule_covers_a_wrapper_whose_flag_may_split(line: str) -> None:
+def test_no_rule_covers_a_wrapper_whose_flag_may_split(line: str) -> None:
     assert not covered(line, "sudo *", "nice *", "timeout *", "env *", "ls", "x", "u=*")
 
 
 @pytest.mark.parametrize(
     "line", ["n='1 BEGIN{x}'; awk -v n=$n '{print}' a", "s=':x'; awk -F$s '{print}' a"]
 )
-def test_b2_no_rule_covers_an_awk_whose_variable_may_split(line: str) -> None:
+def test_no_rule_covers_an_awk_whose_variable_may_split(line: str) -> None:
     assert not covered(line, "awk *", "n=*", "s=*")
 
 
-def test_b2_no_rule_for_curl_covers_headers_from_a_file() -> None:
+def test_no_rule_for_curl_covers_headers_from_a_file() -> None:
     for line in ("curl -H @x https://e.org", "curl -sH@x e.org", "curl --header @x e.org"):
         assert not covered(line, "curl *"), line
     assert covered("curl -H 'From: ann@e.org' https://e.org", "curl *")
 
 
-def test_b2_a_flag_with_a_quoted_value_takes_one_word() -> None:
+def test_a_flag_with_a_quoted_value_takes_one_word() -> None:
     assert covered('sudo -u "$USER" npm test', "sudo *", "npm *")
 
 
-def test_b5_always_to_a_loop_is_no_word_on_the_next_one() -> None:
-    """``rm $f`` may be anything in the next line."""
+def test_always_to_a_loop_does_not_allow_the_next_one() -> None:
+    """``rm $f`` can be anything in the next line."""
     for line in ("for f in a; do rm $f; done", "for f in a; do mytool $f; done"):
-        needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
         assert {need.always for need in needs} == {None}, line
 
 
-def test_b5_a_folder_outside_is_offered_alone_and_not_with_all_beside_it(tmp_path: Path) -> None:
+def test_always_stores_an_outside_folder_without_its_siblings(tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere" / "data"
     folder.mkdir(parents=True)
     (folder / "x").write_text("")
     for line in (f"cat {folder}/x", f"rg y {folder}", f"mytool {folder}"):
-        needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
         outside = [need.always for need in needs if need.permission == "external_directory"]
         assert outside == [f"{folder.resolve()}/*"], line
 
@@ -226,13 +224,13 @@ def test_b5_a_folder_outside_is_offered_alone_and_not_with_all_beside_it(tmp_pat
         ("ls | parallel 'head -1 {} | sort'", "allow"),
     ],
 )
-def test_b2_what_parallel_makes_up_is_asked_about(line: str, verdict: Action) -> None:
+def test_a_command_composed_by_parallel_asks(line: str, verdict: Action) -> None:
     assert under(line, Rule("bash", "rm *", "deny", "user")) == verdict
 
 
-def test_b5_what_a_restore_throws_away_is_told() -> None:
+def test_a_restore_that_loses_changes_is_destructive() -> None:
     def destroys(line: str) -> bool:
-        needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
         return any(need.destructive for need in needs)
 
     for line in ("git restore x", "git restore .", "git restore -SW x", "git restore -S -qW x"):
@@ -241,12 +239,12 @@ def test_b5_what_a_restore_throws_away_is_told() -> None:
         assert not destroys(line), line
 
 
-def test_b4_an_address_is_no_folder() -> None:
+def test_an_address_is_no_folder() -> None:
     for line in ("git clone https://example.org/x", "frobnicate https://example.org/.env"):
-        needs = command_needs(line, directory=PLACE, project=PLACE, home=HOME)
+        needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
         assert {need.permission for need in needs} == {"bash"}, line
 
 
-def test_b7_what_stands_behind_a_redirection_is_shown() -> None:
-    needs = command_needs("rm > out -rf lib", directory=PLACE, project=PLACE, home=HOME)
+def test_words_after_a_redirection_are_shown() -> None:
+    needs = command_needs("rm > out -rf lib", directory=FOLDER, project=FOLDER, home=HOME)
     assert [need.shown for need in needs if need.permission == "bash"] == ["rm -rf lib"]

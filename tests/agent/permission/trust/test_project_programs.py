@@ -1,4 +1,4 @@
-"""What a config file of a project would run, reach and allow, each thing whole (spec 4, M9)."""
+"""Programs, servers and rules in the config files of a project."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from agent.permission.trust.project_programs import ProjectProgram, find_program
 from agent.records.json import JsonObject
 
 Told = tuple[str, str, str]
-"""Kind, name and what is shown."""
+"""Kind, name and text of each program."""
 
 LISTED: list[tuple[str, JsonObject, list[Told]]] = [
     ("nothing", {"model": "a/b", "mcp": {}, "plugin": [], "hooks": {}, "lsp": False}, []),
@@ -136,13 +136,13 @@ LISTED: list[tuple[str, JsonObject, list[Told]]] = [
 @pytest.mark.parametrize(
     ("values", "told"), [row[1:] for row in LISTED], ids=[r[0] for r in LISTED]
 )
-def test_m9_what_a_file_would_run_is_listed(values: JsonObject, told: list[Told]) -> None:
+def test_programs_of_a_file_are_listed(values: JsonObject, told: list[Told]) -> None:
     found = list(find_programs(values, "opencode.json"))
     assert [(runs.kind, runs.name, runs.text) for runs in found] == told
     assert {runs.source for runs in found} <= {"opencode.json"}
 
 
-def test_m9_one_word_is_a_command_of_the_shell_and_several_are_quoted() -> None:
+def test_one_word_is_shown_as_a_shell_command_and_several_are_quoted() -> None:
     def shown(*argv: str) -> str:
         return ProjectProgram(kind="hook", name="x", source="s", argv=argv).text
 
@@ -175,7 +175,7 @@ def project(tmp_path: Path) -> Path:
         ({"permission": {"bash": {"a": "allow"}}}, {"permission": {"bash": {"b": "allow"}}}),
     ],
 )  # fmt: skip
-def test_m9_anything_that_an_entry_says_is_part_of_what_is_trusted(
+def test_trust_is_bound_to_the_whole_entry(
     project: Path, before: JsonObject, after: JsonObject
 ) -> None:
     file = project / "opencode.json"
@@ -196,9 +196,7 @@ def hashes_with(project: Path, command: str) -> str:
 @pytest.mark.parametrize(
     "command", ["sh tools/x.sh", "tools/x.sh", "./tools/x.sh -v", "cat a | sh tools/../tools/x.sh"]
 )
-def test_m9_a_file_that_a_command_names_is_part_of_what_is_trusted(
-    project: Path, command: str
-) -> None:
+def test_trust_is_bound_to_files_that_a_command_names(project: Path, command: str) -> None:
     (project / "tools").mkdir()
     script = project / "tools" / "x.sh"
     script.write_text("true")
@@ -208,7 +206,7 @@ def test_m9_a_file_that_a_command_names_is_part_of_what_is_trusted(
     assert hashes_with(project, command) != before
 
 
-def test_m9_a_file_outside_and_a_folder_are_no_part_of_it(project: Path) -> None:
+def test_outside_files_and_folders_are_not_hashed(project: Path) -> None:
     outside = project.parent / "x.sh"
     outside.write_text("a")
     (project / "tools").mkdir()
@@ -218,11 +216,11 @@ def test_m9_a_file_outside_and_a_folder_are_no_part_of_it(project: Path) -> None
     assert hashes_with(project, "sh ../x.sh tools") == before
 
 
-def test_m9_a_word_that_can_be_no_path_is_passed_over(project: Path) -> None:
+def test_a_word_that_cannot_be_a_path_is_ignored(project: Path) -> None:
     assert hashes_with(project, f"sh {'a' * 5000} \0")
 
 
-def test_m9_a_program_of_any_size_that_grows_is_another(project: Path) -> None:
+def test_a_program_of_any_size_that_grows_is_another(project: Path) -> None:
     plugins = project / ".opencode-py" / "plugins"
     plugins.mkdir(parents=True)
     file = plugins / "a.py"
@@ -234,7 +232,7 @@ def test_m9_a_program_of_any_size_that_grows_is_another(project: Path) -> None:
     assert look(project.parent, project).hashes != before
 
 
-def test_m9_what_a_plugin_and_a_tool_hold_is_told_by_their_file(project: Path) -> None:
+def test_a_plugin_and_a_tool_are_named_by_their_file(project: Path) -> None:
     for name in ("plugins/a.py", "tools/b.py"):
         (project / ".opencode-py" / name).parent.mkdir(parents=True, exist_ok=True)
         (project / ".opencode-py" / name).write_text("x")
@@ -247,7 +245,7 @@ def test_m9_what_a_plugin_and_a_tool_hold_is_told_by_their_file(project: Path) -
     assert len(set(found.hashes.values())) == 1
 
 
-def test_m9_patterns_of_instructions_lead_into_the_project_alone(project: Path) -> None:
+def test_patterns_of_instructions_lead_into_the_project_alone(project: Path) -> None:
     for name in ("docs/a.md", "docs/deep/b.md", "https:/x.test/c.md", "~/d.md", "docs/e.txt"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text("x")
@@ -262,7 +260,7 @@ def test_m9_patterns_of_instructions_lead_into_the_project_alone(project: Path) 
     assert named("docs", "https://x.test/c.md", "~/d.md", f"{project}/docs/a.md", "../out.md") == []
 
 
-def test_m9_a_pattern_counts_from_the_opened_folder_up_to_the_root(project: Path) -> None:
+def test_a_pattern_applies_from_the_open_folder_up_to_the_root(project: Path) -> None:
     (project / "lib" / "deep").mkdir(parents=True)
     for name in ("notes.md", "lib/notes.md", "lib/deep/notes.md"):
         (project / name).write_text("x")
@@ -271,7 +269,7 @@ def test_m9_a_pattern_counts_from_the_opened_folder_up_to_the_root(project: Path
     assert [each.name for each in found.steers] == ["notes.md", "lib/notes.md"]
 
 
-def test_m9_settings_of_another_program_count_for_their_hooks_alone(project: Path) -> None:
+def test_settings_of_another_program_count_for_their_hooks_alone(project: Path) -> None:
     (project / ".claude").mkdir()
     for name, command in (("settings.json", "a"), ("settings.local.json", "b")):
         hooks = {"Stop": [{"command": command}]}
@@ -285,7 +283,7 @@ def test_m9_settings_of_another_program_count_for_their_hooks_alone(project: Pat
     assert not found.steers
 
 
-def test_m9_a_broken_file_hides_no_other(project: Path) -> None:
+def test_a_broken_file_hides_no_other(project: Path) -> None:
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.json").write_text("{")
     (project / ".claude" / "settings.local.json").write_text('{"hooks": {"S": [{"command": "b"}]}}')

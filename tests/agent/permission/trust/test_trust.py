@@ -1,4 +1,4 @@
-"""What is found in a project, what is asked, what is remembered (M9; security 9.1)."""
+"""Trust in a project: the scan, the question and the stored answer."""
 
 import json
 import os
@@ -25,13 +25,17 @@ from agent.records.errors import StoreUnavailable
 
 
 @dataclass
-class Place:
-    """A home and a project in it. *asked* holds the questions, *answers* what is said."""
+class Home:
+    """A home folder with a project in it."""
 
     home: Path
     project: Path
-    asked: list[TrustQuestion] = field(default_factory=list)
+
+    questions: list[TrustQuestion] = field(default_factory=list)
+    """The questions so far."""
+
     answers: list[TrustAnswer] = field(default_factory=list)
+    """The answers that the user will give."""
 
     def write(self, name: str, content: str | Mapping[str, object]) -> Path:
         path = self.project / name
@@ -39,7 +43,7 @@ class Place:
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         return path
 
-    def look(self, directory: Path | None = None, project: Path | None = None) -> ProjectFindings:
+    def scan(self, directory: Path | None = None, project: Path | None = None) -> ProjectFindings:
         env = {"HOME": str(self.home)}
         root = project or self.project
         return scan_project(directory or root, root, Paths.find(env), env, self.patterns)
@@ -48,27 +52,27 @@ class Place:
 
     def trust(self, project: Path | None = None, directory: Path | None = None) -> Trust:
         root = project or self.project
-        look = partial(self.look, directory or root, root)
+        look = partial(self.scan, directory or root, root)
         return Trust(TrustStore(self.home / "data"), root, str(root), look, look())
 
     async def ask(self, question: TrustQuestion) -> TrustAnswer:
-        self.asked.append(question)
+        self.questions.append(question)
         return self.answers.pop(0)
 
     async def open(self, *answers: TrustAnswer, **where: Path) -> bool:
-        """Open the folder; the questions are answered with *answers*, which must all be used."""
-        self.answers, self.asked = list(answers), []
+        """Open the folder and answer the questions with *answers*, all of which must be used."""
+        self.answers, self.questions = list(answers), []
         trusted = (await resolve_trust(self.trust(**where), self.ask)).trusted
         assert self.answers == []
         return trusted
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    home = tmp_path / "home"
-    project = home / "shop"
+def home(tmp_path: Path) -> Home:
+    folder = tmp_path / "home"
+    project = folder / "shop"
     project.mkdir(parents=True)
-    return Place(home, project)
+    return Home(folder, project)
 
 
 HARMLESS = {
@@ -82,11 +86,11 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("files", HARMLESS.values(), ids=HARMLESS)
-async def test_m9_a_folder_with_nothing_of_the_kind_is_not_asked_about(place: Place, files) -> None:
+async def test_a_folder_with_nothing_to_trust_does_not_ask(home: Home, files) -> None:
     for name, content in files.items():
-        place.write(name, content)
-    assert not await place.open()
-    assert place.trust().status == "nothing"
+        home.write(name, content)
+    assert not await home.open()
+    assert home.trust().status == "nothing"
 
 
 MCP = {"mcp": {"docs": {"type": "local", "command": ["npx", "-y", "docs mcp", "--root", "."]}}}
@@ -173,22 +177,20 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("case", RUNNING)
-async def test_m9_what_would_run_is_listed_whole_and_bound_to_its_content(
-    place: Place, case: str
-) -> None:
+async def test_programs_are_listed_whole_and_bound_to_their_content(home: Home, case: str) -> None:
     name, content, kind, what, shown = RUNNING[case]
-    path = place.write(name, content)
-    (runs,) = place.look().runs
+    path = home.write(name, content)
+    (runs,) = home.scan().runs
     assert (runs.kind, runs.name, runs.text, runs.source) == (kind, what, shown, name)
-    assert await place.open("trust")
-    assert len(place.asked) == 1
+    assert await home.open("trust")
+    assert len(home.questions) == 1
     if path.suffix in {".json", ".jsonc"}:
         path.write_text(json.dumps(json.loads(path.read_text()), indent=4))
-    assert await place.open()
+    assert await home.open()
     if case in CHANGES:
         path.write_text(path.read_text().replace(CHANGES[case], f"{CHANGES[case]}0"))
-        assert not await place.open("later")
-        assert place.asked[0].changed == (name,)
+        assert not await home.open("later")
+        assert home.questions[0].changed == (name,)
 
 
 STEERING = {
@@ -207,235 +209,233 @@ STEERING = {
 
 
 @pytest.mark.parametrize(("name", "kind"), STEERING.items())
-async def test_m9_what_steers_is_asked_about_once_and_may_change(
-    place: Place, name: str, kind: str
-) -> None:
-    path = place.write(name, "Be brief.")
-    (steers,) = place.look().steers
+async def test_steering_files_ask_once_and_can_change(home: Home, name: str, kind: str) -> None:
+    path = home.write(name, "Be brief.")
+    (steers,) = home.scan().steers
     assert (steers.kind, steers.name) == (kind, name)
-    assert not place.look().hashes
-    assert await place.open("trust")
+    assert not home.scan().hashes
+    assert await home.open("trust")
     path.write_text("Be long.")
-    place.write("sub.md", "x")
-    assert await place.open()
+    home.write("sub.md", "x")
+    assert await home.open()
 
 
-def test_m9_settings_that_wait_for_trust_are_named(place: Place) -> None:
-    place.write("opencode.json", {"model": "lab/a", "theme": "x", "permission": "deny"})
-    (steers,) = place.look().steers
+def test_settings_that_need_trust_are_named(home: Home) -> None:
+    home.write("opencode.json", {"model": "lab/a", "theme": "x", "permission": "deny"})
+    (steers,) = home.scan().steers
     assert (steers.kind, steers.name) == ("settings", "opencode.json: model, theme")
 
 
-def test_m9_files_that_the_users_own_settings_name_steer_too(place: Place) -> None:
-    place.write("docs/a.md", "x")
-    place.write("docs/b.txt", "x")
-    (place.home / "outside.md").write_text("x")
-    place.patterns = ("docs/*.md", "../outside.md", "/etc/passwd", "https://x.test", "**x[")
-    assert [each.name for each in place.look().steers] == ["docs/a.md"]
+def test_files_that_the_users_own_settings_name_steer_too(home: Home) -> None:
+    home.write("docs/a.md", "x")
+    home.write("docs/b.txt", "x")
+    (home.home / "outside.md").write_text("x")
+    home.patterns = ("docs/*.md", "../outside.md", "/etc/passwd", "https://x.test", "**x[")
+    assert [each.name for each in home.scan().steers] == ["docs/a.md"]
 
 
-async def test_m9_no_is_remembered_until_something_that_runs_changes(place: Place) -> None:
-    place.write("AGENTS.md", "x")
-    assert not await place.open("refuse")
-    assert not await place.open()
-    place.write("opencode.json", MCP)
-    assert not await place.open("later")
-    assert place.asked[0].changed == ("opencode.json",)
-    assert await place.open("trust")
+async def test_a_refusal_is_stored_until_something_that_runs_changes(home: Home) -> None:
+    home.write("AGENTS.md", "x")
+    assert not await home.open("refuse")
+    assert not await home.open()
+    home.write("opencode.json", MCP)
+    assert not await home.open("later")
+    assert home.questions[0].changed == ("opencode.json",)
+    assert await home.open("trust")
 
 
-async def test_m9_later_is_no_answer_for_the_next_time(place: Place) -> None:
-    place.write("AGENTS.md", "x")
-    assert not await place.open("later")
-    assert await place.open("trust")
-    assert await place.open()
+async def test_later_is_not_stored(home: Home) -> None:
+    home.write("AGENTS.md", "x")
+    assert not await home.open("later")
+    assert await home.open("trust")
+    assert await home.open()
 
 
-async def test_m9_nobody_there_trusts_nothing_new(place: Place) -> None:
-    place.write("opencode.json", MCP)
-    assert not (await resolve_trust(place.trust(), None)).trusted
-    await place.open("trust")
-    assert (await resolve_trust(place.trust(), None)).trusted
-    place.write("opencode.json", {"mcp": {"docs": {"command": ["evil"]}}})
-    assert not (await resolve_trust(place.trust(), None)).trusted
+async def test_nothing_new_is_trusted_if_nobody_can_be_asked(home: Home) -> None:
+    home.write("opencode.json", MCP)
+    assert not (await resolve_trust(home.trust(), None)).trusted
+    await home.open("trust")
+    assert (await resolve_trust(home.trust(), None)).trusted
+    home.write("opencode.json", {"mcp": {"docs": {"command": ["evil"]}}})
+    assert not (await resolve_trust(home.trust(), None)).trusted
 
 
-async def test_m9_a_script_that_a_command_runs_is_part_of_what_is_trusted(place: Place) -> None:
-    """MCPoison: the config stays, what it starts changes."""
+async def test_trust_is_bound_to_scripts_that_a_command_runs(home: Home) -> None:
+    """The MCPoison attack: the config stays the same, the program that it starts changes."""
     mcp = {"d": {"command": ["python", "tools/serve.py"]}}
     hooks = {"Stop": [{"command": "sh tools/x.sh $A | cat"}]}
-    place.write("opencode.json", {"mcp": mcp, "hooks": hooks})
-    place.write("tools/serve.py", "print(1)")
-    place.write("tools/x.sh", "true")
-    assert await place.open("trust")
+    home.write("opencode.json", {"mcp": mcp, "hooks": hooks})
+    home.write("tools/serve.py", "print(1)")
+    home.write("tools/x.sh", "true")
+    assert await home.open("trust")
     for name in ("tools/serve.py", "tools/x.sh"):
-        place.write(name, "evil")
-        assert not await place.open("later")
-        assert await place.open("trust")
-    place.write("tools/other.py", "x")
-    assert await place.open()
+        home.write(name, "evil")
+        assert not await home.open("later")
+        assert await home.open("trust")
+    home.write("tools/other.py", "x")
+    assert await home.open()
 
 
-async def test_m9_what_changes_while_the_question_is_open_is_asked_anew(place: Place) -> None:
-    place.write("opencode.json", MCP)
+async def test_files_that_change_while_the_question_is_open_ask_again(home: Home) -> None:
+    home.write("opencode.json", MCP)
 
     async def ask(question: TrustQuestion) -> TrustAnswer:
-        place.asked.append(question)
-        if len(place.asked) == 1:
-            place.write("opencode.json", {"mcp": {"docs": {"command": ["evil"]}}})
+        home.questions.append(question)
+        if len(home.questions) == 1:
+            home.write("opencode.json", {"mcp": {"docs": {"command": ["evil"]}}})
             return "trust"
         return "refuse"
 
-    assert not (await resolve_trust(place.trust(), ask)).trusted
-    assert [q.found.runs[0].text for q in place.asked] == ["npx -y 'docs mcp' --root .", "evil"]
+    assert not (await resolve_trust(home.trust(), ask)).trusted
+    assert [q.found.runs[0].text for q in home.questions] == ["npx -y 'docs mcp' --root .", "evil"]
 
 
-async def test_m9_files_that_never_stand_still_are_not_trusted(place: Place) -> None:
+async def test_files_that_keep_changing_are_not_trusted(home: Home) -> None:
     async def ask(question: TrustQuestion) -> TrustAnswer:
-        place.asked.append(question)
-        place.write("opencode.json", {"mcp": {"docs": {"command": [str(len(place.asked))]}}})
+        home.questions.append(question)
+        home.write("opencode.json", {"mcp": {"docs": {"command": [str(len(home.questions))]}}})
         return "trust"
 
-    place.write("opencode.json", MCP)
-    assert not (await resolve_trust(place.trust(), ask)).trusted
-    assert len(place.asked) == 3
+    home.write("opencode.json", MCP)
+    assert not (await resolve_trust(home.trust(), ask)).trusted
+    assert len(home.questions) == 3
 
 
-async def test_m9_a_folder_of_a_trusted_project_is_asked_about_only_for_what_it_adds(
-    place: Place,
+async def test_a_folder_of_a_trusted_project_asks_only_about_what_it_adds(
+    home: Home,
 ) -> None:
-    place.write("opencode.json", MCP)
-    deep = place.write("sub/main.py", "x").parent
-    assert await place.open("trust")
-    assert await place.open(directory=deep)
-    place.write("sub/opencode.json", {"mcp": {"x": {"command": ["x"]}}})
-    assert await place.open("trust", directory=deep)
-    assert await place.open()
-    assert await place.open(directory=deep)
+    home.write("opencode.json", MCP)
+    deep = home.write("sub/main.py", "x").parent
+    assert await home.open("trust")
+    assert await home.open(directory=deep)
+    home.write("sub/opencode.json", {"mcp": {"x": {"command": ["x"]}}})
+    assert await home.open("trust", directory=deep)
+    assert await home.open()
+    assert await home.open(directory=deep)
 
 
 def run(*arguments: str | Path) -> None:
     subprocess.run(["git", *map(str, arguments)], check=True, capture_output=True)
 
 
-async def test_m9_a_nested_repository_and_a_worktree_inherit_nothing(place: Place) -> None:
-    run("init", place.project)
-    place.write("AGENTS.md", "x")
-    run("-C", place.project, "add", ".")
-    run("-C", place.project, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "a")
-    assert await place.open("trust")
-    inner = place.project / "vendor" / "inner"
+async def test_a_nested_repository_and_a_worktree_inherit_nothing(home: Home) -> None:
+    run("init", home.project)
+    home.write("AGENTS.md", "x")
+    run("-C", home.project, "add", ".")
+    run("-C", home.project, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "a")
+    assert await home.open("trust")
+    inner = home.project / "vendor" / "inner"
     run("init", inner)
     (inner / "AGENTS.md").write_text("x")
     assert await project_root(inner) == inner
-    assert not await place.open("later", project=inner)
-    tree = place.home / "tree"
-    run("-C", place.project, "worktree", "add", tree)
+    assert not await home.open("later", project=inner)
+    tree = home.home / "tree"
+    run("-C", home.project, "worktree", "add", tree)
     assert await project_root(tree) == tree
-    assert not await place.open("later", project=tree)
+    assert not await home.open("later", project=tree)
 
 
-async def test_m9_a_repository_cannot_name_another_work_tree_as_its_own(place: Place) -> None:
+async def test_a_repository_cannot_name_another_work_tree_as_its_own(home: Home) -> None:
     """The outer project is trusted; ``core.worktree`` of the inner one points at it."""
-    inner = place.project / "inner"
+    inner = home.project / "inner"
     inner.mkdir()
-    run("init", place.project)
+    run("init", home.project)
     run("init", inner)
-    run("-C", inner, "config", "core.worktree", place.project)
+    run("-C", inner, "config", "core.worktree", home.project)
     assert await project_root(inner) == inner
 
 
-def test_m9_links_that_lead_out_of_the_project_are_not_followed(place: Place) -> None:
-    outside = place.home / "outside"
+def test_links_that_lead_out_of_the_project_are_not_followed(home: Home) -> None:
+    outside = home.home / "outside"
     (outside / "x").mkdir(parents=True)
     (outside / "x" / "SKILL.md").write_text("x")
     (outside / "p.py").write_text("x")
-    top = place.project / ".opencode"
+    top = home.project / ".opencode"
     top.mkdir()
     (top / "skills").symlink_to(outside)
     (top / "plugins").symlink_to(outside)
     (top / "agents").mkdir()
     (top / "agents" / "a.md").symlink_to(outside / "p.py")
     (top / "commands").symlink_to(top)
-    found = place.look()
+    found = home.scan()
     assert not found.runs
     assert not found.steers
 
 
-def test_m9_pipes_in_place_of_files_do_not_block(place: Place) -> None:
-    (place.project / ".claude").mkdir()
-    (place.project / ".opencode-py" / "plugins").mkdir(parents=True)
+def test_pipes_in_place_of_files_do_not_block(home: Home) -> None:
+    (home.project / ".claude").mkdir()
+    (home.project / ".opencode-py" / "plugins").mkdir(parents=True)
     for name in (
         "AGENTS.md",
         "opencode.json",
         ".claude/settings.json",
         ".opencode-py/plugins/a.py",
     ):
-        os.mkfifo(place.project / name)
-    assert not place.look()
+        os.mkfifo(home.project / name)
+    assert not home.scan()
 
 
-def test_m9_the_home_folders_own_things_are_no_projects(place: Place) -> None:
-    (place.home / ".claude" / "skills" / "x").mkdir(parents=True)
-    (place.home / ".claude" / "skills" / "x" / "SKILL.md").write_text("x")
-    (place.home / ".claude" / "settings.json").write_text('{"hooks": {"Stop": [{"command": "x"}]}}')
-    assert not place.look(project=place.home)
+def test_files_of_the_home_folder_belong_to_no_project(home: Home) -> None:
+    (home.home / ".claude" / "skills" / "x").mkdir(parents=True)
+    (home.home / ".claude" / "skills" / "x" / "SKILL.md").write_text("x")
+    (home.home / ".claude" / "settings.json").write_text('{"hooks": {"Stop": [{"command": "x"}]}}')
+    assert not home.scan(project=home.home)
 
 
-def test_m9_what_the_user_writes_first_into_an_empty_folder_is_theirs(place: Place) -> None:
-    place.trust().trust_own_file()
-    place.write("AGENTS.md", "x")
-    assert place.trust().trusted
-    place.write("opencode.json", MCP)
-    assert place.trust().status == "open"
-    place.trust().trust_own_file()
-    assert place.trust().status == "open"
+def test_the_first_file_that_the_user_writes_is_trusted(home: Home) -> None:
+    home.trust().trust_own_file()
+    home.write("AGENTS.md", "x")
+    assert home.trust().trusted
+    home.write("opencode.json", MCP)
+    assert home.trust().status == "open"
+    home.trust().trust_own_file()
+    assert home.trust().status == "open"
 
 
-# The book
+# The stored answers
 
 
-def test_m13_the_answers_are_private_and_whole(place: Place) -> None:
-    place.write("AGENTS.md", "x")
-    place.trust().save_answer("trust")
-    book = place.home / "data" / "trust.json"
+def test_the_stored_answers_are_private_and_complete(home: Home) -> None:
+    home.write("AGENTS.md", "x")
+    home.trust().save_answer("trust")
+    book = home.home / "data" / "trust.json"
     assert stat.S_IMODE(book.stat().st_mode) == 0o600
     assert sorted(p.name for p in book.parent.iterdir()) == ["trust.json", "trust.lock"]
 
 
-async def test_m9_an_answer_for_one_folder_says_nothing_of_another_and_keeps_it(
-    place: Place,
+async def test_an_answer_for_one_folder_keeps_those_for_others(
+    home: Home,
 ) -> None:
-    place.write("AGENTS.md", "x")
-    place.write("other/AGENTS.md", "x")
-    other = place.project / "other"
-    assert await place.open("trust")
-    assert place.asked[0].folder == str(place.project)
-    assert not await place.open("refuse", project=other)
-    assert place.asked[0].folder == str(other)
-    assert place.asked[0].changed == ()
-    assert await place.open()
-    assert not await place.open(project=other)
+    home.write("AGENTS.md", "x")
+    home.write("other/AGENTS.md", "x")
+    other = home.project / "other"
+    assert await home.open("trust")
+    assert home.questions[0].folder == str(home.project)
+    assert not await home.open("refuse", project=other)
+    assert home.questions[0].folder == str(other)
+    assert home.questions[0].changed == ()
+    assert await home.open()
+    assert not await home.open(project=other)
 
 
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"folders": []}', '{"folders": {"x": 1}}', '{"folders": {"x": {}}}']
 )
-def test_a_book_that_cannot_be_read_trusts_nobody_and_can_be_written_again(
-    place: Place, content: str
+def test_a_trust_file_that_cannot_be_read_trusts_nobody_and_can_be_written_again(
+    home: Home, content: str
 ) -> None:
-    place.write("AGENTS.md", "x")
-    book = place.home / "data" / "trust.json"
+    home.write("AGENTS.md", "x")
+    book = home.home / "data" / "trust.json"
     book.parent.mkdir()
     book.write_text(content)
-    assert place.trust().status == "open"
-    place.trust().save_answer("trust")
-    assert place.trust().status == "trusted"
+    assert home.trust().status == "open"
+    home.trust().save_answer("trust")
+    assert home.trust().status == "trusted"
 
 
-def test_a_book_that_cannot_be_written_is_told(place: Place) -> None:
-    place.write("AGENTS.md", "x")
-    (place.home / "data").mkdir()
-    (place.home / "data" / "trust.lock").mkdir()
+def test_a_trust_file_that_cannot_be_written_raises_an_error(home: Home) -> None:
+    home.write("AGENTS.md", "x")
+    (home.home / "data").mkdir()
+    (home.home / "data" / "trust.lock").mkdir()
     with pytest.raises(StoreUnavailable, match="cannot be kept in"):
-        place.trust().save_answer("trust")
+        home.trust().save_answer("trust")
