@@ -9,7 +9,7 @@ from agent.permission.rules import Rule, accept_edit, allow_by_hook, evaluate, s
 from agent.permission.service import PermissionContext, PermissionService
 from agent.records.errors import PermissionRejected
 from agent.records.requests import Action, EvaluatedNeed, PermissionNeed, PermissionReply
-from tests.agent.permission.test_service import ALWAYS, Requests
+from tests.agent.permission.test_service import ALWAYS, RequestQueue
 
 CONTEXT = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
 MAKE = PermissionNeed("bash", "make all", always="make *")
@@ -36,7 +36,7 @@ def test_the_strictest_of_several_verdicts_counts(
 
 
 async def consulted(
-    requests: Requests, word: Action | None, need: PermissionNeed = MAKE
+    queue: RequestQueue, word: Action | None, need: PermissionNeed = MAKE
 ) -> PermissionReply | None:
     """Return the reply for *need* if a hook returns *word*."""
 
@@ -44,78 +44,78 @@ async def consulted(
         return word, "the hook says so"
 
     async with asyncio.timeout(30):
-        return await requests.service.ask(replace(CONTEXT, ask_hooks=consult), (need,), "Run it?")
+        return await queue.service.ask(replace(CONTEXT, ask_hooks=consult), (need,), "Run it?")
 
 
 async def test_a_hook_allows_what_no_rule_covers() -> None:
-    assert await consulted(Requests(), "allow") is None
-    requests = Requests(mode="auto")
-    assert await consulted(requests, None) == PermissionReply("once"), "it has no say"
+    assert await consulted(RequestQueue(), "allow") is None
+    queue = RequestQueue(mode="auto")
+    assert await consulted(queue, None) == PermissionReply("once"), "it has no say"
 
 
 async def test_a_hook_never_beats_a_rule_that_asks_nor_what_cannot_be_known() -> None:
-    requests = Requests(user("make *", "ask"), mode="auto")
-    assert await consulted(requests, "allow") == PermissionReply("once")
-    requests = Requests(mode="auto")
+    queue = RequestQueue(user("make *", "ask"), mode="auto")
+    assert await consulted(queue, "allow") == PermissionReply("once")
+    queue = RequestQueue(mode="auto")
     unknown = replace(MAKE, strict="unknown")
-    assert await consulted(requests, "allow", unknown) == PermissionReply("once")
+    assert await consulted(queue, "allow", unknown) == PermissionReply("once")
 
 
 async def test_a_deny_of_a_hook_has_a_reason_and_counts_as_one_of_a_rule() -> None:
     with pytest.raises(PermissionRejected) as told:
-        await consulted(Requests(), "deny")
+        await consulted(RequestQueue(), "deny")
     assert told.value.by_rule
     assert "the hook says so" in told.value.message
 
 
 async def test_a_hook_is_asked_only_where_the_user_would_be() -> None:
-    assert await consulted(Requests(user("make *", "allow")), "deny") is None
+    assert await consulted(RequestQueue(user("make *", "allow")), "deny") is None
     with pytest.raises(PermissionRejected):
-        await consulted(Requests(user("make *", "deny")), "allow")
+        await consulted(RequestQueue(user("make *", "deny")), "allow")
 
 
 async def test_a_refusal_ends_the_request_with_its_reason() -> None:
-    requests = Requests()
-    asking = requests.ask("make")
-    (request,) = await requests.published(1)
-    assert requests.service.refuse(request.id, "Nobody is here.")
-    assert not requests.service.refuse(request.id, "Nobody is here."), "it was answered"
+    queue = RequestQueue()
+    asking = queue.ask("make")
+    (request,) = await queue.published(1)
+    assert queue.service.refuse(request.id, "Nobody is here.")
+    assert not queue.service.refuse(request.id, "Nobody is here."), "it was answered"
     with pytest.raises(PermissionRejected) as told:
         await asking
     assert (told.value.message, told.value.by_rule) == ("Nobody is here.", True)
-    assert requests.replies() == {request.id: PermissionReply("reject", "Nobody is here.")}
-    assert requests.service.pending() == ()
+    assert queue.replies() == {request.id: PermissionReply("reject", "Nobody is here.")}
+    assert queue.service.pending() == ()
 
 
 async def test_approval_does_not_override_a_deny() -> None:
-    requests = Requests(user("make *", "deny"))
+    queue = RequestQueue(user("make *", "deny"))
     with pytest.raises(PermissionRejected):
-        await requests.service.raise_if_denied(CONTEXT, (PermissionNeed("bash", "ls"), MAKE))
-    await requests.service.raise_if_denied(CONTEXT, (PermissionNeed("bash", "ls"),))
+        await queue.service.raise_if_denied(CONTEXT, (PermissionNeed("bash", "ls"), MAKE))
+    await queue.service.raise_if_denied(CONTEXT, (PermissionNeed("bash", "ls"),))
 
 
 async def test_a_request_names_its_call() -> None:
-    requests = Requests()
-    asking = requests.ask("make all")
-    (request,) = await requests.published(1)
+    queue = RequestQueue()
+    asking = queue.ask("make all")
+    (request,) = await queue.published(1)
     assert (request.call_id, request.message_id) == ("call make all", "msg")
     assert (request.agent, request.tool, request.folder) == ("build", "bash", "/w")
-    requests.service.reply(request.id, PermissionReply("once"))
+    queue.service.reply(request.id, PermissionReply("once"))
     await asking
 
 
 async def test_always_ignores_a_request_of_another_tree() -> None:
-    requests = Requests()
-    foreign = requests.ask("make a", session="ses_9", root="ses_9", always="make *")
-    first = requests.ask("make b", always="make *")
-    second = requests.ask("make c", always="make *")
-    requests = await requests.published(3)
-    requests.service.reply(requests[1].id, ALWAYS)
+    queue = RequestQueue()
+    foreign = queue.ask("make a", session="ses_9", root="ses_9", always="make *")
+    first = queue.ask("make b", always="make *")
+    second = queue.ask("make c", always="make *")
+    requests = await queue.published(3)
+    queue.service.reply(requests[1].id, ALWAYS)
     async with asyncio.timeout(30):
         await first
         await second
-    assert [r.id for r in requests.service.pending()] == [requests[0].id]
-    requests.service.reply(requests[0].id, PermissionReply("once"))
+    assert [r.id for r in queue.service.pending()] == [requests[0].id]
+    queue.service.reply(requests[0].id, PermissionReply("once"))
     await foreign
 
 
@@ -125,8 +125,8 @@ async def test_the_strictest_verdict_of_an_agent_and_its_callers_counts(strict: 
         assert child == (agent == "own"), "who was called is a child"
         return (user("*", "allow"), *((user("make *", "deny"),) if agent == strict else ()))
 
-    requests = Requests()
-    service = PermissionService(requests.bus, requests.stored, rules_for)
+    queue = RequestQueue()
+    service = PermissionService(queue.bus, queue.stored, rules_for)
     context = replace(CONTEXT, agent="own", callers=("caller",))
     with pytest.raises(PermissionRejected):
         await service.ask(context, (MAKE,), "Run it?")
@@ -135,9 +135,9 @@ async def test_the_strictest_verdict_of_an_agent_and_its_callers_counts(strict: 
 
 async def test_a_later_allow_wins_unless_that_mode_is_on() -> None:
     rules = (user("make *", "deny"), user("make all", "allow"))
-    assert await Requests(*rules).service.ask(CONTEXT, (MAKE,), "Run it?") is None
+    assert await RequestQueue(*rules).service.ask(CONTEXT, (MAKE,), "Run it?") is None
     with pytest.raises(PermissionRejected):
-        await Requests(*rules, deny_wins=True).service.ask(CONTEXT, (MAKE,), "Run it?")
+        await RequestQueue(*rules, deny_wins=True).service.ask(CONTEXT, (MAKE,), "Run it?")
 
 
 @pytest.mark.parametrize(
