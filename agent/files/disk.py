@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from agent.files.left import clear_once
+from agent.files.leftovers import clear_once
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""What a writer that was killed left half-written goes, and nothing else does."""
+"""Temporary files of a killed writer are removed, and nothing else is."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.files.disk import TEMPORARY_GLOB, replace_file, temporary_path
-from agent.files.left import AFTER, LEFT, clear
+from agent.files.leftovers import LEFTOVER_AGE, LEFTOVER_NAME, clear
 
 KILLED = """
 import os, signal, sys
@@ -25,7 +25,7 @@ disk.replace_file(sys.argv[1], b"new")
 
 
 def later() -> float:
-    return time.time() + AFTER + 60
+    return time.time() + LEFTOVER_AGE + 60
 
 
 def test_what_a_killed_writer_left_is_known_and_removed_a_day_later(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_what_a_killed_writer_left_is_known_and_removed_a_day_later(tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["a", "x" * 200, "\u4f60" * 60, "two\nlines", ".hidden"])
 def test_every_name_that_is_written_is_known(tmp_path: Path, name: str) -> None:
-    assert LEFT.fullmatch(temporary_path(tmp_path / name).name)
+    assert LEFTOVER_NAME.fullmatch(temporary_path(tmp_path / name).name)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import stat
 import time
 from pathlib import Path
 
-LEFT = re.compile(r"\..{1,56}\.[0-9a-f]{8}\.opencode-py\.tmp", re.DOTALL)
-"""The whole name of a file that is being written (``disk.unfinished``): nobody else's."""
+LEFTOVER_NAME = re.compile(r"\..{1,56}\.[0-9a-f]{8}\.opencode-py\.tmp", re.DOTALL)
+"""The whole name of a file that is being written (``disk.temporary_path``): nobody else's."""
 
-AFTER = 24 * 3600.0
+LEFTOVER_AGE = 24 * 3600.0
 """Seconds after which nobody is writing it any more: that takes less than a second."""
 
-MOST = 5_000
+MAX_ENTRIES = 5_000
 """Entries of a folder that are looked at."""
 
 
@@ -25,15 +25,17 @@ def clear_once(folder: Path) -> None:
 
 
 def clear(folder: Path, now: float) -> None:
-    """Remove what was left in *folder* longer than ``AFTER`` before *now* (seconds since the
+    """Remove what was left in *folder* longer than ``LEFTOVER_AGE`` before *now* (seconds since the
     epoch). Only files of this user that have the whole name; what cannot be removed stays."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for _, entry in zip(range(MOST), entries, strict=False):
-            if LEFT.fullmatch(entry.name) and _is_old(entry.stat(follow_symlinks=False), now):
+        for _, entry in zip(range(MAX_ENTRIES), entries, strict=False):
+            if LEFTOVER_NAME.fullmatch(entry.name) and _is_old(
+                entry.stat(follow_symlinks=False), now
+            ):
                 Path(entry.path).unlink()
 
 
 def _is_old(info: os.stat_result, now: float) -> bool:
     """By the time at which anything of it was changed: that of its text can be another file's."""
     ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid()
-    return ours and now - info.st_ctime > AFTER
+    return ours and now - info.st_ctime > LEFTOVER_AGE
