@@ -59,16 +59,12 @@ class Controller:
         self._notices = Notices(app, self.on_main_screen, log_path, grace)
         self.terminal = TerminalNotifier(app, tmux="TMUX" in env)
         self.tasks = Tasks(self._notices.warn, self._notices.show_crash)
-        self.live = LiveSession(
-            self.tasks,
-            self._opened,
-            self._changed,
-        )
+        self.live = LiveSession(self.tasks, self._opened, self._changed)
         self.paging = HistoryPager(self.live, self._changed)
         main.add_widgets(create_widgets(actions()))
         self._servers = ServerMonitor(self.tasks, main)
-        sidebar = SidebarPresenter(main, self.live)
-        self._status = StatusPresenter(main, self.live, launch, env, sidebar, self.terminal)
+        self._sidebar = SidebarPresenter(main, self.live)
+        self._status = StatusPresenter(main, self.live, launch, env, self._sidebar, self.terminal)
         self.sender = PromptSender(main, self.live, self.tasks, self._status.refresh)
         self.subagents = SubagentNavigation(self.tasks, self.live, main.widgets.breadcrumbs.show)
         self.mention_search = MentionSearch(main, self.live, self.tasks)
@@ -83,51 +79,57 @@ class Controller:
             cleared=partial(self.sender.store, directory=str(launch.directory)),
             rewind=lambda: self.actions.run(find("session.review")),
         )
-        dialogs = RequestDialogs(
+        self._events = self._create_event_dispatcher(grace)
+        self.actions = self._create_action_dispatcher(env)
+        self._settings = SettingsApplier(
+            app, main, self.live, self.actions, self._status, self._servers, self._notices
+        )
+        self._opener = RuntimeOpener(app, launch, env, open_runtime, self._settings.apply, grace)
+        self._startup = StartupSequence(
             app,
+            main,
+            self.live,
+            launch,
+            self._opener,
+            self.sender,
+            self.mention_search,
+            self._status,
+            self.tasks,
+        )
+
+    def _create_event_dispatcher(self, grace: float) -> EventDispatcher:
+        dialogs = RequestDialogs(
+            self._app,
             partial(send_reply, self.live),
             self.turn_stopper.stop_requester,
             self.on_main_screen,
             grace,
         )
-        self._events = EventDispatcher(
-            main,
+        return EventDispatcher(
+            self.main,
             self.live,
             self._status,
-            sidebar,
+            self._sidebar,
             self.subagents,
             dialogs,
             self.turn_stopper,
             self._notices,
             self.terminal,
         )
-        self.actions = ActionDispatcher(
-            app,
-            main,
+
+    def _create_action_dispatcher(self, env: Mapping[str, str]) -> ActionDispatcher:
+        return ActionDispatcher(
+            self._app,
+            self.main,
             self.live,
             self.paging,
             self.tasks,
             self.sender,
             self._status,
             self._notices,
-            reopen=lambda: opener.reopen(self.live),
+            reopen=lambda: self._opener.reopen(self.live),
             env=env,
             on_main_screen=self.on_main_screen,
-        )
-        self._settings = SettingsApplier(
-            app, main, self.live, self.actions, self._status, self._servers, self._notices
-        )
-        opener = RuntimeOpener(app, launch, env, open_runtime, self._settings.apply, grace)
-        self._startup = StartupSequence(
-            app,
-            main,
-            self.live,
-            launch,
-            opener,
-            self.sender,
-            self.mention_search,
-            self._status,
-            self.tasks,
         )
 
     def _opened(self, view: SessionView | None) -> None:
