@@ -35,7 +35,7 @@ def report_text(report: ReportPart) -> str:
     rest = f" {report.error}" if report.error else ""
     rest += " What it wrote last follows." if report.error and report.text else ""
     facts = "".join(f", {fact}" for fact in report.facts)
-    told = _REPORT_NOTICE.format(
+    notice = _REPORT_NOTICE.format(
         agent=report.agent,
         ended=_STATE_PHRASES[report.outcome],
         description=report.description,
@@ -43,7 +43,7 @@ def report_text(report: ReportPart) -> str:
         facts=facts,
         rest=rest,
     )
-    return f"{told}\n{report.text}" if report.text else told
+    return f"{notice}\n{report.text}" if report.text else notice
 
 
 def queued_report(
@@ -59,7 +59,7 @@ def queued_report(
         effort=parent.effort,
         synthetic=True,
     )
-    told = TextPart(
+    notice = TextPart(
         id=new_id("prt"),
         session_id=parent.id,
         message_id=message.id,
@@ -69,7 +69,7 @@ def queued_report(
         synthetic=True,
     )
     placed = replace(report, id=new_id("prt"), session_id=parent.id, message_id=message.id)
-    return message, placed, told
+    return message, placed, notice
 
 
 def background_report(child: Session, outcome: BackgroundTaskState, error: str = "") -> ReportPart:

@@ -1,6 +1,6 @@
 """Leases: the process that runs a turn in a session.
 
-An owner is a process, told apart from a later one with the same number by its start time. Where
+An owner is a process, distinguished from a later one with the same number by its start time. Where
 that can be read (Linux), an owner lives as long as its process does, even stopped; elsewhere, and
 for owners on another machine or in another container, as long as its heartbeat is fresh.
 """
@@ -143,7 +143,7 @@ class Leases:
         try:
             taken = await self._database.write(partial(_acquire, lease=lease))
         except asyncio.CancelledError:
-            # What was handed to the database is done all the same, and nobody would give it back.
+            # The database carries the write out all the same, so the lease has to be released.
             if session_id not in self.held:
                 await self._give_back((session_id,))
             raise

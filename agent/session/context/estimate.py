@@ -42,8 +42,8 @@ def estimate_tokens(text: str) -> int:
     estimate is cached: each turn weighs its session anew."""
     if len(text) < MIN_CACHED_LENGTH:
         return _estimate(text)
-    # The texts themselves are not held. Two that agree in both are met by nobody, and what is
-    # told is an estimate anyway.
+    # The texts themselves are not kept. A collision is all but impossible, and the result is an
+    # estimate anyway.
     key = len(text), hash(text)
     found = cached_estimates.get(key)
     if found is None:

@@ -99,10 +99,10 @@ class Environment:
 
     def reminder(self, known: Mapping[str, str]) -> str:
         """Return a reminder of the differences from *known* facts, "" for none."""
-        told = list(self._changes(known, self.facts()))
-        if not told:
+        changes = list(self._changes(known, self.facts()))
+        if not changes:
             return ""
-        inner = "\n\n".join(told)
+        inner = "\n\n".join(changes)
         return f"<system-reminder>\nThis has changed meanwhile.\n\n{inner}\n</system-reminder>"
 
     def _environment_section(self) -> str:
@@ -135,13 +135,13 @@ class Environment:
             yield template(self.mode or "build")
         if differs("skills"):
             yield f"The skills are now:\n{self.skills}" if self.skills else "There are no skills."
-        told = [
+        texts = [
             quote_server(*said)
             for said in self.server_instructions.items()
             if differs(f"{SERVER_TOPIC}{said[0]}")
         ]
-        if told:
-            yield "\n\n".join((SERVERS_HEAD, *told))
+        if texts:
+            yield "\n\n".join((SERVERS_HEAD, *texts))
         for each, text in self.pinned.items():
             if text and differs(f"{PINNED_TOPIC}{each}"):
                 yield f"The person pinned what was said before the summary:\n\n{text}"

@@ -34,7 +34,7 @@ class Guidance:
             return trust.trusted
 
         def standing(project: str) -> TrustStatus:
-            # A session of another project may be open here: that one was not asked about.
+            # A session of another project can be open here; the user was not asked about that one.
             return trust.status if project == str(trust.project) else "refused"
 
         mode = config.instructions_mode

@@ -133,7 +133,7 @@ class SlashCommands:
         """Return the text of a *piece*; of a command its output."""
         if piece.kind == "text":
             return piece.text
-        if command.kind == "skill":  # what stands there in such marks is an example
+        if command.kind == "skill":  # such marks in a skill are examples
             return f"!`{piece.text}`"
         description = f"For the command /{command.name}"
         return await call("bash", {"command": piece.text.strip(), "description": description})

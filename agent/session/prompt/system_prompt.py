@@ -162,11 +162,11 @@ class SystemPrompt:
             return {}
         pinned = await self._store.pinned_ids(session.id)
         topics = known_facts(history)
-        told = {
+        known = {
             topic.removeprefix(PINNED_TOPIC) for topic in topics if topic.startswith(PINNED_TOPIC)
         }
-        told |= {item.message.id for item in visible_messages(history)}
-        read = [await self._store.message(each) for each in sorted(pinned - told)]
+        known |= {item.message.id for item in visible_messages(history)}
+        read = [await self._store.message(each) for each in sorted(pinned - known)]
         found = [item for item in read if item is not None]
         said = await asyncio.to_thread(late_pins, found, self._spills.save_or_explain)
         return {each: said.get(each, "") for each in sorted(pinned)}

@@ -84,7 +84,7 @@ class ContextUsage:
 def measure_context(
     setting: StepSettings,
     conversation: Conversation,
-    gauge: TokenMeter,
+    meter: TokenMeter,
     servers: Mapping[str, str],
 ) -> ContextUsage:
     """Return the content of *conversation*'s next request. Estimates by source are scaled so that
@@ -94,12 +94,12 @@ def measure_context(
         *_tool_sources(setting, servers),
         *_message_sources(conversation.visible),
     ]
-    used, whole = gauge.used_tokens(setting), sum(source.tokens for source in estimated)
-    budget: Budget | None = gauge.budget(setting)
+    used, whole = meter.used_tokens(setting), sum(source.tokens for source in estimated)
+    budget: Budget | None = meter.budget(setting)
     return ContextUsage(
         model=setting.model.full_name,
         used=used,
-        measured=gauge.reported_tokens(setting) is not None,
+        measured=meter.reported_tokens(setting) is not None,
         window=budget.window if budget else None,
         reserved=budget.reserved if budget else None,
         sources=_scaled(estimated, used, whole),
@@ -181,20 +181,20 @@ class ContextMeter:
         """
         deps = self._deps
         if session_id is None:
-            told, callers = [await self._first_message(agent, model)], ()
+            history, callers = [await self._first_message(agent, model)], ()
             conversation = Conversation()
         else:
             session = await deps.store.session(session_id)
             callers = (await lineage_of(deps.store, session)).callers
             stored = await deps.store.context_messages(session_id, before=session.undone_at)
             conversation = Conversation(item for item in stored if _is_sent(item))
-            told = conversation.all
-        setting = deps.step_settings(agent, model, told, callers)
-        gauge = TokenMeter(
+            history = conversation.all
+        setting = deps.step_settings(agent, model, history, callers)
+        meter = TokenMeter(
             session_id or "", conversation, deps.calibration, deps.compaction.reserved_tokens
         )
         servers = {tool.spec.name: tool.spec.server for tool in deps.registry}
-        return await asyncio.to_thread(measure_context, setting, conversation, gauge, servers)
+        return await asyncio.to_thread(measure_context, setting, conversation, meter, servers)
 
     async def _first_message(self, agent: str, model: str) -> MessageWithParts:
         """Return the first message of a new session, with its context."""

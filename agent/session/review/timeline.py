@@ -78,14 +78,14 @@ class TimelineTurn:
         """The first prompt, or else the message that started the turn."""
         if self.prompts:
             return user_text(self.prompts[0])
-        told = [synthetic_line(part) for item in self.synthetic for part in item.parts]
-        return next((words for words in told if words), "The agent went on")
+        lines = [synthetic_line(part) for item in self.synthetic for part in item.parts]
+        return next((line for line in lines if line), "The agent went on")
 
     @property
     def started(self) -> float:
         steps = [step.message.created for step in self.steps]
         prompts = [item.message.created for item in self.prompts]
-        # A report is from when it was made, and may have waited long.
+        # A report is created when it is made, and can be queued for long.
         return min([*prompts, *steps] or [item.message.created for item in self.synthetic])
 
     @property
@@ -128,16 +128,16 @@ def _turns(messages: Sequence[MessageWithParts]) -> Iterator[TimelineTurn]:
         message = item.message
         if message.turn_id is None:
             continue
-        prompts, steps, told = groups.setdefault(message.turn_id, ([], [], []))
+        prompts, steps, synthetic = groups.setdefault(message.turn_id, ([], [], []))
         if isinstance(message, AssistantMessage):
             steps.append(TimelineStep(message, item.parts))
         elif not message.synthetic:
             prompts.append(item)
         elif any(isinstance(part, SyntheticPart) for part in item.parts):
-            told.append(item)
-    for prompts, steps, told in groups.values():
-        if prompts or steps or told:
-            yield TimelineTurn(tuple(prompts), tuple(steps), tuple(told))
+            synthetic.append(item)
+    for prompts, steps, synthetic in groups.values():
+        if prompts or steps or synthetic:
+            yield TimelineTurn(tuple(prompts), tuple(steps), tuple(synthetic))
 
 
 def user_text(item: MessageWithParts) -> str:

@@ -59,7 +59,7 @@ class ChangeTracker:
     async def include_saved_file(self, path: str) -> None:
         """Include a file that an editor saved for the user just now in the base: an undo of the
         following change restores the user's unsaved text."""
-        async with self._base_lock:  # sub-agents save beside each other
+        async with self._base_lock:  # sub-agents save at the same time
             if self._base is None:
                 return
             base = await asyncio.shield(self._base)

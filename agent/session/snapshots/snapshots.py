@@ -74,8 +74,8 @@ class Snapshots:
     def __init__(self, folder: Path, project: str) -> None:
         self._git = folder / hashlib.sha256(project.encode()).hexdigest()[:24]
         self._project = project
-        # An index of its own for each: none waits for another, and one that was killed
-        # leaves no lock behind.
+        # An index of its own for each instance: none waits for another, and a killed one
+        # leaves no lock for the others.
         name = unique_name()
         self._new = self._git.with_name(f"{self._git.name}.new-{name}")
         self._index = self._git / f"index-{name}"
@@ -218,7 +218,7 @@ class Snapshots:
                 f"The folder has over {MAX_FILES:,} files: changes cannot be undone."
             )
             return False
-        # What was small when it was taken up may have grown.
+        # A file that was small when it was added can have grown.
         changed = (await self._run("ls-files", "--modified", "-z") or "").split("\0")
         every = [*paths, *filter(None, changed)]
         large = await _run_to_end(lambda: self._exclude_large(every))
@@ -296,7 +296,7 @@ class Snapshots:
     async def _exclusive(self, index: Path) -> AsyncGenerator[None]:
         """Work on *index* while nothing else of this program does."""
         async with self._lock:
-            # Left by a git that a cancel killed, wherever that came: it is nobody's any more.
+            # A lock left by a git that a cancel killed.
             _delete(index.with_name(f"{index.name}.lock"))
             yield
 
@@ -432,7 +432,7 @@ def install(new: Path, git: Path) -> None:
 def configure(git: Path, index: Path) -> None:
     """Write git's settings for the project, and copy the last saved index to *index*, so that only
     later changes are read."""
-    if _mark(git).read_text("utf-8") != ATTRIBUTES:  # another may be reading it just now
+    if _mark(git).read_text("utf-8") != ATTRIBUTES:  # another process can be reading it
         _write_private(_mark(git), ATTRIBUTES)
     for old in git.glob("index-*"):
         if _is_abandoned(old.name.removeprefix("index-").partition(".")[0]):

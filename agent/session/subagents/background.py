@@ -92,7 +92,7 @@ class BackgroundTasks:
     def running(self, session_id: str) -> tuple[str, ...]:
         """Return the sub-agents that work in the background for a session, the first started
         first."""
-        return tuple(key for key, job in self._runs.items() if job.caller.id == session_id)
+        return tuple(key for key, run in self._runs.items() if run.caller.id == session_id)
 
     def run(self, child_id: str) -> BackgroundRun | None:
         """Return the background run of a sub-agent; None once it is reported."""
@@ -115,24 +115,24 @@ class BackgroundTasks:
         finally:
             self._beginning.pop(child_id, None)
 
-    async def start(self, job: BackgroundRun) -> None:
-        """Move *job* to the background: from here on it is followed."""
-        request = job.request
+    async def start(self, run: BackgroundRun) -> None:
+        """Move *run* to the background: from here on it is followed."""
+        request = run.request
         task = BackgroundTask(
-            message_id=request.message_id, call_id=request.call_id, started=job.started
+            message_id=request.message_id, call_id=request.call_id, started=run.started
         )
-        await self._store.update(job.child.id, lambda s: replace(s, background_task=task))
-        self._runs[job.child.id] = job
-        job.on_activity = lambda activity: self._bus.publish(
-            BackgroundTaskProgress(job.caller.id, job.child.id, activity)
+        await self._store.update(run.child.id, lambda s: replace(s, background_task=task))
+        self._runs[run.child.id] = run
+        run.on_activity = lambda activity: self._bus.publish(
+            BackgroundTaskProgress(run.caller.id, run.child.id, activity)
         )
-        follower = asyncio.create_task(self._follow(job), name=f"background task of {job.child.id}")
+        follower = asyncio.create_task(self._follow(run), name=f"background task of {run.child.id}")
         self._followers.add(follower)
         follower.add_done_callback(self._followers.discard)
 
-    async def wait_for_end(self, job: BackgroundRun, wait: float) -> None:
-        """Wait up to *wait* seconds for the end of *job*, or until the user queues a message."""
-        session_id = job.caller.id
+    async def wait_for_end(self, run: BackgroundRun, wait: float) -> None:
+        """Wait up to *wait* seconds for the end of *run*, or until the user queues a message."""
+        session_id = run.caller.id
         with self._bus.subscribe(lambda event: _queued(event, session_id)) as news:
 
             async def spoken_to() -> None:
@@ -141,7 +141,7 @@ class BackgroundTasks:
                     news.drain()
 
             waiting = {
-                asyncio.create_task(job.ended.wait(), name="background task's end"),
+                asyncio.create_task(run.ended.wait(), name="background task's end"),
                 asyncio.create_task(spoken_to(), name="message of the user"),
             }
             try:
@@ -173,9 +173,9 @@ class BackgroundTasks:
         """Wait until all stopped tasks in and below a session are reported."""
         for child_id in self.running(session_id):
             await self.settle(child_id)
-            job = self._runs.get(child_id)
-            if job is not None:
-                await job.ended.wait()
+            run = self._runs.get(child_id)
+            if run is not None:
+                await run.ended.wait()
 
     async def close(self) -> None:
         """Wait for the ends of all: they were stopped, as the program ends."""
@@ -186,41 +186,41 @@ class BackgroundTasks:
         """From here on tasks end as interrupted, and start no turn."""
         self._closing = True
 
-    async def _follow(self, job: BackgroundRun) -> None:
-        """Wait for the end of *job*, store it with its report, and have that handled."""
-        work = job.work
-        assert work is not None  # set before a job is begun
+    async def _follow(self, run: BackgroundRun) -> None:
+        """Wait for the end of *run*, store it with its report, and have that handled."""
+        work = run.work
+        assert work is not None  # set before the run starts
         await asyncio.wait([work])
-        parent_id = job.caller.id
+        parent_id = run.caller.id
         outcome: BackgroundTaskState = "failed"
         try:
-            outcome = await self._store_report(job, work)
+            outcome = await self._store_report(run, work)
         except OpencodePyError as error:
-            if not isinstance(error, SessionNotFound):  # deleted meanwhile: nobody is to know
+            if not isinstance(error, SessionNotFound):  # the session was deleted meanwhile
                 log.exception(
-                    "the end of the background task of %s could not be told", job.child.id
+                    "the end of the background task of %s could not be reported", run.child.id
                 )
                 info = ErrorInfo(type(error).__name__, error.message)
                 self._bus.publish(SessionError(parent_id, info))
-            # Who waits for a report is not to wait for ever.
+            # Ends the wait of those that wait for the report.
             self._bus.publish(QueueChanged(parent_id, self._queues.ids(parent_id)))
         finally:
-            del self._runs[job.child.id]
-            job.ended.set()
+            del self._runs[run.child.id]
+            run.ended.set()
         if outcome not in SILENT_STATES and not self._closing:
             await self._start_turn(parent_id)
         await self._release(parent_id)
 
     async def _store_report(
-        self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
+        self, run: BackgroundRun, work: "asyncio.Task[SpawnResult]"
     ) -> BackgroundTaskState:
-        report, facts = self._make_report(job, work)
+        report, facts = self._make_report(run, work)
         if report.text:
             cut = await asyncio.to_thread(self._truncator.apply, report.text, "head")
             report = replace(report, text=cut.text)
         now = self._clock()
-        parent = await self._store.session(job.caller.id)
-        message, report, told = queued_report(parent, report, now)
+        parent = await self._store.session(run.caller.id)
+        message, report, text = queued_report(parent, report, now)
 
         def ended(session: Session) -> Session:
             task = session.background_task
@@ -229,23 +229,23 @@ class BackgroundTasks:
             done = replace(task, state=report.outcome, ended=now, facts=facts)
             return replace(session, background_task=done)
 
-        with self._queues.adding(MessageWithParts(message, (report, told))):
-            await self._store.update(job.child.id, ended, message, report, told)
+        with self._queues.adding(MessageWithParts(message, (report, text))):
+            await self._store.update(run.child.id, ended, message, report, text)
         return report.outcome
 
     def _make_report(
-        self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
+        self, run: BackgroundRun, work: "asyncio.Task[SpawnResult]"
     ) -> tuple[ReportPart, tuple[str, ...]]:
         if work.cancelled() or (self._closing and _cancelled(work)):
-            return background_report(job.child, "interrupted", CLOSED), ()
+            return background_report(run.child, "interrupted", CLOSED), ()
         if (error := work.exception()) is not None:
-            log.error("the background task of %s failed", job.child.id, exc_info=error)
-            return background_report(job.child, "failed", f"{type(error).__name__}: {error}"), ()
+            log.error("the background task of %s failed", run.child.id, exc_info=error)
+            return background_report(run.child, "failed", f"{type(error).__name__}: {error}"), ()
         done = work.result()
         report = replace(
-            background_report(job.child, done.outcome, done.error),
-            agent=job.request.agent,
-            description=job.request.description,
+            background_report(run.child, done.outcome, done.error),
+            agent=run.request.agent,
+            description=run.request.description,
             text=done.text,
             facts=usage_facts(done),
             usage=done.usage,

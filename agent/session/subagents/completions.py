@@ -55,7 +55,7 @@ class SessionCompleter:
     spent: Spent
 
     def with_model_hints(self, hints: Sequence[str]) -> "SessionCompleter":
-        # Only what the user named or works with: nobody else brings in a model that costs more.
+        # Only models that the user configured or works with: a server cannot choose a dearer one.
         known = dict.fromkeys((self.model, self.own, *self.deps.catalog.configured_models()))
         meant = (_match_hint(hint, tuple(known), self.model) for hint in hints)
         return replace(self, model=next((name for name in meant if name), self.model))

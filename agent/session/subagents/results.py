@@ -59,8 +59,8 @@ def end_reason(end: SessionIdle | None) -> str:
     """Return the reason why a child did not complete, as a sentence for the model; "" if it did."""
     if end is None:
         return ""
-    told = end.outcome in {"limit_reached", "failed"} and end.error is not None
-    reason = f" {end.error.message}" if told and end.error is not None else ""
+    has_error = end.outcome in {"limit_reached", "failed"} and end.error is not None
+    reason = f" {end.error.message}" if has_error and end.error is not None else ""
     return END_REASONS[end.outcome] + reason
 
 

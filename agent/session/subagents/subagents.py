@@ -149,7 +149,7 @@ class Subagents:
         child: Session,
         progress: Callable[[str], None],
     ) -> SpawnResult | Detached:
-        job = BackgroundRun(child, caller, request, self._clock(), progress)
+        run = BackgroundRun(child, caller, request, self._clock(), progress)
         subscription = self._bus.subscribe(lambda event: _concerns(event, child.id))
         try:
             asked = await self._sessions.prompt(child.id, self._prompt(caller, request))
@@ -157,26 +157,26 @@ class Subagents:
             subscription.close()
             await self._end(child.id)
             raise
-        work = self._work(job, asked, subscription)
-        job.work = asyncio.create_task(work, name=f"sub-agent {child.id}")
+        work = self._work(run, asked, subscription)
+        run.work = asyncio.create_task(work, name=f"sub-agent {child.id}")
         try:
-            return await self._wait_or_detach(job, job.work)
+            return await self._wait_or_detach(run, run.work)
         except BaseException:
-            job.work.cancel()
-            await _wait_to_end(job.work)
+            run.work.cancel()
+            await _wait_to_end(run.work)
             raise
 
     async def status(self, caller: Session, child_id: str) -> SubagentStatus:
         """Return the status of a child of *caller*."""
         child = await self._own_child(caller, child_id)
-        job = self._background_tasks.run(child.id)
-        if job is not None:
-            seconds = self._clock() - job.started
+        run = self._background_tasks.run(child.id)
+        if run is not None:
+            seconds = self._clock() - run.started
             return SubagentStatus(
-                agent=job.request.agent,
-                description=job.request.description,
+                agent=run.request.agent,
+                description=run.request.description,
                 seconds=seconds,
-                activity=job.activity,
+                activity=run.activity,
             )
         messages = await self._store.messages(child.id)
         prompts = [item.message for item in messages if is_request(item)]
@@ -204,31 +204,31 @@ class Subagents:
         )
 
     async def _wait_or_detach(
-        self, job: BackgroundRun, work: "asyncio.Task[SpawnResult]"
+        self, run: BackgroundRun, work: "asyncio.Task[SpawnResult]"
     ) -> SpawnResult | Detached:
         """Wait for the end of *work*, unless it belongs in the background or is moved there."""
-        if job.request.background:
-            await self._background_tasks.start(job)
+        if run.request.background:
+            await self._background_tasks.start(run)
             return Detached("requested")
         moved = asyncio.Event()
-        self._waited[job.child.id] = (job.caller.id, moved)
+        self._waited[run.child.id] = (run.caller.id, moved)
         moving = asyncio.create_task(moved.wait(), name="sent to the background")
         try:
             await asyncio.wait({work, moving}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 return work.result()
-            await self._background_tasks.start(job)
+            await self._background_tasks.start(run)
         finally:
             moving.cancel()
-            del self._waited[job.child.id]
+            del self._waited[run.child.id]
         return Detached("moved")
 
     async def _work(
-        self, job: BackgroundRun, asked: str, subscription: Subscription
+        self, run: BackgroundRun, asked: str, subscription: Subscription
     ) -> SpawnResult:
-        child_id = job.child.id
+        child_id = run.child.id
         try:
-            end = await self._follow(job, subscription)
+            end = await self._follow(run, subscription)
         except BaseException:
             await self._end(child_id)
             raise
@@ -255,10 +255,10 @@ class Subagents:
     async def _resume_or_create(self, caller: Session, request: SpawnRequest) -> Session:
         if request.resume:
             child = await self._own_child(caller, request.session_id)
-            job = self._background_tasks.run(child.id)
-            if job is not None and self._sessions.status(child.id) == Idle():
-                await job.ended.wait()  # it is over, and is just being told
-            elif job is None and self._sessions.status(child.id) != Idle():
+            run = self._background_tasks.run(child.id)
+            if run is not None and self._sessions.status(child.id) == Idle():
+                await run.ended.wait()  # it ended, and is just being reported
+            elif run is None and self._sessions.status(child.id) != Idle():
                 raise ToolError("That sub-agent is still at work. Wait for its report.")
             return child
         above = await lineage_of(self._store, caller)
@@ -272,7 +272,7 @@ class Subagents:
             title=request.description,
         )
 
-    async def _follow(self, job: BackgroundRun, subscription: Subscription) -> SessionIdle | None:
+    async def _follow(self, run: BackgroundRun, subscription: Subscription) -> SessionIdle | None:
         """Report the child's activity until its turn is over; None when the end was missed."""
         calls: set[str] = set()
         end: SessionIdle | None = None
@@ -282,14 +282,14 @@ class Subagents:
                     end = event
                     if not self._background_tasks.continues(event):
                         return end
-                case SessionError() if self._sessions.status(job.child.id) == Idle():
+                case SessionError() if self._sessions.status(run.child.id) == Idle():
                     return end
-                case Resync() if self._sessions.status(job.child.id) == Idle():
+                case Resync() if self._sessions.status(run.child.id) == Idle():
                     return None
                 case PartUpdated(part=ToolPart(state=Running(label=label)) as part):
                     calls.add(part.id)
                     count = f"{len(calls)} tool call{'' if len(calls) == 1 else 's'}"
-                    job.report_activity(
+                    run.report_activity(
                         f"{' '.join(f'{label.verb} {label.object}'.split())} · {count}"
                     )
                 case _:
@@ -322,9 +322,9 @@ class CallerSubagents:
         return done
 
     async def wait_for(self, session_id: str, wait: float) -> SubagentStatus:
-        job = self.background_tasks.run(session_id)
-        if job is not None and job.caller.id == self.caller.id and wait > 0:
-            await self.background_tasks.wait_for_end(job, wait)
+        run = self.background_tasks.run(session_id)
+        if run is not None and run.caller.id == self.caller.id and wait > 0:
+            await self.background_tasks.wait_for_end(run, wait)
         found = await self.subagents.status(self.caller, session_id)
         if found.result is None:
             return found
@@ -332,15 +332,15 @@ class CallerSubagents:
         if report is None:
             return found
         self.spent(report.usage, report.cost)
-        # As it was stored: cut where it was too long, and told why it ended.
+        # As stored: truncated, and with the reason of its end.
         text, error = report.text, report.error
         return replace(found, result=replace(found.result, text=text, error=error))
 
     async def stop(self, session_id: str) -> SubagentStatus:
-        job = self.background_tasks.run(session_id)
-        if job is not None and job.caller.id == self.caller.id:
+        run = self.background_tasks.run(session_id)
+        if run is not None and run.caller.id == self.caller.id:
             await self.subagents.stop(session_id)
-            await job.ended.wait()
+            await run.ended.wait()
         return await self.wait_for(session_id, 0)
 
 
