@@ -9,7 +9,7 @@ from agent.permission.rules import Rule, accept_edit, allow_by_hook, evaluate, s
 from agent.permission.service import PermissionContext, PermissionService
 from agent.records.errors import PermissionRejected
 from agent.records.requests import Action, EvaluatedNeed, PermissionNeed, PermissionReply
-from tests.agent.permission.test_service import ALWAYS, RequestQueue
+from tests.agent.permission.request_queue import ALWAYS, RequestQueue
 
 CONTEXT = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
 MAKE = PermissionNeed("bash", "make all", always="make *")

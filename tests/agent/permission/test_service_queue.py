@@ -10,7 +10,7 @@ from agent.permission.rules import PROJECT, Rule
 from agent.permission.service import PermissionContext
 from agent.records.errors import PermissionRejected
 from agent.records.requests import PermissionNeed, PermissionReply
-from tests.agent.permission.test_service import ALWAYS, ONCE, REJECT, WITH_WORDS, RequestQueue
+from tests.agent.permission.request_queue import ALWAYS, ONCE, REJECT, WITH_WORDS, RequestQueue
 
 CONTEXT = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
 
