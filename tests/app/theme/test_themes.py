@@ -33,7 +33,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("tones", [DARK_PALETTE, LIGHT_PALETTE], ids=["dark", "light"])
+@pytest.mark.parametrize("palette", [DARK_PALETTE, LIGHT_PALETTE], ids=["dark", "light"])
 @pytest.mark.parametrize(("text", "ground"), PAIRS)
 def test_own_themes_meet_wcag_aa(palette: Palette, text: str, ground: str) -> None:
     assert contrast(getattr(palette, text), getattr(palette, ground)) >= MIN_CONTRAST
