@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import COMMAND, READY, Place, Runner
+from tests.e2e.conftest import COMMAND, READY, InstalledProgram, Runner
 from tests.support.harness import write_config
 from tests.support.terminal import Terminal
 
@@ -49,7 +49,9 @@ def test_a_missing_key_names_the_variable_and_keeps_the_prompt(run: Runner) -> N
         terminal.wait(r"▌ hello there")
 
 
-def test_a_broken_config_is_reported_and_the_rest_works(run: Runner, place: Place) -> None:
+def test_a_broken_config_is_reported_and_the_rest_works(
+    run: Runner, place: InstalledProgram
+) -> None:
     write_config(place.home, {})
     (place.home / "config" / "config.json").write_text('{\n  "model": ')
     with run(columns=120) as terminal:
@@ -59,7 +61,9 @@ def test_a_broken_config_is_reported_and_the_rest_works(run: Runner, place: Plac
         terminal.wait(r"List")
 
 
-def test_a_wrong_config_value_is_reported_with_its_line(run: Runner, place: Place) -> None:
+def test_a_wrong_config_value_is_reported_with_its_line(
+    run: Runner, place: InstalledProgram
+) -> None:
     write_config(place.home, {"model": 17, "colour": "red"})
     with run(columns=140) as terminal:
         terminal.wait(r"config\.json:1: +model:")
@@ -68,7 +72,7 @@ def test_a_wrong_config_value_is_reported_with_its_line(run: Runner, place: Plac
         terminal.wait(r"● List")
 
 
-def test_an_unknown_model_in_the_config_is_reported(run: Runner, place: Place) -> None:
+def test_an_unknown_model_in_the_config_is_reported(run: Runner, place: InstalledProgram) -> None:
     write_config(place.home, {"model": "nobody/model"})
     code, text = ended(run)
     assert code == 1
@@ -76,7 +80,7 @@ def test_an_unknown_model_in_the_config_is_reported(run: Runner, place: Place) -
     assert "Traceback" not in text
 
 
-def test_an_unreadable_database_is_reported(run: Runner, place: Place) -> None:
+def test_an_unreadable_database_is_reported(run: Runner, place: InstalledProgram) -> None:
     (place.home / "data" / "sessions.db").mkdir(parents=True)
     code, text = ended(run)
     assert code == 1
@@ -85,7 +89,7 @@ def test_an_unreadable_database_is_reported(run: Runner, place: Place) -> None:
 
 
 @pytest.mark.parametrize("arguments", ["", "--plain ."])
-def test_a_removed_folder_is_reported(place: Place, arguments: str) -> None:
+def test_a_removed_folder_is_reported(place: InstalledProgram, arguments: str) -> None:
     script = f"mkdir gone && cd gone && rmdir ../gone && exec {COMMAND} {arguments}"
     with Terminal(["sh", "-c", script], cwd=place.project, env=place.env) as terminal:
         assert terminal.exit_code() == 2
@@ -102,7 +106,7 @@ def test_a_folder_without_write_permission(run: Runner) -> None:
         terminal.wait(r"● List")
 
 
-def test_a_damaged_database_is_set_aside(run: Runner, place: Place) -> None:
+def test_a_damaged_database_is_set_aside(run: Runner, place: InstalledProgram) -> None:
     data = place.home / "data"
     data.mkdir()
     (data / "sessions.db").write_bytes(b"this is no database, and long enough to be read" * 200)
@@ -115,7 +119,7 @@ def test_a_damaged_database_is_set_aside(run: Runner, place: Place) -> None:
     assert len(kept) == 1
 
 
-def test_a_newer_database_is_refused(run: Runner, place: Place) -> None:
+def test_a_newer_database_is_refused(run: Runner, place: InstalledProgram) -> None:
     data = place.home / "data"
     data.mkdir()
     with sqlite3.connect(data / "sessions.db") as connection:
@@ -127,7 +131,7 @@ def test_a_newer_database_is_refused(run: Runner, place: Place) -> None:
     assert "Traceback" not in text
 
 
-def test_a_data_folder_that_cannot_be_made(run: Runner, place: Place) -> None:
+def test_a_data_folder_that_cannot_be_made(run: Runner, place: InstalledProgram) -> None:
     (place.home / "file").write_text("in the way")
     code, text = ended(run, env={"OPENCODE_PY_DATA": str(place.home / "file" / "data")})
     assert code == 1

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.e2e.conftest import READY, Place, Runner
+from tests.e2e.conftest import READY, InstalledProgram, Runner
 from tests.support.terminal import processes_with
 
 pytestmark = pytest.mark.e2e
@@ -30,7 +30,7 @@ def test_the_demo_lists_reads_and_searches(run: Runner) -> None:
         terminal.wait(r"Working|Waiting", gone=True)
 
 
-def test_an_edit_shows_its_diff_and_once_allows_it(run: Runner, place: Place) -> None:
+def test_an_edit_shows_its_diff_and_once_allows_it(run: Runner, place: InstalledProgram) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("replace a - b with a + b in calc.py")
@@ -44,7 +44,7 @@ def test_an_edit_shows_its_diff_and_once_allows_it(run: Runner, place: Place) ->
 
 
 def test_program_data_is_private_and_files_made_for_the_user_are_not(
-    run: Runner, place: Place
+    run: Runner, place: InstalledProgram
 ) -> None:
     with run() as terminal:
         terminal.wait(READY)
@@ -64,7 +64,9 @@ def test_program_data_is_private_and_files_made_for_the_user_are_not(
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_reject_leaves_the_file_alone_and_the_prompt_works(run: Runner, place: Place) -> None:
+def test_reject_leaves_the_file_alone_and_the_prompt_works(
+    run: Runner, place: InstalledProgram
+) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("create notes.txt with hello")
@@ -75,7 +77,7 @@ def test_reject_leaves_the_file_alone_and_the_prompt_works(run: Runner, place: P
         terminal.wait(r"● Read README.md")
 
 
-def test_always_covers_the_second_time(run: Runner, place: Place) -> None:
+def test_always_covers_the_second_time(run: Runner, place: InstalledProgram) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("run touch one.txt")
@@ -142,7 +144,7 @@ def test_a_prompt_on_the_command_line_is_sent_at_once(run: Runner) -> None:
         terminal.wait(r"● Read README.md")
 
 
-def test_plain_is_line_based_and_asks_for_permission(run: Runner, place: Place) -> None:
+def test_plain_is_line_based_and_asks_for_permission(run: Runner, place: InstalledProgram) -> None:
     with run("--plain", rows=60) as terminal:
         terminal.wait(r"demo/offline")
         terminal.send("read README.md\n")

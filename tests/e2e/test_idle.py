@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.e2e.conftest import InstalledProgram, Runner, ServerThread
 from tests.e2e.program import BUSY, LANGUAGE_SERVER, MCP_SERVER, allow_everything
 from tests.support.script import Call, Text, answer
 from tests.support.terminal import Terminal
@@ -42,7 +42,9 @@ def sleeps(terminal: Terminal, most: int = MOST) -> None:
     terminal.until(still, "it never sleeps")
 
 
-def test_an_idle_program_never_wakes_up(run: Runner, place: Place, scripted: ServerThread) -> None:
+def test_an_idle_program_never_wakes_up(
+    run: Runner, place: InstalledProgram, scripted: ServerThread
+) -> None:
     """Checked before the first turn and after one, with one server of each kind running."""
     allow_everything(
         place,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import COMMAND, READY, Place, Runner, ServerThread
+from tests.e2e.conftest import COMMAND, READY, InstalledProgram, Runner, ServerThread
 from tests.e2e.program import BUSY, ESC, MB, allow_everything, memory
 from tests.support.script import Call, Text, answer
 
@@ -51,7 +51,7 @@ def opened(gate: Path) -> bool:
 
 
 def test_keys_work_during_a_flood_of_output_and_memory_is_bounded(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     flood = f"yes {'0123456789' * 4} | head -c {SIZE.flood}; cat go"
     os.mkfifo(place.project / "go")
@@ -74,7 +74,7 @@ def test_keys_work_during_a_flood_of_output_and_memory_is_bounded(
 
 
 def test_memory_is_bounded_over_many_commands(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     allow_everything(place, scripted)
     held: list[int] = []
@@ -94,7 +94,9 @@ def test_memory_is_bounded_over_many_commands(
     assert stored < SIZE.turns * 300 * 1024
 
 
-def test_a_file_of_50_mb_is_edited(run: Runner, place: Place, scripted: ServerThread) -> None:
+def test_a_file_of_50_mb_is_edited(
+    run: Runner, place: InstalledProgram, scripted: ServerThread
+) -> None:
     file = place.project / "big.txt"
     file.write_bytes(b"".join(b"line %08d %s\n" % (n, b"x" * 35) for n in range(1_070_000)))
     size = file.stat().st_size
@@ -151,7 +153,7 @@ def copied(database: sqlite3.Connection, sessions: int, turns: int) -> None:
 
 
 def test_five_thousand_sessions_are_listed_and_filtered(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.always(answer(Text("done")))
     subprocess.run(
@@ -173,7 +175,7 @@ def test_five_thousand_sessions_are_listed_and_filtered(
 
 
 def test_a_large_tree_without_git_delays_neither_start_nor_completion(
-    run: Runner, place: Place, tmp_path: Path
+    run: Runner, place: InstalledProgram, tmp_path: Path
 ) -> None:
     tree = tmp_path / "tree"
     for folder in range(SIZE.folders):
@@ -190,7 +192,7 @@ def test_a_large_tree_without_git_delays_neither_start_nor_completion(
 
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_home_folder_gets_no_snapshot(
-    run: Runner, place: Place, scripted: ServerThread, linked: bool
+    run: Runner, place: InstalledProgram, scripted: ServerThread, linked: bool
 ) -> None:
     """Nothing is copied, not even through a symbolic link, and /undo says so."""
     home = place.home
@@ -212,7 +214,7 @@ def test_a_home_folder_gets_no_snapshot(
 
 
 def test_large_and_ignored_files_are_not_copied_for_undo(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     with (place.project / "big.bin").open("wb") as file:
         for _ in range(0, SIZE.large, MB):

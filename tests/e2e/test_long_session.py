@@ -11,7 +11,7 @@ from agent.bus import Bus
 from agent.records.ids import new_id
 from agent.store.store import Store
 from tests.agent.store.samples import make_assistant, make_session, make_text, make_user
-from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.e2e.conftest import InstalledProgram, Runner, ServerThread
 from tests.support.script import Hold, Text, answer
 
 pytestmark = pytest.mark.e2e
@@ -28,7 +28,7 @@ def cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def talked(place: Place) -> None:
+async def talked(place: InstalledProgram) -> None:
     """Write a session of 500 messages to the database."""
     store = await Store.open(place.home / "data" / "sessions.db", Bus())
     here = str(place.project)
@@ -71,7 +71,7 @@ def streamed(run: Runner, scripted: ServerThread, *arguments: str) -> float:
 
 
 def test_a_streamed_word_costs_the_same_after_500_messages(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     fresh = streamed(run, scripted)
     asyncio.run(talked(place))

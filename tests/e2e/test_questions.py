@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.e2e.conftest import InstalledProgram, Runner, ServerThread
 from tests.e2e.program import BUSY, tool_results
 from tests.support.harness import config_for, write_config
 from tests.support.script import Call, Text, answer
@@ -19,7 +19,7 @@ CHILDREN = ("alpha", "beta", "gamma")
 
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
 def test_stopping_with_one_call_done_one_running_one_asking(
-    run: Runner, place: Place, scripted: ServerThread, key: str
+    run: Runner, place: InstalledProgram, scripted: ServerThread, key: str
 ) -> None:
     """Esc rejects the request, which ends the turn; ctrl+c cancels the turn. Either way each call
     gets a result at once, and the strict server accepts the next prompt."""
@@ -57,7 +57,7 @@ def test_stopping_with_one_call_done_one_running_one_asking(
 
 @pytest.mark.parametrize("last", ["o", "\x1b"])
 def test_three_sub_agents_ask_at_once(
-    run: Runner, place: Place, scripted: ServerThread, last: str
+    run: Runner, place: InstalledProgram, scripted: ServerThread, last: str
 ) -> None:
     """One dialog at a time, with the number waiting; each answer goes to its own request, and Esc
     rejects only that one."""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.e2e.conftest import READY, Place, Runner, ServerThread
+from tests.e2e.conftest import READY, InstalledProgram, Runner, ServerThread
 from tests.support.script import Call, Hold, Reason, Text, answer
 
 pytestmark = pytest.mark.e2e
@@ -16,7 +16,7 @@ def transcript(screen: str) -> str:
 
 
 def test_a_whole_session_and_its_continuation(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(
         answer(

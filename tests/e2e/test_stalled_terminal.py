@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.e2e.conftest import InstalledProgram, Runner, ServerThread
 from tests.support.harness import config_for, write_config
 from tests.support.script import Call, Text, answer
 from tests.support.terminal import GUARD, Terminal
@@ -28,7 +28,7 @@ def unread(holds: Callable[[], bool], complaint: str) -> None:
         time.sleep(0.02)
 
 
-def start(terminal: Terminal, place: Place) -> None:
+def start(terminal: Terminal, place: InstalledProgram) -> None:
     """Start a turn that paints a lot, and read nothing until its command is done."""
     terminal.wait(r"model-1")
     terminal.enter("go")
@@ -47,7 +47,7 @@ def whole(terminal: Terminal, pattern: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def chatter(place: Place, scripted: ServerThread) -> None:
+def chatter(place: InstalledProgram, scripted: ServerThread) -> None:
     permission = {"bash": "allow", "edit": "ask"}
     write_config(place.home, config_for(scripted.server, permission=permission))
     scripted.server.script(
@@ -58,7 +58,7 @@ def chatter(place: Place, scripted: ServerThread) -> None:
 
 
 def test_work_continues_and_the_final_screen_is_complete(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     """A permission dialog that opened meanwhile is there too."""
     with run(**SIZE) as terminal:
@@ -72,7 +72,7 @@ def test_work_continues_and_the_final_screen_is_complete(
     assert (place.project / "next").read_text() == "x"
 
 
-def test_the_program_ends_though_nobody_reads(run: Runner, place: Place) -> None:
+def test_the_program_ends_though_nobody_reads(run: Runner, place: InstalledProgram) -> None:
     with run(**SIZE) as terminal:
         start(terminal, place)
         terminal.signal(signal.SIGTERM)

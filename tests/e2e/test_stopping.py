@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tests.e2e.conftest import READY, Place, Runner, ServerThread
+from tests.e2e.conftest import READY, InstalledProgram, Runner, ServerThread
 from tests.e2e.program import BUSY, ESC, allow_everything
 from tests.support.script import Answer, Call, Failure, Hold, StreamFailure, Text, answer
 from tests.support.terminal import processes_with
@@ -60,7 +60,7 @@ def test_ctrl_c_during_the_wait_for_a_retry(run: Runner, scripted: ServerThread)
 
 
 def test_ctrl_c_in_the_permission_dialog_cancels_the_turn(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(
         answer(Call("write", {"file_path": "a.txt", "content": "x"})), answer(Text("fine now"))
@@ -124,12 +124,12 @@ def test_a_queued_message_survives_a_restart(run: Runner, scripted: ServerThread
     assert (text.count("second thing"), text.count("third thing")) == (1, 1)
 
 
-def _stored(place: Place, text: bytes) -> bool:
+def _stored(place: InstalledProgram, text: bytes) -> bool:
     return any(text in file.read_bytes() for file in (place.home / "data").glob("sessions.db*"))
 
 
 def test_a_kill_during_a_stream_loses_nothing_stored(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     rest: Answer = answer(Text("fine now"))
     scripted.server.script(answer(Text("half of it "), Hold()), rest)
@@ -148,7 +148,7 @@ def test_a_kill_during_a_stream_loses_nothing_stored(
 
 
 def test_esc_stops_a_sub_agent_and_its_command(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     mark = f"sleep 61.{os.getpid() % 10_000:04}"
     scripted.server.script(

@@ -5,7 +5,7 @@ import termios
 
 import pytest
 
-from tests.e2e.conftest import COMMAND, READY, Place, Runner, ServerThread
+from tests.e2e.conftest import COMMAND, READY, InstalledProgram, Runner, ServerThread
 from tests.support.script import Call, Failure, Text, answer
 from tests.support.terminal import Terminal, children_of
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
 END = "\x1b[F"
 
 
-def test_a_terminal_of_20_columns_is_enough(run: Runner, place: Place) -> None:
+def test_a_terminal_of_20_columns_is_enough(run: Runner, place: InstalledProgram) -> None:
     with run(columns=20, rows=8) as terminal:
         terminal.wait(READY)
         terminal.enter("create a with b")
@@ -25,7 +25,7 @@ def test_a_terminal_of_20_columns_is_enough(run: Runner, place: Place) -> None:
 
 
 def test_a_long_command_scrolls_and_the_answer_buttons_stay(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     lines = "\n".join(f"line {n}" for n in range(200))
     scripted.server.script(
@@ -59,7 +59,7 @@ def scroll_to(terminal: Terminal, pattern: str) -> None:
     terminal.again(END, pattern)
 
 
-def test_ctrl_z_suspends_and_fg_repaints_everything(place: Place) -> None:
+def test_ctrl_z_suspends_and_fg_repaints_everything(place: InstalledProgram) -> None:
     # A shell that leaves the terminal modes to programs, as many do; bash repairs them.
     shell = "dash -i" if shutil.which("dash") else "bash --norc --noediting -i"
     with Terminal(shell.split(), cwd=place.project, env=place.env) as terminal:
@@ -147,7 +147,7 @@ def test_keys_of_one_read_work_in_order(run: Runner, scripted: ServerThread) -> 
 
 
 def test_untrusted_text_is_shown_literally_everywhere(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     (place.project / "[").mkdir()
     (place.project / "[" / "b].txt").write_text("[/file]\n")
@@ -181,7 +181,9 @@ def test_untrusted_text_is_shown_literally_everywhere(
         assert b"title [/] [bold [red]x[/blue]\x07" in terminal.raw  # the terminal's title
 
 
-def test_the_external_editor_gets_the_screen_and_returns_it(run: Runner, place: Place) -> None:
+def test_the_external_editor_gets_the_screen_and_returns_it(
+    run: Runner, place: InstalledProgram
+) -> None:
     """The text from the editor becomes the prompt, and the program repaints."""
     script = place.project.parent / "editor"
     script.write_text('#!/bin/sh\nprintf "in the editor "; read answer\necho "$answer!" > "$1"\n')

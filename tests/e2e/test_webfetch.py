@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.e2e.conftest import Place, Runner, ServerThread
+from tests.e2e.conftest import InstalledProgram, Runner, ServerThread
 from tests.e2e.program import BUSY, MB, memory, tool_results
 from tests.support.harness import config_for, write_config
 from tests.support.script import Call, Text, answer
@@ -41,7 +41,7 @@ def served(pages: dict[str, Handler]) -> Iterator[WebServer]:
         thread.join(30)
 
 
-def fetching(place: Place, scripted: ServerThread) -> None:
+def fetching(place: InstalledProgram, scripted: ServerThread) -> None:
     more = {"permission": "allow", "webfetch": {"allow": ["127.0.0.0/8"]}}
     write_config(place.home, config_for(scripted.server, **more))
 
@@ -60,7 +60,7 @@ async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
 
 
 def test_heavy_pages_are_reported_within_bounds(
-    run: Runner, place: Place, scripted: ServerThread
+    run: Runner, place: InstalledProgram, scripted: ServerThread
 ) -> None:
     fetching(place, scripted)
     with served({**HEAVY, "/drip": drip}) as server, run(rows=40) as terminal:
@@ -82,7 +82,7 @@ def test_heavy_pages_are_reported_within_bounds(
 
 @pytest.mark.parametrize("path", ["/drip", "/choking"])
 def test_keys_work_while_a_page_is_fetched(
-    run: Runner, place: Place, scripted: ServerThread, path: str
+    run: Runner, place: InstalledProgram, scripted: ServerThread, path: str
 ) -> None:
     """During the download and during the conversion to text; Esc ends either."""
     fetching(place, scripted)
