@@ -39,7 +39,7 @@ class Editor:
     """
 
     updates: list[Any] = field(default_factory=list)
-    requests: list[tuple[ToolCallUpdate, list[str]]] = field(default_factory=list)
+    permission_requests: list[tuple[ToolCallUpdate, list[str]]] = field(default_factory=list)
     answers: list[str | Exception] = field(default_factory=list)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     open_dialogs: asyncio.Event = field(default_factory=asyncio.Event)
@@ -52,7 +52,7 @@ class Editor:
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[Any], **_: Any
     ) -> RequestPermissionResponse:
-        self.requests.append((tool_call, [option.option_id for option in options]))
+        self.permission_requests.append((tool_call, [option.option_id for option in options]))
         self.open_dialogs.set()
         if not self.answers:  # a dialog that stays open
             await asyncio.get_running_loop().create_future()

@@ -64,7 +64,7 @@ async def test_an_edit_is_approved_with_its_diff_and_reported_to_its_end(desk: D
     done = await desk.prompt(session.session_id, "mend it")
     assert done.stop_reason == "end_turn"
     assert "a + b" in (desk.project / "calc.py").read_text()
-    call, offered = desk.editor.requests[0]
+    call, offered = desk.editor.permission_requests[0]
     assert offered == ["once", "always", "reject"]
     diff = next(content for content in call.content or [] if content.type == "diff")
     path = str(desk.project / "calc.py")
@@ -95,8 +95,8 @@ async def test_the_users_reply_decides_a_permission(
     desk.editor.answers = list(answers)
     await desk.prompt(session.session_id, "go")
     assert (desk.project / "made").exists() == made
-    assert len(desk.editor.requests) == 1  # always covers the second call
-    texts = [c.content.text for c in desk.editor.requests[0][0].content or []]
+    assert len(desk.editor.permission_requests) == 1  # always covers the second call
+    texts = [c.content.text for c in desk.editor.permission_requests[0][0].content or []]
     assert any("touch made" in text for text in texts)
 
 
@@ -162,7 +162,7 @@ async def test_a_sub_agents_request_reaches_the_client(desk: Desk) -> None:
     desk.editor.answers = ["once"]
     await desk.prompt(session.session_id, "go")
     assert (desk.project / "made").exists()
-    call = desk.editor.requests[0][0]
+    call = desk.editor.permission_requests[0][0]
     result = [u for u in desk.editor.updates if getattr(u, "tool_call_id", "") == call.tool_call_id]
     assert [update.status for update in result][-1] == "completed"
     assert desk.editor.text() == "it did"
@@ -190,7 +190,7 @@ async def test_the_models_question_has_buttons(desk: Desk, chosen: str, expected
     desk.server.script(answer(Call("question", ASKS)), answer(Text("on")))
     desk.editor.answers = [chosen]
     await desk.prompt(session.session_id, "go")
-    assert desk.editor.requests[0][1] == ["0", "1", "skip"]
+    assert desk.editor.permission_requests[0][1] == ["0", "1", "skip"]
     if expected:
         assert "right" in str(desk.server.requests[-1].body["messages"][-1]["content"])
     else:
@@ -354,7 +354,7 @@ async def test_the_users_slash_commands_ask_and_are_sent(home: Home) -> None:
         assert (home.project / "made").exists()
         assert "did to there" in str(home.server.requests[-1].body["messages"])
         result = {update.tool_call_id for update in desk.editor.of("tool_call")}
-        assert {call.tool_call_id for call, _ in desk.editor.requests} <= result
+        assert {call.tool_call_id for call, _ in desk.editor.permission_requests} <= result
 
 
 async def test_a_cancel_withdraws_the_request_of_a_command(home: Home) -> None:

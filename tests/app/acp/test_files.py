@@ -26,7 +26,7 @@ class Buffers(Editor):
     """A client with open files. *fault* replaces its response to each request."""
 
     unsaved: dict[str, str] = field(default_factory=dict)
-    requests: list[tuple[str, str, str]] = field(default_factory=list)
+    permission_requests: list[tuple[str, str, str]] = field(default_factory=list)
     fault: RequestError | None = None
 
     async def read_text_file(self, session_id: str, path: str, **_: Any) -> ReadTextFileResponse:
@@ -69,7 +69,7 @@ async def test_unsaved_text_is_read_and_changed_in_the_editor(home: Home) -> Non
         read = str(desk.server.requests[1].body["messages"][-1])
         assert "1: typed = 1" in read
         assert "not saved" in read
-        shown = next(c for c in client.requests[0][0].content or [] if c.type == "diff")
+        shown = next(c for c in client.permission_requests[0][0].content or [] if c.type == "diff")
         assert (shown.old_text, shown.new_text) == ("typed = 1\n", "mended = 1\n")
     assert _text(path) == "mended = 1\n"
     assert {request[1:] for request in client.requests} == {(session.session_id, path)}
@@ -89,7 +89,7 @@ async def test_the_editor_is_used_only_if_it_both_reads_and_writes(
         write = Call("write", {"file_path": "new.py", "content": "x\n"})
         desk.server.script(answer(LOOK), answer(write), answer(Text("done")))
         await desk.prompt(session.session_id, "go")
-    assert client.requests == []
+    assert client.permission_requests == []
     assert _text(str(home.project / "new.py")) == "x\n"
 
 

@@ -62,7 +62,7 @@ async def test_a_form_has_the_options_and_a_field_for_text(home: Home) -> None:
     assert [(o["const"], o["title"]) for o in choice["oneOf"]] == [("0", "left"), ("1", "right")]
     assert choice["oneOf"][1]["description"] == "the long way"
     assert form["properties"]["text"]["type"] == "string"
-    assert client.requests == []
+    assert client.permission_requests == []
 
 
 async def test_several_options_can_be_chosen(home: Home) -> None:
@@ -96,4 +96,4 @@ async def test_a_client_that_fails_to_show_a_form_gets_buttons(home: Home) -> No
     fault = RequestError.method_not_found("elicitation/create")
     client = Forms(says=fault, answers=["0"])
     assert "left" in await ask(home, client, options=WAYS)
-    assert client.requests[0][1] == ["0", "1", "skip"]
+    assert client.permission_requests[0][1] == ["0", "1", "skip"]

@@ -233,7 +233,7 @@ async def test_permission_comes_before_the_terminal(home: Home) -> None:
         session = (await desk.new()).session_id
         desk.server.script(answer(Call("bash", {"command": "touch made"})))
         await desk.prompt(session, "go")
-    assert len(client.requests) == 1
+    assert len(client.permission_requests) == 1
     assert client.runs == []
     assert not (home.project / "made").exists()
 
