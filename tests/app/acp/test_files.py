@@ -26,7 +26,7 @@ class Buffers(Editor):
     """A client with open files. *fault* replaces its response to each request."""
 
     unsaved: dict[str, str] = field(default_factory=dict)
-    permission_requests: list[tuple[str, str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str, str]] = field(default_factory=list)
     fault: RequestError | None = None
 
     async def read_text_file(self, session_id: str, path: str, **_: Any) -> ReadTextFileResponse:
