@@ -163,7 +163,7 @@ class ForeignProcessTree(ProcessTree):
         super().__init__(call_id, session=-1)
         self.shell_reaped = True  # there is no group of ours, only processes with the marker
 
-    def look(self) -> list[ProcessInfo]:
+    def scan(self) -> list[ProcessInfo]:
         if not LINUX:
             return []
         every = _all_processes()
