@@ -9,8 +9,8 @@ import pytest
 
 from agent.records.blocks import DiffBlock
 from agent.records.messages import Completed, Failed, ToolPart
-from tests.agent.lsp.test_service import PATIENCE, SCRIPT, until, write
 from tests.support.harness import Harness, open_harness
+from tests.support.lsp import PATIENCE, SCRIPT, until, write
 from tests.support.script import Call, Text, answer
 
 FORMATTER = """

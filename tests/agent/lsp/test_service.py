@@ -16,11 +16,7 @@ from agent.lsp.records import ServerSpec
 from agent.lsp.responses import MAX_DIAGNOSTIC
 from agent.lsp.service import MAX_MISSED, MAX_STARTS, LspService
 from agent.records.events import Event, LspChanged
-from tests.support import language_server
-
-SCRIPT = str(Path(language_server.__file__))
-PATIENCE = 30.0
-"""Seconds for a process to start on a busy machine; a guard against hanging."""
+from tests.support.lsp import PATIENCE, SCRIPT, until, write
 
 Opener = Callable[..., AbstractAsyncContextManager[LspService]]
 
@@ -61,10 +57,6 @@ async def errors(service: LspService, file: Path) -> list[tuple[int, int, str]] 
     found = await service.diagnostics((str(file),), PATIENCE)
     said = found.get(str(file))
     return None if said is None else [(d.line, d.column, d.message) for d in said]
-
-
-def write(file: Path, text: str) -> None:
-    file.write_text(text)
 
 
 def messages(tmp_path: Path) -> list[dict]:
@@ -260,9 +252,3 @@ async def test_a_real_server_reports_errors_and_definitions(tmp_path: Path) -> N
         assert json.dumps(answer).count('"line": 0') >= 1
     finally:
         await service.close()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - a process is waited for
-            await asyncio.sleep(0.01)

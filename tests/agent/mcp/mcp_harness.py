@@ -19,8 +19,12 @@ from agent.records.events import Event, McpChanged
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.registry import AnyTool, Registry
+from tests.support.harness import Harness
 
 SERVERS = Path(__file__).with_name("servers")
+SHOP = {"type": "local", "command": [sys.executable, str(SERVERS / "workshop.py")]}
+"""The settings of the server that works, as a configuration file has them."""
+
 GUARD = 30.0
 """Seconds after which a test that waits for a server counts as hanging."""
 
@@ -185,3 +189,15 @@ async def listening(
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+
+
+async def connected(harness: Harness, name: str) -> None:
+    """Start the servers of *harness* and wait until the one with this name is connected."""
+
+    def there(_: object) -> bool:
+        status = harness.runtime.mcp.status(name)
+        return status is not None and status.state == "connected"
+
+    harness.runtime.mcp.start()
+    if not there(None):
+        await harness.until(lambda event: isinstance(event, McpChanged) and there(event))

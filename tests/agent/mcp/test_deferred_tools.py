@@ -5,8 +5,7 @@ from pathlib import Path
 
 from agent.provider.client import ToolSchema
 from agent.tools.tool_search import rank_tools
-from tests.agent.mcp.mcp_harness import SERVERS
-from tests.agent.mcp.test_turns import SHOP, connected
+from tests.agent.mcp.mcp_harness import SERVERS, SHOP, connected
 from tests.support.harness import open_harness, tool_names
 from tests.support.script import Call, Text, answer
 

@@ -12,8 +12,7 @@ from agent.records.messages import Completed
 from agent.runtime.headless import HeadlessRun
 from agent.session.api import PromptInput
 from agent.session.subagents.completions import Completions
-from tests.agent.mcp.mcp_harness import SERVERS
-from tests.agent.mcp.test_turns import connected
+from tests.agent.mcp.mcp_harness import SERVERS, connected
 from tests.support.harness import MODEL, Harness, open_harness
 from tests.support.script import Call, Text, Tokens, answer
 

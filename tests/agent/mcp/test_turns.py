@@ -9,28 +9,15 @@ from pathlib import Path
 import pytest
 
 from agent.config.loading import load_config
-from agent.records.events import McpChanged
 from agent.records.messages import Completed, Failed
 from agent.runtime.headless import HeadlessRun
 from agent.runtime.runtime import open_runtime
 from agent.session.api import PromptInput
-from tests.agent.mcp.mcp_harness import SERVERS
-from tests.support.harness import Harness, environment, open_harness, tool_names
+from tests.agent.mcp.mcp_harness import SERVERS, SHOP, connected
+from tests.support.harness import environment, open_harness, tool_names
 from tests.support.script import Call, Text, answer
 
-PYTHON = sys.executable
-SHOP = {"type": "local", "command": [PYTHON, str(SERVERS / "workshop.py")]}
-SILENT = {"type": "local", "command": [PYTHON, str(SERVERS / "raw.py"), "silent"]}
-
-
-async def connected(harness: Harness, name: str) -> None:
-    def there(_: object) -> bool:
-        status = harness.runtime.mcp.status(name)
-        return status is not None and status.state == "connected"
-
-    harness.runtime.mcp.start()
-    if not there(None):
-        await harness.until(lambda event: isinstance(event, McpChanged) and there(event))
+SILENT = {"type": "local", "command": [sys.executable, str(SERVERS / "raw.py"), "silent"]}
 
 
 async def test_always_covers_one_tool_of_one_server(tmp_path: Path) -> None:
@@ -109,7 +96,7 @@ def test_the_sdk_is_loaded_only_with_servers() -> None:
         "import sys, agent.runtime.runtime; "
         "print([m for m in sys.modules if m.split('.')[0] in ('mcp', 'mcp_types', 'jsonschema')])"
     )
-    done = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -4,8 +4,8 @@ import json
 import sys
 from pathlib import Path
 
-from tests.agent.lsp.test_service import PATIENCE, SCRIPT
 from tests.app.conftest import Starter
+from tests.support.lsp import PATIENCE, SCRIPT
 
 
 async def test_servers_and_formatters_are_listed_and_can_be_restarted(

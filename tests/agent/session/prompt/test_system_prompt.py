@@ -2,8 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,40 +11,14 @@ from agent.records.events import Notice
 from agent.records.messages import Completed, MessageWithParts
 from agent.runtime.runtime import open_runtime
 from agent.session.api import PromptInput
-from tests.support.harness import Harness, environment, open_harness
+from tests.support.harness import environment, open_harness
+from tests.support.prompts import DONE, system, text, trusted, write
 from tests.support.script import Call, Text, Tokens, answer
-
-
-def write(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
 
 
 def git(folder: Path, *arguments: str) -> None:
     name = ["-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", "-C", str(folder), *name, *arguments], check=True, capture_output=True)
-
-
-@asynccontextmanager
-async def trusted(
-    tmp_path: Path, files: Mapping[str, str] | None = None, **settings: object
-) -> AsyncIterator[Harness]:
-    """A runtime on a project with *files* that the user trusts."""
-    write(tmp_path / "project", files or {})
-    async with open_harness(tmp_path, **settings) as harness:
-        (await harness.runtime.trust.refreshed()).save_answer("trust")
-        yield harness
-
-
-def system(body: dict) -> str:
-    """The system prompt of a request, whole."""
-    return "\n".join(m["content"] for m in body["messages"] if m["role"] == "system")
-
-
-def text(body: dict) -> str:
-    return json.dumps(body, ensure_ascii=False)
 
 
 def told(messages: list[MessageWithParts]) -> list[ContextPart]:
@@ -55,9 +27,6 @@ def told(messages: list[MessageWithParts]) -> list[ContextPart]:
 
 def reads(path: str) -> tuple:
     return answer(Call("read", {"file_path": path}))
-
-
-DONE = answer(Text("done"))
 
 
 # The session part

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.agent.session.prompt.test_system_prompt import trusted
 from tests.support.harness import Harness
+from tests.support.prompts import trusted
 from tests.support.script import Call, Text, Tokens, answer
 
 

@@ -9,9 +9,9 @@ import pytest
 from agent.records.blocks import SubtaskBlock
 from agent.records.events import PartUpdated, PermissionAsked, SessionCreated, SessionIdle
 from agent.records.messages import Completed, Failed, Idle, Running, Session, ToolPart
-from tests.agent.session.turn.test_cancel_anywhere import EACH, LONGEST
 from tests.support.aftermath import left_clean, marked_processes
 from tests.support.harness import APIS, Harness, open_harness, tool_names
+from tests.support.scenarios import EACH, LONGEST
 from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
 from tests.support.subagents import Script, children, output, task
 

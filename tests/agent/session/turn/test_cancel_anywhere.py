@@ -6,50 +6,18 @@ a terminal state, nothing it started is left, and the strict server takes the ne
 """
 
 import asyncio
-import os
 import random
 from pathlib import Path
 
 import pytest
 
-from agent.records.events import PermissionAsked, SessionIdle
+from agent.records.events import SessionIdle
 from agent.records.messages import AssistantMessage, Idle
-from agent.records.requests import PermissionReply
 from tests.support.aftermath import left_clean, trial
 from tests.support.counting_loop import CountingLoop, run
 from tests.support.harness import APIS, Harness, open_harness
-from tests.support.script import Answer, Call, Cut, Failure, Reason, Text, answer
-
-EACH = int(os.environ.get("CANCEL_POINTS", "20"))
-"""Cancels per scenario; ``make soak`` tries every iteration (0)."""
-
-LONGEST = 600 if EACH else 7200
-"""Seconds until a scenario counts as hung: every iteration takes long beside other work."""
-
-SCENARIOS: dict[str, tuple[Answer, ...]] = {
-    "text": (answer(Reason("hm"), Text("one "), Text("two "), Text("three")),),
-    "reads": (
-        answer(
-            Text("I look."),
-            *(Call("read", {"file_path": f"{n}.txt"}) for n in range(5)),
-            Call("bash", {"command": "echo out; sleep 0.05; echo more"}),
-        ),
-        answer(Text("done")),
-    ),
-    "questions": (
-        answer(
-            Call("write", {"file_path": "new.txt", "content": "x\n"}),
-            Call("bash", {"command": "touch made; sleep 0.02"}),
-        ),
-        answer(Text("done")),
-    ),
-    "faults": (
-        answer(Reason("hm"), Text("part"), Call("read", '{"file_path": "a'), Cut()),
-        Failure(500),
-        answer(Call("list", {}), Call("nonsense", {}), Call("read", '{"file_path": "a'), Cut()),
-        answer(Text("done")),
-    ),
-}
+from tests.support.scenarios import EACH, LONGEST, SCENARIOS, answer_everything
+from tests.support.script import Call, Text, answer
 
 
 @pytest.mark.timeout(LONGEST)
@@ -155,12 +123,3 @@ async def _send_at(harness: Harness, loop: CountingLoop, point: int | None) -> i
             assert last.count("the first message") == 1, where
             assert len(harness.server.requests) - requests <= 4, where
     return took
-
-
-async def answer_everything(harness: Harness) -> None:
-    seen = 0
-    while True:
-        event = await harness.until(lambda e: isinstance(e, PermissionAsked), after=seen)
-        seen = harness.events.index(event, seen) + 1
-        assert isinstance(event, PermissionAsked)
-        harness.runtime.permissions.reply(event.request.id, PermissionReply("once"))

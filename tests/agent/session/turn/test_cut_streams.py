@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Completed, Failed, Session, TextPart
-from tests.agent.session.turn.test_cancel_anywhere import EACH, LONGEST
 from tests.support.aftermath import trial
 from tests.support.chat_dialect import ChatWriter
 from tests.support.counting_loop import run
 from tests.support.harness import Harness, open_harness
+from tests.support.scenarios import EACH, LONGEST
 from tests.support.script import Answer, Call, Reason, Text, answer
 
 FIRST: Answer = answer(

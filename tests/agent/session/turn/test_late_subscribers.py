@@ -12,15 +12,15 @@ from agent.records.events import Event
 from agent.records.messages import Session
 from agent.session.api import SessionSnapshot
 from app.session.view import SessionView
-from tests.agent.session.turn.test_cancel_anywhere import (
+from tests.support.aftermath import trial
+from tests.support.counting_loop import CountingLoop, run
+from tests.support.harness import Harness, open_harness
+from tests.support.scenarios import (
     EACH,
     LONGEST,
     SCENARIOS,
     answer_everything,
 )
-from tests.support.aftermath import trial
-from tests.support.counting_loop import CountingLoop, run
-from tests.support.harness import Harness, open_harness
 
 ROUNDS = max(4, EACH // 4) if EACH else 100
 """Turns of each scenario, with six subscribers each."""

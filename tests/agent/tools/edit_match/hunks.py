@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent.tools.edit_match import apply_edit
+
 DATA = Path(__file__).parents[3] / "data" / "edit"
 
 
@@ -296,3 +298,8 @@ def spoilt(table: dict[str, Callable[[Edit], Edit | None]]) -> Iterator[tuple[st
             case = spoil(edit)
             if case is not None:
                 yield f"{kind}: {edit.name}", case
+
+
+def after(text: str, old: str, new: str, *, replace_all: bool = False) -> str:
+    """Return *text* with *old* replaced by *new*, as the edit tool finds it."""
+    return apply_edit(text, old, new, replace_all=replace_all).text

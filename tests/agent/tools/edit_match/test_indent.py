@@ -6,7 +6,7 @@ import pytest
 
 from agent.tools.edit_match.apply import find_offsets
 from agent.tools.edit_match.indent import Pair, Style, describe_indent, detect_style, find_map
-from tests.agent.tools.edit_match.test_tiers import after
+from tests.agent.tools.edit_match.hunks import after
 
 SPACES, TABS, UNKNOWN = Style(tabs=False, unit=4), Style(tabs=True, unit=0), Style(False, 0)
 

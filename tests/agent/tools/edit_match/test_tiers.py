@@ -5,10 +5,7 @@ import time
 import pytest
 
 from agent.tools.edit_match import EditRefused, apply_edit
-
-
-def after(text: str, old: str, new: str, *, replace_all: bool = False) -> str:
-    return apply_edit(text, old, new, replace_all=replace_all).text
+from tests.agent.tools.edit_match.hunks import after
 
 
 def refusal(text: str, old: str, new: str, *, replace_all: bool = False) -> EditRefused:
