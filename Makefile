@@ -38,7 +38,7 @@ check: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/pytest -n $(JOBS) $(TESTS)
 
-# The property tests with every point instead of a sample, the trials of size at their full size,
+# The property tests with every point instead of a sample, the large inputs at their full size,
 # then a table of what was tried.
 soak: $(STAMP)
 	@mkdir -p build && rm -f build/fault-table

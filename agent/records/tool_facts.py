@@ -18,7 +18,7 @@ ToolKind = Literal["read", "search", "fetch", "edit", "execute", "think", "other
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFacts:
-    """What other layers know about one built-in tool."""
+    """Facts about one built-in tool, for the layers that load before the tools."""
 
     name: str
     permission: str

@@ -64,6 +64,7 @@ from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
+from agent.tools.core.truncate import Truncator
 from agent.tools.pipeline import Pipeline
 from agent.tools.registry import Registry, ToolServices, build_tools
 from agent.tools.shell.shells import Shells
@@ -180,7 +181,32 @@ async def open_runtime(
         raise
 
 
-def _turn_deps(
+def _tool_services(
+    opened: OpenedFolder,
+    config: Config,
+    agents: Agents,
+    guidance: Guidance,
+    code: CodeServices,
+    shells: Shells,
+    questions: QuestionService,
+    truncator: Truncator,
+) -> ToolServices:
+    """Return the services that tools share."""
+    return ToolServices(
+        store=opened.store,
+        shells=shells,
+        truncator=truncator,
+        bash=bash_settings(config),
+        web=web_client(config),
+        search=search_engine(opened, config),
+        questions=questions,
+        subagents=subagent_infos(agents),
+        skills=guidance.skills,
+        lsp=code.servers,
+    )
+
+
+def _session_services(
     opened: OpenedFolder,
     catalog: Catalog,
     agents: Agents,
@@ -197,18 +223,7 @@ def _turn_deps(
     questions = QuestionService(bus)
     truncator = truncator_for(opened, config)
     registry = build_tools(
-        ToolServices(
-            store=store,
-            shells=shells,
-            truncator=truncator,
-            bash=bash_settings(config),
-            web=web_client(config),
-            search=search_engine(opened, config),
-            questions=questions,
-            subagents=subagent_infos(agents),
-            skills=guidance.skills,
-            lsp=code.servers,
-        )
+        _tool_services(opened, config, agents, guidance, code, shells, questions, truncator)
     )
     clients = ClientPool(catalog, request_filter=RequestHooks(hooks, bus, str(opened.directory)))
     return SessionServices(
@@ -257,14 +272,14 @@ def _compose(opened: OpenedFolder) -> Runtime:
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
     session_hooks.start()
     code = code_service(opened, config)
-    deps = _turn_deps(opened, catalog, agents, config, guidance, folder, hooks, code)
-    deps = replace(deps, hooks=session_hooks)
-    unused = (*opened.plugins.notices, *unused, *add_plugin_tools(opened, deps.registry))
-    sessions = SessionService(deps, folder)
+    services = _session_services(opened, catalog, agents, config, guidance, folder, hooks, code)
+    services = replace(services, hooks=session_hooks)
+    unused = (*opened.plugins.notices, *unused, *add_plugin_tools(opened, services.registry))
+    sessions = SessionService(services, folder)
     default = config.default_agent
-    leaving = plan_tools(sessions, deps.questions, deps.permissions, agents, default)
-    deps.registry.replace_tools("plan mode", leaving)
-    titles = Titles(bus, store, folder, catalog, deps.clients, config.small_model)
+    leaving = plan_tools(sessions, services.questions, services.permissions, agents, default)
+    services.registry.replace_tools("plan mode", leaving)
+    titles = Titles(bus, store, folder, catalog, services.clients, config.small_model)
     titles.start()
     return Runtime(
         directory=opened.directory,
@@ -273,33 +288,33 @@ def _compose(opened: OpenedFolder) -> Runtime:
         config=loaded,
         bus=bus,
         store=store,
-        permissions=deps.permissions,
+        permissions=services.permissions,
         sessions=sessions,
         agents=agents,
         catalog=catalog,
-        clients=deps.clients,
-        registry=deps.registry,
+        clients=services.clients,
+        registry=services.registry,
         trust=opened.trust,
         guidance=guidance,
         titles=titles,
-        context_usage=ContextMeter(deps, folder),
+        context_usage=ContextMeter(services, folder),
         notices=(*loaded.notices, *unused, *store.notices),
         hooks=hooks,
         session_hooks=session_hooks,
         plugins=opened.plugins,
-        questions=deps.questions,
-        queues=deps.queues,
-        shells=deps.shells,
+        questions=services.questions,
+        queues=services.queues,
+        shells=services.shells,
         mcp=mcp_service(
             loaded,
             opened.directory,
             opened.paths,
             opened.env,
             bus,
-            deps.registry,
-            deps.questions.ask,
+            services.registry,
+            services.questions.ask,
         ),
-        commands=SlashCommands(loaded, agents, guidance, deps.pipeline, opened.editor),
+        commands=SlashCommands(loaded, agents, guidance, services.pipeline, opened.editor),
         code=code,
     )
 

@@ -40,7 +40,7 @@ class TurnTotals:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """How a turn ended; published as ``SessionIdle``."""
+    """The end of a turn; published as ``SessionIdle``."""
 
     outcome: Outcome
     finish: Finish | None = None

@@ -25,6 +25,7 @@ def records() -> dict[str, Program]:
         system,
         text,
         toolchains,
+        users,
         version_control,
         wrappers,
     )
@@ -33,8 +34,8 @@ def records() -> dict[str, Program]:
         *(builtins.PROGRAMS, cloud.PROGRAMS, containers.PROGRAMS, databases.PROGRAMS),
         *(development.PROGRAMS, documents.PROGRAMS, editors.PROGRAMS, files.PROGRAMS),
         *(interpreters.PROGRAMS, network.PROGRAMS, packages.PROGRAMS, remote.PROGRAMS),
-        *(system.PROGRAMS, text.PROGRAMS, toolchains.PROGRAMS, version_control.PROGRAMS),
-        wrappers.PROGRAMS,
+        *(system.PROGRAMS, text.PROGRAMS, toolchains.PROGRAMS, users.PROGRAMS),
+        *(version_control.PROGRAMS, wrappers.PROGRAMS),
     )
     return {name: each for programs in subjects for each in programs for name in each.names.split()}
 

@@ -84,6 +84,22 @@ def analyze(
     elif len(command) > MAX_ALLOWED_LENGTH:
         problem = f"it is longer than {MAX_ALLOWED_LENGTH:,} characters"
         found.add_unknown(command, f"cannot be allowed by a rule: {problem}")
+    _add_hidden_code(found, walker, command, problem, directory)
+    if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
+        found.add_command(command, "only tests, calculates or sets a variable of its own", "allow")
+    return Analysis(
+        tuple(found.needs),
+        tuple(dict.fromkeys(found.names)),
+        tuple(dict.fromkeys(found.externals)),
+        tuple(dict.fromkeys(found.edits)),
+        problem,
+    )
+
+
+def _add_hidden_code(
+    found: Findings, walker: Walker, command: str, problem: str, directory: str
+) -> None:
+    """Add the commands and paths in text that the line may run as code."""
     if found.runs_text or found.runs_code:
         aliases = _commands_in_data(found, walker)
         if aliases:
@@ -97,15 +113,6 @@ def analyze(
             dict.fromkeys(alias for text in found.code for alias in possible_commands(text))
         )
         found.add_unknown(command, "quoted text with code in it may be evaluated", aliases=aliases)
-    if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
-        found.add_command(command, "only tests, calculates or sets a variable of its own", "allow")
-    return Analysis(
-        tuple(found.needs),
-        tuple(dict.fromkeys(found.names)),
-        tuple(dict.fromkeys(found.externals)),
-        tuple(dict.fromkeys(found.edits)),
-        problem,
-    )
 
 
 def command_needs(

@@ -76,7 +76,7 @@ class Turn:
 
     @property
     def waits_for_background(self) -> bool:
-        """Whether the turn ends only after the background tasks of its session."""
+        """True if the turn ends only after the background tasks of its session."""
         return self.services.wait_for_background or bool(self._lineage.callers)
 
     async def settings(self, request: UserMessage) -> StepSettings:

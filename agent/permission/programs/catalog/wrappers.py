@@ -102,15 +102,6 @@ PROGRAMS = (
         options=(Option("--config-file", value="text"),),
     ),
     Program(
-        "doas",
-        operands="command",
-        wrapper=Wrapper(variables=True),
-        options=(
-            Option("-n -L -s"),
-            Option("-u -C", value="text"),
-        ),
-    ),
-    Program(
         "dtach",
         operands="command",
         wrapper=Wrapper(),
@@ -205,11 +196,6 @@ PROGRAMS = (
             Option("-w -E --timeout --conflict-exit-code", value="text"),
             Option("-c --command", value="code"),
         ),
-    ),
-    Program(
-        "gosu libfaketime pidproxy setuidgid su-exec",
-        operands="command",
-        wrapper=Wrapper(operands_before=1),
     ),
     Program(
         "hyperfine",
@@ -312,12 +298,6 @@ PROGRAMS = (
         ),
     ),
     Program(
-        "pkexec",
-        operands="command",
-        wrapper=Wrapper(),
-        options=(Option("--user", value="text"),),
-    ),
-    Program(
         "prlimit",
         operands="command",
         wrapper=Wrapper(),
@@ -345,16 +325,6 @@ PROGRAMS = (
         ),
     ),
     Program(
-        "runuser",
-        operands="command",
-        code_options="-c",
-        wrapper=Wrapper(),
-        options=(
-            Option("-m -l -p"),
-            Option("-u -g -G -s -w --user --group", value="text"),
-        ),
-    ),
-    Program(
         "screen",
         operands="command",
         wrapper=Wrapper(),
@@ -373,30 +343,10 @@ PROGRAMS = (
         ),
     ),
     Program(
-        "setpriv",
-        operands="command",
-        wrapper=Wrapper(),
-        options=(
-            Option("--no-new-privs --clear-groups --keep-groups --init-groups --reset-env --dump"),
-            Option(
-                "--reuid --regid --ruid --euid --rgid --egid --groups "
-                "--bounding-set --inh-caps --ambient-caps --securebits "
-                "--selinux-label",
-                value="text",
-            ),
-        ),
-    ),
-    Program(
         "setsid",
         operands="command",
         wrapper=Wrapper(),
         options=(Option("-c -f -w --ctty --fork --wait"),),
-    ),
-    Program(
-        "sg",
-        code_options="-c",
-        wrapper=Wrapper(operands_before=1, named=True),
-        options=(Option("-c", value="code"),),
     ),
     Program(
         "softlimit",
@@ -433,24 +383,6 @@ PROGRAMS = (
         options=(
             Option("-f -F -q -v -d -h -T -t -c -C -w -y -i -k -n -D -V -x -z"),
             Option("-e -O -s -S -a -u -P -b -I -E -o", value="text"),
-        ),
-    ),
-    Program(
-        "sudo",
-        operands="command",
-        wrapper=Wrapper(variables=True),
-        options=(
-            Option(
-                "-A -b -E -H -K -k -n -P -S -v --preserve-env --non-interactive "
-                "--background --set-home --stdin --askpass --reset-timestamp"
-            ),
-            Option(
-                "-u -g -p -C -r -t -T -U -h --user --group --prompt --host "
-                "--close-from --command-timeout",
-                value="text",
-            ),
-            Option("-i --login", effect="chdir"),
-            Option("-D -R --chdir --chroot", effect="chdir", value="text"),
         ),
     ),
     Program(
