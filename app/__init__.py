@@ -1,0 +1,3 @@
+"""The front ends: the Textual interface (``tui``), the command line (``cli``), ``--plain``
+(``console``) and editors (``acp``).
+"""

@@ -117,7 +117,7 @@ async def load_plugins(
     if trusted:
         folders = project_folders(directory, project, env)
         files += [file for kind in KINDS for file in find_definitions(kind, folders, env, project)]
-    found = [*_installed(env), *(_from_file(file) for file in files)]
+    found = [*_installed(), *(_from_file(file) for file in files)]
     return Plugins(tuple(await _all_within(timeout, [*found])))
 
 
@@ -187,9 +187,7 @@ def _stop_thread(thread: threading.Thread) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ended)
 
 
-def _installed(env: Mapping[str, str]) -> Iterator[_Candidate]:
-    if env.get("OPENCODE_PY_PURE"):
-        return
+def _installed() -> Iterator[_Candidate]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         package = point.dist.name if point.dist is not None else "an installed package"
         yield Plugin(point.name, package), False, _loader(point)

@@ -1,0 +1,1 @@
+"""The system prompts, one text file for each family of models."""

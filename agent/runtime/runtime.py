@@ -31,7 +31,7 @@ from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.json import Json
-from agent.runtime.services import (
+from agent.runtime.service_factories import (
     OpenedFolder,
     add_plugin_tools,
     bash_settings,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agent.provider.client import Turn
 from agent.records.messages import CompactionPart, MessageWithParts, Part
-from agent.session.context.compaction import marker_of, visible_messages
+from agent.session.context.compaction_markers import marker_of, visible_messages
 from agent.session.context.request_turns import TurnConverter
 
 

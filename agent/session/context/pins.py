@@ -11,7 +11,7 @@ from typing import Literal
 
 from agent.records.blocks import TodoItem
 from agent.records.messages import Completed, FilePart, MessageWithParts, TextPart, ToolPart
-from agent.session.context.compaction import is_request
+from agent.session.context.compaction_markers import is_request
 from agent.session.context.estimate import estimate_tokens
 from agent.store.store import Store
 

@@ -26,7 +26,7 @@ from agent.records.messages import (
     Usage,
 )
 from agent.session.context.budget import Budget, message_weight
-from agent.session.context.compaction import file_placeholder
+from agent.session.context.compaction_markers import file_placeholder
 from agent.session.context.estimate import estimate_tokens
 from agent.session.context.request_turns import request_turns
 

@@ -18,7 +18,7 @@ from agent.records.context_parts import ContextPart
 from agent.records.events import Notice
 from agent.records.ids import new_id
 from agent.records.messages import Completed, MessageWithParts, Session, ToolPart, UserMessage
-from agent.session.context.compaction import marker_of, visible_messages
+from agent.session.context.compaction_markers import marker_of, visible_messages
 from agent.session.context.conversation import Conversation
 from agent.session.context.pins import late_pins
 from agent.session.prompt.environment import (

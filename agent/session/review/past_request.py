@@ -14,7 +14,7 @@ from agent.provider.client import (
 )
 from agent.records.messages import MessageWithParts
 from agent.redact import redacted
-from agent.session.context.compaction import visible_messages
+from agent.session.context.compaction_markers import visible_messages
 from agent.session.context.request_turns import request_turns
 from agent.session.prompt.system_prompt import session_block
 

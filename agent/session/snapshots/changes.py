@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agent.records.blocks import DiffBlock, SubtaskBlock
 from agent.records.messages import Completed, MessageWithParts, PatchPart, Pending, ToolPart
-from agent.session.context.compaction import is_request
+from agent.session.context.compaction_markers import is_request
 from agent.session.snapshots.snapshots import Snapshots
 from agent.store.store import Store
 from agent.tools.files.diffs import make_diff

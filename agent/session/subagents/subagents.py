@@ -26,7 +26,7 @@ from agent.records.messages import (
     Usage,
 )
 from agent.session.api import PromptInput
-from agent.session.context.compaction import is_request
+from agent.session.context.compaction_markers import is_request
 from agent.session.repository import SessionRepository
 from agent.session.subagents.background import BackgroundRun, BackgroundTasks
 from agent.session.subagents.results import END_REASONS, end_reason, subagent_result

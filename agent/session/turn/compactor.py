@@ -30,7 +30,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.context.budget import message_weight
-from agent.session.context.compaction import (
+from agent.session.context.compaction_markers import (
     continue_message,
     first_unanswered,
     marker_message,

@@ -26,7 +26,7 @@ from agent.records.messages import (
 )
 from agent.session.services import SessionServices
 from agent.session.turn.executor import INCOMPLETE, REJECTED, StepExecutor
-from agent.session.turn.stream import StepProcessor, StreamEnd
+from agent.session.turn.stream import StreamEnd, StreamProcessor
 
 CUT_OFF = (
     "Not run: the call was cut off by the output limit of {limit} tokens. "
@@ -91,8 +91,8 @@ class Step:
     def message_id(self) -> str:
         return self._message.id
 
-    def _new_processor(self) -> StepProcessor:
-        return StepProcessor(
+    def _new_processor(self) -> StreamProcessor:
+        return StreamProcessor(
             self._services.store, self._executor, self._message, self._services.clock
         )
 

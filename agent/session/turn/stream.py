@@ -49,7 +49,7 @@ class StreamEnd:
     error: ProviderError | None = None
 
 
-class StepProcessor:
+class StreamProcessor:
     """Consumes the stream of *message*."""
 
     def __init__(

@@ -4,7 +4,7 @@ import pytest
 
 from agent.records.messages import AssistantMessage, MessageWithParts, TextPart, UserMessage
 from agent.session.context.budget import Budget
-from agent.session.context.compaction import tail_start
+from agent.session.context.compaction_markers import tail_start
 
 
 def history(shape: str) -> list[MessageWithParts]:

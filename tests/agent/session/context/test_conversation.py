@@ -1,7 +1,7 @@
 """The part of its session that a turn holds in memory."""
 
 from agent.records.messages import CompactionPart, MessageWithParts, TextPart, UserMessage
-from agent.session.context.compaction import visible_messages
+from agent.session.context.compaction_markers import visible_messages
 from agent.session.context.conversation import Conversation
 
 
