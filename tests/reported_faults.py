@@ -15,7 +15,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "edits keep the last newline and work in large files": (
         "agent/tools/test_edit.py::test_edges_of_an_edit",
-        "agent/tools/files/test_diffs.py::test_a_missing_last_newline_is_told_only_when_it_changes",
+        "agent/tools/files/test_diffs.py::test_a_missing_last_newline_is_shown_only_when_it_changes",
         "agent/tools/test_edit.py::test_a_large_file_is_edited_by_its_exact_text",
         "e2e/test_large_inputs.py::test_a_file_of_50_mb_is_edited",
     ),
@@ -34,7 +34,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "agent/tools/edit_match/test_properties.py::test_added_text_is_literal_and_the_rest_stays",
     ),
     "tabs survive reading and editing": (
-        "agent/tools/test_edit.py::test_spaces_for_tabs_are_mended_and_said",
+        "agent/tools/test_edit.py::test_spaces_for_tabs_are_corrected_and_reported",
         "agent/tools/test_read.py::test_lines_are_numbered_and_tabs_stay",
     ),
     "an empty old text replaces nothing": (
@@ -160,9 +160,9 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     "unknown tools and repeated calls end": (
         "agent/tools/test_registry.py::test_names_are_repaired",
         "agent/tools/test_registry.py::test_unknown_names_are_not_guessed",
-        "agent/session/turn/test_turn.py::test_the_same_call_again_and_again_is_asked_about",
-        "agent/session/turn/test_doom_loop.py::test_a_name_that_is_no_tool_does_not_go_on_for_ever",
-        "agent/session/turn/test_doom_loop.py::test_who_allows_everything_is_asked_about_a_loop_all_the_same",
+        "agent/session/turn/test_turn.py::test_a_repeated_call_needs_permission",
+        "agent/session/turn/test_doom_loop.py::test_calls_of_unknown_tools_do_not_continue_forever",
+        "agent/session/turn/test_doom_loop.py::test_the_doom_loop_asks_even_if_everything_is_allowed",
         "app/cli/run/test_run.py::test_a_repeating_tool_call_is_refused",
     ),
     # Failing providers and full windows
@@ -184,7 +184,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     "compaction without progress ends": (
         "agent/session/context/test_compaction.py::test_compactions_without_progress_end_the_turn",
         "agent/session/turn/test_continuations.py::test_without_auto_compaction_the_turn_ends_before_it_sends_more",
-        "agent/session/context/test_overflow.py::test_without_auto_compaction_an_overflow_is_not_summed_up",
+        "agent/session/context/test_overflow.py::test_without_auto_compaction_an_overflow_is_not_compacted",
         "agent/session/context/test_overflow.py::test_instructions_that_fill_the_window_are_named",
     ),
     "calls and results stay together in compaction": (
@@ -212,7 +212,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "e2e/test_stopping.py::test_esc_stops_a_sub_agent_and_its_command",
     ),
     "always covers what it says": (
-        "app/screens/permission/test_permission_flow.py::test_always_for_a_chain_covers_what_it_says",
+        "app/screens/permission/test_permission_flow.py::test_always_for_a_chain_covers_only_the_shown_pattern",
     ),
     "rules apply to every command of a line": (
         "agent/session/test_command_rules.py::test_a_rule_for_one_command_covers_no_other_of_the_line",
@@ -253,18 +253,18 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "e2e/test_full_disk.py::test_a_small_file_system_that_fills_up",
     ),
     "snapshots skip large and ignored files": (
-        "agent/session/test_undo.py::test_a_file_that_is_too_large_is_told",
-        "agent/session/test_undo.py::test_a_large_file_that_a_command_wrote_is_told",
+        "agent/session/test_undo.py::test_a_file_that_is_too_large_is_reported",
+        "agent/session/test_undo.py::test_a_large_file_written_by_a_command_is_reported",
         "e2e/test_large_inputs.py::test_large_and_ignored_files_are_not_copied_for_undo",
         "e2e/test_large_inputs.py::test_a_home_folder_gets_no_snapshot",
         "agent/session/snapshots/test_snapshots.py::test_the_programs_own_data_is_not_in_snapshots",
     ),
     "undo without git": (
-        "agent/session/test_undo.py::test_undo_and_redo_bring_files_and_words_back",
+        "agent/session/test_undo.py::test_undo_and_redo_restore_files_and_prompts",
     ),
     "undo with nested repositories": (
-        "agent/session/test_undo.py::test_what_a_nested_repository_hides_is_told",
-        "agent/session/test_undo.py::test_what_commands_change_in_a_submodule_is_told_to_stay",
+        "agent/session/test_undo.py::test_files_hidden_by_a_nested_repository_are_reported",
+        "agent/session/test_undo.py::test_changes_of_commands_in_a_submodule_are_reported_as_kept",
     ),
     # The terminal
     "untrusted text is not markup": (
@@ -321,7 +321,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/widgets/transcript/test_parts.py::test_selected_text_is_copied_without_gutter",
         "app/tui/test_clipboard.py::test_the_osc_52_sequence_decodes_to_the_text",
         "app/tui/test_clipboard.py::test_inside_tmux_the_sequence_is_sent_to_tmux_and_through_it",
-        "app/tui/test_clipboard.py::test_the_notice_says_how_the_copy_went",
+        "app/tui/test_clipboard.py::test_the_notice_reports_the_result_of_the_copy",
         "e2e/test_display.py::test_without_a_clipboard_program_the_terminal_copies_the_text",
     ),
     "wide Markdown tables": (
@@ -409,7 +409,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "results of sub-agents": (
         "agent/session/subagents/test_subagents.py::test_several_sub_agents_run_at_once_and_each_has_its_own_report",
-        "agent/session/subagents/test_parallel_subagents.py::test_a_child_that_says_nothing_or_is_cut_is_told_as_that",
+        "agent/session/subagents/test_parallel_subagents.py::test_a_child_with_an_empty_or_cut_response_is_reported_as_such",
     ),
     "session titles": (
         "agent/session/test_titles.py::test_a_title_is_a_line_without_thoughts",
@@ -418,12 +418,12 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/cli/run/test_titles.py::test_a_missing_title_does_not_delay_a_run",
     ),
     "start in a huge folder": (
-        "app/text/test_mentions.py::test_the_index_leaves_out_what_git_ignores",
+        "app/text/test_mentions.py::test_the_index_omits_files_that_git_ignores",
         "app/tui/test_startup.py::test_the_first_frame_is_painted_before_the_agent_is_loaded",
         "e2e/test_large_inputs.py::test_a_large_tree_without_git_delays_neither_start_nor_completion",
         "app/text/test_mentions.py::test_a_file_mentioned_before_the_runtime_is_ready_is_completed",
-        "app/text/test_mentions.py::test_what_was_read_is_offered_before_the_rest_is_read",
-        "app/text/test_mentions.py::test_of_very_many_files_none_is_left_out",
+        "app/text/test_mentions.py::test_listed_files_are_offered_before_the_listing_ends",
+        "app/text/test_mentions.py::test_no_file_of_very_many_is_omitted",
         "agent/tools/search/test_search.py::test_a_listing_looks_at_few_of_very_many_paths",
     ),
 }

@@ -131,7 +131,7 @@ async def test_nothing_is_served_elsewhere(server: ModelServer) -> None:
     assert server.refused == ["/v1/embeddings: nothing is served there"]
 
 
-async def test_a_query_does_not_change_what_is_served(server: ModelServer) -> None:
+async def test_a_query_string_does_not_change_the_endpoint(server: ModelServer) -> None:
     assert (await post(server, f"{ANTHROPIC}?beta=true", first_request(ANTHROPIC))).status == 200
 
 
@@ -202,7 +202,7 @@ async def test_chat_calls(server: ModelServer) -> None:
     assert len({call["id"] for call in made}) == 2
 
 
-async def test_pieces_are_asked_for_one_by_one(server: ModelServer) -> None:
+async def test_pieces_are_requested_one_by_one(server: ModelServer) -> None:
     hold = Hold()
     sent: list[str] = []
 

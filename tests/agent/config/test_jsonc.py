@@ -44,7 +44,7 @@ def test_comments_and_trailing_commas_are_read(text, expected):
         ('{"a": /* never closed', 1, 0, "expected a value"),
     ],
 )
-def test_an_error_has_the_position_and_what_was_expected(text, line, column, expected):
+def test_an_error_has_the_position_and_the_expected_token(text, line, column, expected):
     with pytest.raises(JsoncError) as caught:
         parse(text)
     assert expected in caught.value.expected

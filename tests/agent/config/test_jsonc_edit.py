@@ -63,7 +63,7 @@ COMMAS_AFTER = """{
         ),
     ],
 )
-def test_the_entry_goes_where_a_person_would_put_it(text: str, expected: str) -> None:
+def test_the_entry_is_inserted_where_a_user_would_put_it(text: str, expected: str) -> None:
     changed = set_value(text, PATH, "allow")
     assert changed == expected
     assert set_value(changed, PATH, "allow") == changed

@@ -82,7 +82,7 @@ def test_permission_rules_of_all_sources_are_joined_in_order(setting):
     assert not loaded.notices
 
 
-def test_files_above_or_beside_the_project_do_not_count(setting):
+def test_files_above_or_next_to_the_project_are_ignored(setting):
     setting.write(setting.root / "opencode.json", {"permission": "deny"})
     (setting.project / "a").mkdir()
     setting.theirs({"permission": "deny"}, "b/opencode.json")

@@ -101,7 +101,7 @@ def test_a_sample_that_ends_inside_a_character_is_utf8() -> None:
     assert detect(b"abc\xe6\xbc", complete=True).name != "utf-8"
 
 
-def test_binary_is_told_by_a_nul() -> None:
+def test_binary_content_is_recognized_by_a_nul() -> None:
     assert is_binary(b"a\0b")
     assert not is_binary("a".encode("utf-16"))
     assert not is_binary(b"")
@@ -275,7 +275,7 @@ def test_stamps_compare_by_digest_then_time() -> None:
     assert not FileStamp(3, 1).same_file(FileStamp(3, 2, "b"))
 
 
-def test_what_was_read_is_known_by_session() -> None:
+def test_read_files_are_tracked_by_session() -> None:
     tracker = FileTracker()
     tracker.record("one", "/a", FileStamp(1, 1))
     assert tracker.seen("one", "/a") == FileStamp(1, 1)

@@ -28,7 +28,7 @@ def later() -> float:
     return time.time() + LEFTOVER_AGE + 60
 
 
-def test_what_a_killed_writer_left_is_known_and_removed_a_day_later(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_writer_are_removed_after_a_day(tmp_path: Path) -> None:
     target = tmp_path / "notes.txt"
     target.write_text("old")
     killed = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
@@ -58,7 +58,7 @@ def test_every_name_that_is_written_is_known(tmp_path: Path, name: str) -> None:
         ".notes.txt.0a1b2c3d.tmp",
     ],
 )
-def test_what_a_person_may_have_made_stays(tmp_path: Path, name: str) -> None:
+def test_files_that_a_user_can_have_made_stay(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     clear(tmp_path, later())
     assert (tmp_path / name).exists()

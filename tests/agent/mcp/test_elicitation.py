@@ -48,7 +48,7 @@ async def order(tmp_path: Path, asked: FieldAnswers) -> dict:
         return json.loads((await mcp.call("asks_good")).output)
 
 
-async def test_a_form_is_asked_field_by_field(tmp_path: Path) -> None:
+async def test_the_fields_of_a_form_are_asked_one_by_one(tmp_path: Path) -> None:
     asked = FieldAnswers()
     content = {"wood": "oak", "legs": 4, "painted": True, "name": "Bob", "tools": ["saw", "glue"]}
     assert await order(tmp_path, asked) == {"action": "accept", "content": content}
@@ -63,7 +63,7 @@ async def test_a_form_is_asked_field_by_field(tmp_path: Path) -> None:
     assert (wood.number, wood.total, wood.session_id) == (1, 6, "ses_1")
 
 
-async def test_an_answer_that_does_not_fit_is_asked_for_again(tmp_path: Path) -> None:
+async def test_an_invalid_answer_is_requested_again(tmp_path: Path) -> None:
     asked = FieldAnswers(
         legs=[QuestionReply(text="four"), QuestionReply(), QuestionReply(text="4")],
         tools=[QuestionReply(text="Hammer"), QuestionReply(text="Saw, Glue")],

@@ -172,7 +172,7 @@ async def test_a_secret_of_the_settings_is_shown_as_the_server_takes_it(
         {"url": "", "command": ("x",)},
     ],
 )
-async def test_who_has_no_login(tmp_path: Path, server: dict[str, object]) -> None:
+async def test_providers_without_a_login(tmp_path: Path, server: dict[str, object]) -> None:
     async def show(address: str) -> None:
         raise AssertionError(address)
 

@@ -47,13 +47,13 @@ async def consulted(
         return await queue.service.ask(replace(CONTEXT, ask_hooks=consult), (need,), "Run it?")
 
 
-async def test_a_hook_allows_what_no_rule_covers() -> None:
+async def test_a_hook_allows_calls_that_no_rule_covers() -> None:
     assert await consulted(RequestQueue(), "allow") is None
     queue = RequestQueue(mode="auto")
     assert await consulted(queue, None) == PermissionReply("once"), "it has no say"
 
 
-async def test_a_hook_never_beats_a_rule_that_asks_nor_what_cannot_be_known() -> None:
+async def test_a_hook_overrides_neither_an_ask_rule_nor_an_unknown_need() -> None:
     queue = RequestQueue(user("make *", "ask"), mode="auto")
     assert await consulted(queue, "allow") == PermissionReply("once")
     queue = RequestQueue(mode="auto")
@@ -68,7 +68,7 @@ async def test_a_deny_of_a_hook_has_a_reason_and_counts_as_one_of_a_rule() -> No
     assert "the hook says so" in told.value.message
 
 
-async def test_a_hook_is_asked_only_where_the_user_would_be() -> None:
+async def test_a_permission_hook_runs_only_where_the_user_would_be_asked() -> None:
     assert await consulted(RequestQueue(user("make *", "allow")), "deny") is None
     with pytest.raises(PermissionRejected):
         await consulted(RequestQueue(user("make *", "deny")), "allow")
@@ -150,7 +150,7 @@ async def test_a_later_allow_wins_unless_that_mode_is_on() -> None:
         ("env a rm", "deny"),
     ],
 )
-def test_a_deny_rule_finds_what_a_command_runs(runs: str, expected: Action) -> None:
+def test_a_deny_rule_applies_to_commands_that_a_command_runs(runs: str, expected: Action) -> None:
     rules = (user("*", "allow"), user("rm *", "deny"))
     assert evaluate(PermissionNeed("bash", "env", runs=f" {runs}"), rules).action == expected
 

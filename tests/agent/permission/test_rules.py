@@ -146,7 +146,7 @@ def test_a_secret_asks_though_reading_is_allowed() -> None:
     assert evaluate(PermissionNeed("read", ".env", floor="ask"), DEFAULT_RULES).action == "ask"
 
 
-def test_only_a_rule_that_allows_everything_allows_what_cannot_be_known() -> None:
+def test_only_a_rule_that_allows_everything_allows_an_unknown_command() -> None:
     need = PermissionNeed("bash", "$X y", strict="unknown")
     narrow = (*DEFAULT_RULES, rule("allow", "$X *"))
     wide = (*DEFAULT_RULES, rule("allow"))
@@ -271,7 +271,7 @@ def test_guarded_needs_are_allowed_by_no_rule() -> None:
 
 
 @pytest.mark.parametrize("source", [ALWAYS, PROJECT, f"{PROJECT} a.json"])
-def test_neither_always_nor_a_project_allows_what_cannot_be_known(source: str) -> None:
+def test_neither_always_nor_a_project_allows_an_unknown_command(source: str) -> None:
     need = PermissionNeed("bash", "$X", strict="unknown")
     assert (
         evaluate(need, (*DEFAULT_RULES, rule("allow", source=source)), trusted=True).action == "ask"

@@ -29,7 +29,7 @@ async def test_a_call_that_the_rules_allow_does_not_ask() -> None:
     assert queue.service.pending() == ()
 
 
-async def test_a_deny_asks_nobody_and_names_its_rule() -> None:
+async def test_a_denial_asks_no_user_and_names_its_rule() -> None:
     queue = RequestQueue(Rule("bash", "rm *", "deny", "~/config.json"))
     with pytest.raises(PermissionRejected) as caught:
         await queue.ask("rm -r x")
@@ -48,7 +48,7 @@ async def test_requests_are_queued_oldest_first() -> None:
     assert await asyncio.gather(*asking) == [ONCE] * 3
 
 
-async def test_always_is_stored_for_the_root_and_settles_what_it_covers() -> None:
+async def test_always_is_stored_for_the_root_and_settles_covered_requests() -> None:
     queue = RequestQueue()
     first = queue.ask("make a", always="make *")
     covered = queue.ask("make b", session="ses_child", always="make *")

@@ -74,7 +74,7 @@ async def test_reject_leaves_the_requests_of_a_child_session() -> None:
     await child
 
 
-async def test_a_comment_of_blanks_counts_as_none() -> None:
+async def test_a_comment_of_spaces_counts_as_none() -> None:
     queue = RequestQueue()
     first, second = queue.ask("one"), queue.ask("two")
     request, _ = await queue.published(2)
@@ -119,7 +119,7 @@ async def test_rules_stored_for_the_root_apply_to_a_child_and_a_new_service() ->
     await elsewhere
 
 
-async def test_once_stores_nothing_and_the_next_call_asks_again() -> None:
+async def test_once_stores_nothing_and_the_next_call_needs_permission_again() -> None:
     queue = RequestQueue()
     first = queue.ask("make a", always="make *")
     (request,) = await queue.published(1)

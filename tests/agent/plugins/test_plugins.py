@@ -147,7 +147,7 @@ async def test_the_users_file_overrides_a_plugins_provider(tmp_path):
         assert model.base_url == harness.server.url
 
 
-def test_debug_plugins_shows_what_each_adds_and_where_one_failed(tmp_path: Path) -> None:
+def test_debug_plugins_shows_additions_and_failures(tmp_path: Path) -> None:
     write(tmp_path, documented())
     write(tmp_path, "def register(plugin): 1 / 0", "home/config/tools/bad.py")
     (tmp_path / "shop").mkdir()

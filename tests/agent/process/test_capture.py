@@ -68,7 +68,7 @@ def full_disk(tmp_path: Path) -> SpillStore:
     return SpillStore(tmp_path / "file" / "spill")
 
 
-def test_a_spill_that_fails_costs_nothing_but_the_spill(tmp_path: Path) -> None:
+def test_a_failed_spill_loses_only_the_spill(tmp_path: Path) -> None:
     """On a full disk the call still returns its cut output."""
     flood = capture(full_disk(tmp_path), max_lines=10)
     for number in range(1000):
@@ -80,7 +80,7 @@ def test_a_spill_that_fails_costs_nothing_but_the_spill(tmp_path: Path) -> None:
     assert not done.complete
 
 
-def test_what_is_taken_comes_once(spills: SpillStore) -> None:
+def test_dequeued_messages_come_once(spills: SpillStore) -> None:
     live = capture(spills)
     live.feed(b"one\n10%\r20%")
     assert live.take_new() == NewOutput("one\n20%")
@@ -94,7 +94,7 @@ def test_what_is_taken_comes_once(spills: SpillStore) -> None:
     assert live.take_new() == NewOutput("")
 
 
-def test_a_flood_is_dropped_from_the_front_of_what_is_taken(spills: SpillStore) -> None:
+def test_a_flood_is_dropped_from_the_front_of_the_kept_output(spills: SpillStore) -> None:
     live = capture(spills, max_bytes=1_000)
     text = "".join(f"line {n}\n" for n in range(100_000))
     for at in range(0, len(text), 5_000):

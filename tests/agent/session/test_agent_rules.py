@@ -46,7 +46,7 @@ def test_a_command_asks_unless_it_only_reads(
     assert verdict(agent, line, settings) == {expected}
 
 
-def test_what_the_user_said_always_to_holds_for_the_plan_agent_too() -> None:
+def test_always_rules_apply_to_the_plan_agent_too() -> None:
     always = Rule("bash", "npm test *", "allow", ALWAYS)
     assert verdict("plan", "npm test", OPEN, always) == {"allow"}
 
@@ -65,7 +65,7 @@ async def planning(harness: Harness) -> Session:
     return await harness.runtime.sessions.repository.create(agent="plan")
 
 
-async def test_plan_edits_nothing_but_its_plan_file_which_is_asked_about(
+async def test_plan_edits_only_its_plan_file_with_permission(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, permission={"edit": "allow", "bash": "allow"}) as harness:

@@ -28,7 +28,7 @@ async def proposed(harness: Harness, file: str = FILE) -> tuple[object, Question
 
 
 @pytest.mark.parametrize("option", ["Carry it out", "Carry it out and accept edits"])
-async def test_once_the_user_agrees_the_worker_goes_on_in_the_same_turn(
+async def test_after_approval_the_build_agent_continues_in_the_same_turn(
     tmp_path: Path, option: str
 ) -> None:
     async with open_harness(tmp_path) as harness:
@@ -76,7 +76,7 @@ TWO_MODELS = {
         ),
     ],
 )
-async def test_the_worker_goes_on_with_its_own_model_from_the_next_step(
+async def test_the_build_agent_continues_with_its_own_model_from_the_next_step(
     tmp_path: Path, agents: dict[str, object], planned: str, built: str
 ) -> None:
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
@@ -102,7 +102,7 @@ async def test_a_model_that_was_chosen_while_planning_stays(tmp_path: Path) -> N
         assert (session.model, session.effort) == ("other/worker", "high")
 
 
-async def test_a_model_that_was_chosen_before_comes_back_though_nothing_was_asked_with_it(
+async def test_a_chosen_model_is_restored_even_if_it_was_never_used(
     tmp_path: Path,
 ) -> None:
     agents = {"plan": {"model": "other/thinker"}}
@@ -133,7 +133,7 @@ async def test_leaving_plan_mode_brings_the_model_of_before_back(tmp_path: Path)
         assert (kept.model, kept.effort) == ("other/worker", None)
 
 
-async def test_who_wants_changes_says_so_and_planning_goes_on(tmp_path: Path) -> None:
+async def test_a_change_request_continues_the_planning(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("plan_exit", {})), answer(Text("Changed.")))
         session, question, before = await proposed(harness)

@@ -44,7 +44,7 @@ async def taken_up(store: Store) -> list[str]:
     return [m.parts[0].text for m in stored if m.message.turn_id is not None]
 
 
-async def test_what_comes_while_a_take_is_cancelled_stands_behind_it(store: Store) -> None:
+async def test_a_prompt_sent_during_a_cancelled_dequeue_comes_after_it(store: Store) -> None:
     """A prompt got its id, the turn moved those before it behind the history, and was cancelled:
     who takes up the prompt knows of the moved ones only from the queue."""
     queues = Queues(store, Bus())
@@ -84,7 +84,7 @@ async def test_takes_that_overlap_keep_the_order(store: Store) -> None:
     assert await taken_up(store) == ["first", "second"]
 
 
-async def test_what_is_sent_while_a_turn_reads_its_session_waits_for_it(store: Store) -> None:
+async def test_a_prompt_sent_while_a_turn_reads_its_session_waits_for_it(store: Store) -> None:
     """And what another instance has answered meanwhile waits no more."""
     queues = Queues(store, Bus())
     answered, waits, late = prompt("answered"), prompt("waits"), prompt("late")
@@ -97,7 +97,7 @@ async def test_what_is_sent_while_a_turn_reads_its_session_waits_for_it(store: S
     assert queues.ids(SESSION.id) == (waits.message.id, late.message.id)
 
 
-async def test_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: Store) -> None:
+async def test_a_prompt_stored_as_a_turn_begins_is_picked_up_once(store: Store) -> None:
     queues = Queues(store, Bus())
     item = prompt("sent")
     with queues.adding(item):
@@ -107,7 +107,7 @@ async def test_what_is_being_stored_as_a_turn_begins_is_taken_up_once(store: Sto
     assert queues.ids(SESSION.id) == (item.message.id,)
 
 
-async def test_what_could_not_be_stored_waits_for_nothing(store: Store) -> None:
+async def test_a_prompt_that_cannot_be_stored_is_not_queued(store: Store) -> None:
     queues = Queues(store, Bus())
     with pytest.raises(OSError, match="full"), queues.adding(prompt("lost")):
         raise OSError("full")
@@ -115,7 +115,7 @@ async def test_what_could_not_be_stored_waits_for_nothing(store: Store) -> None:
 
 
 @pytest.mark.parametrize("work", ["compaction", "own command"])
-async def test_what_is_cancelled_before_it_began_leaves_what_waits(
+async def test_work_cancelled_before_it_begins_leaves_queued_prompts(
     harness: Harness, work: str
 ) -> None:
     """A summary and a command of the user's own answer no prompt: one that waits goes on waiting

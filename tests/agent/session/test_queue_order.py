@@ -39,7 +39,7 @@ async def test_messages_taken_together_keep_their_order(harness: Harness) -> Non
     assert sent(harness)[: len(sent(harness, -2)) - 1] == sent(harness, -2)[:-1]
 
 
-async def test_what_another_instance_answered_is_not_sent_again(harness: Harness) -> None:
+async def test_prompts_answered_by_another_instance_are_not_sent_again(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(hold, Text("a")), answer(Text("LATER answered")), answer(Text("done"))

@@ -17,7 +17,7 @@ async def asked(harness: Harness, session, question: str) -> str:
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_it_leaves_no_trace_and_costs_what_it_cost(tmp_path: Path, api: str) -> None:
+async def test_it_leaves_no_trace_but_its_cost_is_counted(tmp_path: Path, api: str) -> None:
     async with open_harness(tmp_path, api=api) as harness:
         session = await harness.session()
         harness.server.script(
@@ -47,7 +47,7 @@ async def test_the_request_begins_like_the_sessions_own(harness: Harness) -> Non
     assert aside["tools"] == own["tools"]
 
 
-async def test_it_is_answered_beside_a_turn(harness: Harness) -> None:
+async def test_it_is_answered_during_a_turn(harness: Harness) -> None:
     session = await harness.session()
     hold = Hold()
     harness.server.script(answer(Text("a"), hold, Text("b")), answer(Text("in passing")))
@@ -59,7 +59,7 @@ async def test_it_is_answered_beside_a_turn(harness: Harness) -> None:
     assert (await harness.idle(session, after=before)).outcome == "completed"
 
 
-async def test_what_goes_wrong_is_a_sentence(harness: Harness) -> None:
+async def test_errors_are_sentences(harness: Harness) -> None:
     session = await harness.session()
     with pytest.raises(NothingToDo, match="just ask"):
         await asked(harness, session, "why?")

@@ -48,9 +48,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("repository", [True, False])
-async def test_undo_and_redo_bring_files_and_words_back(
-    tmp_path: Path, *, repository: bool
-) -> None:
+async def test_undo_and_redo_restore_files_and_prompts(tmp_path: Path, *, repository: bool) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         if repository:
             git(harness.folder, "init")
@@ -85,7 +83,7 @@ async def test_undo_and_redo_bring_files_and_words_back(
         assert await undo.redo(session.id) is None
 
 
-async def test_what_was_taken_back_is_not_sent_again(tmp_path: Path) -> None:
+async def test_undone_messages_are_not_sent_again(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         await turn(harness, session, "keep this")
@@ -114,7 +112,7 @@ async def test_one_of_files_and_conversation(tmp_path: Path) -> None:
         assert (harness.folder / "made").exists()
 
 
-async def test_a_file_that_somebody_else_changed_is_left_alone(tmp_path: Path) -> None:
+async def test_a_file_that_another_program_changed_is_left_alone(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         await turn(harness, session, "go", bash("echo a > mine; echo b > theirs"))
@@ -149,7 +147,7 @@ async def test_the_users_repository_is_not_touched(tmp_path: Path) -> None:
         assert after == before
 
 
-async def test_a_file_that_is_too_large_is_told(tmp_path: Path) -> None:
+async def test_a_file_that_is_too_large_is_reported(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         large = harness.folder / "large.bin"
         large.write_bytes(b"x" * 3_000_000)
@@ -162,7 +160,7 @@ async def test_a_file_that_is_too_large_is_told(tmp_path: Path) -> None:
         assert kept < 2_000_000
 
 
-async def test_a_large_file_that_a_command_wrote_is_told(tmp_path: Path) -> None:
+async def test_a_large_file_written_by_a_command_is_reported(tmp_path: Path) -> None:
     """New, there before and grown out of what was small; what it left alone is not told."""
     async with open_harness(tmp_path, **FREE) as harness:
         for name in ("old [1].bin", "still.bin"):
@@ -187,7 +185,7 @@ async def test_a_large_file_that_a_command_wrote_is_told(tmp_path: Path) -> None
         assert kept < 2_000_000
 
 
-async def test_what_a_nested_repository_hides_is_told(tmp_path: Path) -> None:
+async def test_files_hidden_by_a_nested_repository_are_reported(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         sub = harness.folder / "sub"
         sub.mkdir()
@@ -203,7 +201,7 @@ async def test_what_a_nested_repository_hides_is_told(tmp_path: Path) -> None:
         assert {f.path for f in made.files} | set(made.not_restorable) == {"sub/x.txt"}
 
 
-async def test_what_commands_change_in_a_submodule_is_told_to_stay(tmp_path: Path) -> None:
+async def test_changes_of_commands_in_a_submodule_are_reported_as_kept(tmp_path: Path) -> None:
     """A commit made there is no change of a file either: it is not said to go back."""
     async with open_harness(tmp_path, **FREE) as harness:
         source = tmp_path / "lib"
@@ -228,7 +226,7 @@ async def test_what_commands_change_in_a_submodule_is_told_to_stay(tmp_path: Pat
         assert (harness.folder / "sub" / "x.txt").read_text() == "two\n"
 
 
-async def test_a_cancelled_turn_is_taken_back_too(tmp_path: Path) -> None:
+async def test_a_cancelled_turn_can_be_undone(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         hold = Hold()
         harness.server.script(
@@ -248,7 +246,7 @@ async def test_a_cancelled_turn_is_taken_back_too(tmp_path: Path) -> None:
         assert not (harness.folder / "made").exists()
 
 
-async def test_what_a_sub_agent_changed_is_taken_back_with_its_callers_prompt(
+async def test_changes_of_a_sub_agent_are_undone_with_its_callers_prompt(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
@@ -270,9 +268,7 @@ async def test_what_a_sub_agent_changed_is_taken_back_with_its_callers_prompt(
 
 
 @pytest.mark.parametrize("deputy", [False, True])
-async def test_an_undo_goes_back_to_what_the_user_had_not_saved(
-    tmp_path: Path, *, deputy: bool
-) -> None:
+async def test_an_undo_restores_the_users_unsaved_text(tmp_path: Path, *, deputy: bool) -> None:
     """A change of a file that is open with unsaved text saves that first; it is no part of
     what is taken back, though something else was changed in the same step before."""
     open_files = OpenFiles()
@@ -297,7 +293,7 @@ async def test_an_undo_goes_back_to_what_the_user_had_not_saved(
 
 
 @pytest.mark.parametrize("repository", [True, False])
-async def test_what_a_step_changes_is_told_with_its_lines(
+async def test_changes_of_a_step_are_published_with_line_counts(
     tmp_path: Path, *, repository: bool
 ) -> None:
     """By whatever tool, once the store holds it and before the turn ends."""
@@ -318,7 +314,7 @@ async def test_what_a_step_changes_is_told_with_its_lines(
     assert len(told) == 5
 
 
-async def test_a_fork_has_taken_back_what_its_source_has(tmp_path: Path) -> None:
+async def test_a_fork_keeps_the_undone_prompts_of_its_source(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         for number in ("one", "two", "three"):
@@ -354,7 +350,7 @@ async def test_a_prompt_that_is_refused_drops_nothing(tmp_path: Path) -> None:
         assert (await plan(harness, session)).text == "two"
 
 
-async def test_what_somebody_else_changes_meanwhile_stays(tmp_path: Path) -> None:
+async def test_concurrent_changes_by_others_stay(tmp_path: Path) -> None:
     """Calls that say which files they change are not taken for what the user, or another session,
     does to others while they run; a command may have changed anything."""
     async with open_harness(tmp_path, **FREE) as harness:
@@ -383,7 +379,7 @@ async def test_what_somebody_else_changes_meanwhile_stays(tmp_path: Path) -> Non
         assert [file.path for file in (await plan(harness, session)).files] == ["more.txt"]
 
 
-async def test_what_a_command_in_the_background_changes_is_taken_back_too(
+async def test_changes_of_a_background_command_are_undone_too(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
@@ -406,7 +402,7 @@ async def test_what_a_command_in_the_background_changes_is_taken_back_too(
         assert [file.path for file in made.files] == ["late.txt", "mine.txt"]
 
 
-async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_with_them(
+async def test_a_prompt_sent_during_an_undo_is_not_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git is slow; the user has sent the next prompt before all files are back. It waits for them,
@@ -446,7 +442,7 @@ async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_with_th
         assert "forget this" not in sent
 
 
-async def test_what_waits_is_neither_taken_back_nor_dropped_with_what_was(
+async def test_queued_prompts_are_neither_undone_nor_dropped_by_an_undo(
     tmp_path: Path,
 ) -> None:
     """A prompt waits, as the turn before it was stopped. Undo takes back the one that was sent, and

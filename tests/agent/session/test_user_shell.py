@@ -25,9 +25,7 @@ def own(parts) -> ToolPart:
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_the_model_reads_what_it_printed_with_the_next_prompt(
-    tmp_path: Path, api: str
-) -> None:
+async def test_the_model_reads_its_output_with_the_next_prompt(tmp_path: Path, api: str) -> None:
     """In every dialect: the strict server refuses nothing, no turn is begun by the command."""
     async with open_harness(tmp_path, api=api) as harness:
         session = await harness.session()
@@ -45,7 +43,7 @@ async def test_the_model_reads_what_it_printed_with_the_next_prompt(
         assert "Exit code 3" in sent
 
 
-async def test_nobody_is_asked_and_the_agents_rules_do_not_bind_the_user(tmp_path: Path) -> None:
+async def test_the_user_is_not_asked_and_the_agents_rules_do_not_apply(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission={"bash": "deny"}) as harness:
         session = await harness.session()
         part = await ran(harness, session, "touch made.txt")
@@ -54,7 +52,7 @@ async def test_nobody_is_asked_and_the_agents_rules_do_not_bind_the_user(tmp_pat
         assert harness.runtime.permissions.pending(session.id) == ()
 
 
-async def test_it_is_cancelled_like_a_turn_and_keeps_what_it_printed(harness: Harness) -> None:
+async def test_it_is_cancelled_like_a_turn_and_keeps_its_output(harness: Harness) -> None:
     session = await harness.session()
     before = len(harness.events)
     await harness.runtime.sessions.user_shell.start(session.id, "echo begun; sleep 60")
@@ -77,7 +75,7 @@ async def test_it_is_cancelled_like_a_turn_and_keeps_what_it_printed(harness: Ha
     await left_clean(harness, session, before, "own command: cancelled")
 
 
-async def test_it_waits_for_no_turn_and_what_waits_stays_in_the_queue(harness: Harness) -> None:
+async def test_it_waits_for_no_turn_and_queued_messages_stay_queued(harness: Harness) -> None:
     session = await harness.session()
     hold = Hold()
     harness.server.script(answer(Text("a"), hold, Text("b")), answer(Text("then this")))
@@ -111,7 +109,7 @@ async def test_the_listing_and_the_history_know_it(harness: Harness) -> None:
     assert (await runtime.store.prompt_history())[0] == "!echo hi"
 
 
-async def test_it_does_not_stand_between_a_call_and_its_result(harness: Harness) -> None:
+async def test_it_is_not_between_a_call_and_its_result(harness: Harness) -> None:
     session = await harness.session()
     await ran(harness, session, "echo one")
     harness.server.script(answer(Call("list", {})), answer(Text("done")))

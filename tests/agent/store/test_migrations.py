@@ -148,7 +148,7 @@ async def test_a_newer_database_is_refused_and_left_alone(path: Path):
 NEXT = Migration(NEWEST + 1, "CREATE TABLE extra (a); INSERT INTO extra VALUES (1);")
 
 
-def test_a_migration_keeps_a_copy_of_what_was_there(path: Path):
+def test_a_migration_keeps_a_copy_of_the_old_database(path: Path):
     build(path, NEWEST)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         migrate(connection, path, [*packaged(), NEXT])

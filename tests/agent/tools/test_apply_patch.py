@@ -208,7 +208,9 @@ async def test_stale_files_are_refused_and_read_ones_may_be_rewritten(
     assert "M a.py" in await apply(ctx, "*** Update File: a.py\n-all = new\n+all = newer\n")
 
 
-async def test_a_move_replaces_only_what_was_read(make_context: MakeContext, folder: Path) -> None:
+async def test_a_move_replaces_only_a_file_that_was_read(
+    make_context: MakeContext, folder: Path
+) -> None:
     ctx = make_context()
     body = "*** Update File: gone.txt\n*** Move to: a.py\n"
     assert "a.py exists and you have not read it" in await refused(ctx, body)
@@ -263,7 +265,7 @@ async def test_bytes_outside_the_change_stay(make_context: MakeContext, folder: 
     assert (folder / "c").read_bytes() == b"one\r\n$1 \\1 \\n\r\nstra\xdfe\r\nend\r\nx"
 
 
-async def test_what_was_bent_is_said(make_context: MakeContext, folder: Path) -> None:
+async def test_corrected_arguments_are_reported(make_context: MakeContext, folder: Path) -> None:
     told = await apply(
         make_context(), "*** Update File: a.py\n   one  = 1\n-  two = 2\n+  two = 3\n"
     )
@@ -271,7 +273,7 @@ async def test_what_was_bent_is_said(make_context: MakeContext, folder: Path) ->
     assert "Note: a.py: matched without regard to white space." in told
 
 
-async def test_every_protected_and_outside_path_is_asked_for(
+async def test_every_protected_and_outside_path_needs_permission(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     project = tmp_path / "app"

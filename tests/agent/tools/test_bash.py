@@ -213,7 +213,7 @@ async def test_commands_that_cannot_run_are_errors(
         await tool.prepare(BashArgs(command=command), make_context())
 
 
-async def test_background_process_is_told_of(tool: BashTool, make_context: MakeContext) -> None:
+async def test_a_background_process_is_reported(tool: BashTool, make_context: MakeContext) -> None:
     done = await call(tool, make_context(), "sleep 60 & echo done")
     assert done.output.startswith("done\n")
     assert "background process" in done.output

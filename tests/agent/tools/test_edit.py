@@ -115,7 +115,7 @@ async def test_new_text_is_literal(
     assert block.hunks[0].lines[-1].text == new
 
 
-async def test_spaces_for_tabs_are_mended_and_said(
+async def test_spaces_for_tabs_are_corrected_and_reported(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.go"
@@ -183,7 +183,7 @@ async def test_an_empty_old_text_creates_a_missing_file(
         ("", "a", "b", "Nothing in the file is like it"),
     ],
 )
-def test_refusals_say_which_rule(text: str, old: str, new: str, words: str) -> None:
+def test_refusals_name_their_rule(text: str, old: str, new: str, words: str) -> None:
     with pytest.raises(EditRefused) as raised:
         apply_edit(text, old, new)
     assert words in str(raised.value)
@@ -260,7 +260,7 @@ async def test_hunks_of_replace_all_can_be_refused(
     assert "not applied: hunk 2 (old line 22)" in result.output
 
 
-async def test_a_refusal_does_not_quote_what_may_not_be_read(
+async def test_a_refusal_does_not_quote_secret_text(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     project = tmp_path / "app"

@@ -139,7 +139,7 @@ async def test_outside_the_project_asks(make_context: MakeContext, tmp_path: Pat
     assert made.needs[0].pattern == f"{tmp_path}/*"
 
 
-async def test_links_are_not_skipped_without_a_word(
+async def test_skipped_links_are_reported(
     tool: GrepTool, make_context: MakeContext, tmp_path: Path
 ) -> None:
     project = tmp_path / "app"

@@ -67,7 +67,7 @@ async def test_ignore_globs_and_named_ignored_folders(
     assert "a.js" in (await run(ListTool(), make_context(), path="dist")).output
 
 
-async def test_what_is_no_folder(make_context: MakeContext, tmp_path: Path) -> None:
+async def test_paths_that_are_no_folder(make_context: MakeContext, tmp_path: Path) -> None:
     _files(tmp_path, "a.py")
     with pytest.raises(ToolError, match="is a file"):
         await run(ListTool(), make_context(), path="a.py")

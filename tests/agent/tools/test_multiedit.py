@@ -99,7 +99,7 @@ async def test_edits_that_take_each_other_back_are_refused(
         )
 
 
-async def test_an_edit_beside_it_is_not_lost(make_context: MakeContext, tmp_path: Path) -> None:
+async def test_a_concurrent_edit_is_not_lost(make_context: MakeContext, tmp_path: Path) -> None:
     file, ctx = tmp_path / "a", make_context()
     file.write_text(TEXT)
     many = await plan(

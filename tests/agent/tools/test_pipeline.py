@@ -157,7 +157,7 @@ async def test_unknown_tool_names_the_known_ones(build: Build) -> None:
     assert outcome.error.encode()
 
 
-def test_resolve_tells_name_and_safety(build: Build) -> None:
+def test_resolve_returns_name_and_safety(build: Build) -> None:
     """The executor schedules by these."""
     pipeline = build(ProbeTool()).pipeline
     safe = pipeline.resolve("PROBE", '{"command": "safe"}')
@@ -191,7 +191,7 @@ async def test_a_refusal(comment: str, stops: bool, build: Build) -> None:
     assert tool.log == ["prepare go"]
 
 
-async def test_a_rule_that_denies_asks_nobody(build: Build) -> None:
+async def test_a_deny_rule_asks_no_user(build: Build) -> None:
     tool = ProbeTool(needs=True)
     harness = build(tool, rules=(Rule("bash", "go", "deny", "config"),))
     outcome = failed(await harness.call("probe"))
@@ -235,7 +235,7 @@ async def test_an_unchanged_edit_asks_once(build: Build) -> None:
     assert done.output == "said go"
 
 
-async def test_a_need_found_later_is_asked_as_this_call(build: Build) -> None:
+async def test_a_need_found_later_is_requested_for_this_call(build: Build) -> None:
     """Ctx.ask."""
 
     async def later(payload: str, ctx: ToolContext) -> Result:
@@ -247,7 +247,7 @@ async def test_a_need_found_later_is_asked_as_this_call(build: Build) -> None:
     assert harness.seen.events[1:] == ["waiting", "answered"]
 
 
-async def test_a_tool_error_is_told_to_the_model(build: Build) -> None:
+async def test_a_tool_error_is_sent_to_the_model(build: Build) -> None:
     async def refuse(payload: str, ctx: ToolContext) -> Result:
         raise ToolError("There is no such thing.")
 

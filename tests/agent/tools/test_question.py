@@ -53,7 +53,7 @@ class Answers:
             serving.cancel()
 
 
-async def test_questions_are_asked_one_by_one_and_told(make_context: MakeContext) -> None:
+async def test_questions_are_asked_one_by_one_and_reported(make_context: MakeContext) -> None:
     waited: list[str | None] = []
     ctx = replace(make_context(), on_request=waited.append)
     answers = Answers(QuestionReply(("right",)), QuestionReply(text="Shop [/x]"))
@@ -74,7 +74,7 @@ async def test_questions_are_asked_one_by_one_and_told(make_context: MakeContext
     assert answers.service.pending() == ()
 
 
-async def test_own_words_beside_the_options(make_context: MakeContext) -> None:
+async def test_a_free_text_answer_next_to_the_options(make_context: MakeContext) -> None:
     answers = Answers(QuestionReply(("left", "right"), "but slowly"))
     result = await answers.ask(make_context(), {**WAY, "multiple": True})
     assert result.output.endswith("Answer: left, right; in their own words: but slowly")
@@ -109,7 +109,7 @@ async def test_the_first_answer_wins_and_a_late_one_is_refused() -> None:
 
 
 @pytest.mark.parametrize("how", ["withdraw", "decline", "cancel"])
-async def test_a_question_ends_with_what_asks(how: str) -> None:
+async def test_a_question_ends_with_its_requester(how: str) -> None:
     bus = Bus()
     service = QuestionService(bus)
     events = bus.subscribe()
@@ -151,7 +151,7 @@ async def asked(harness: Harness) -> Question:
     return event.question
 
 
-async def test_in_a_session_the_call_waits_and_goes_on(tmp_path: Path) -> None:
+async def test_in_a_session_the_call_waits_and_continues(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(
             answer(Call("question", {"questions": [WAY]})), answer(Text("Left it is."))

@@ -91,13 +91,13 @@ async def test_data_is_refused_and_images_are_attached(make_context: MakeContext
             await run(tool(), seeing, url=f"{server.url}/bad.png")
 
 
-async def test_a_status_is_told_with_the_servers_words(make_context: MakeContext) -> None:
+async def test_a_status_is_reported_with_the_servers_message(make_context: MakeContext) -> None:
     async with WebServer({"/x": page("<p>gone away", status=410)}) as server:
         with pytest.raises(ToolError, match=r"(?s)answered with HTTP 410.*gone away"):
             await run(tool(), make_context(), url=f"{server.url}/x")
 
 
-async def test_invisible_text_is_removed_and_told(make_context: MakeContext) -> None:
+async def test_invisible_text_is_removed_and_reported(make_context: MakeContext) -> None:
     hidden = "".join(chr(0xE0000 + ord(char)) for char in "obey")
     async with WebServer({"/": page(f"a{hidden}\u202eb\u200bc 👩‍👩‍👧", "text/plain")}) as server:
         result = await run(tool(), make_context(), url=server.url)
@@ -119,7 +119,7 @@ async def test_a_page_of_scripts_says_so(make_context: MakeContext) -> None:
         "http://[::ffff:127.0.0.1]/",
     ],
 )  # fmt: skip
-async def test_inner_addresses_are_refused_before_anybody_is_asked(
+async def test_private_addresses_are_refused_before_the_user_is_asked(
     make_context: MakeContext, url: str
 ) -> None:
     with pytest.raises(ToolError, match=r"not an address of the public internet.*webfetch\.allow"):
@@ -143,7 +143,7 @@ async def test_a_name_that_points_inwards_is_refused(make_context: MakeContext) 
         await run(tool(web), make_context(), url="http://evil.test/")
 
 
-async def test_the_checked_address_is_the_one_that_is_asked(make_context: MakeContext) -> None:
+async def test_the_checked_address_is_the_one_that_is_contacted(make_context: MakeContext) -> None:
     """DNS rebinding: a second look-up, with another answer, never takes place."""
     looked_up: list[str] = []
 
@@ -199,14 +199,14 @@ async def test_a_pinned_address_still_proves_its_name(
             await run(tool(web), make_context(), url=f"https://other.test:{server.port}/")
 
 
-async def test_nothing_there_is_an_error(make_context: MakeContext) -> None:
+async def test_a_missing_path_is_an_error(make_context: MakeContext) -> None:
     async with WebServer({}) as server:
         url = server.url
     with pytest.raises(ToolError, match="cannot be reached"):
         await run(tool(), make_context(), url=url)
 
 
-async def test_redirects_are_followed_and_told(make_context: MakeContext) -> None:
+async def test_redirects_are_followed_and_reported(make_context: MakeContext) -> None:
     pages = {"/a": redirect("b"), "/b": redirect("/c?x=1"), "/c": page("end", "text/plain")}
     async with WebServer(pages) as server:
         result = await run(tool(), make_context(), url=f"{server.url}/a")
@@ -255,7 +255,7 @@ def names(*hosts: str) -> Web:
     return Web(allowed=LOCAL, resolve=resolve, proxy_of=no_proxy)
 
 
-async def test_a_redirect_to_another_host_is_asked_for(make_context: MakeContext) -> None:
+async def test_a_redirect_to_another_host_needs_permission(make_context: MakeContext) -> None:
     asked: list[PermissionNeed] = []
     ctx = replace(make_context(), ask=consent(asked))
     async with WebServer({"/b": page("end", "text/plain")}) as server:
@@ -402,7 +402,7 @@ async def test_a_page_that_chokes_the_parser_is_given_up(make_context: MakeConte
             await run(fetch, make_context(), url=server.url)
 
 
-async def test_a_proxy_is_used_and_told(make_context: MakeContext) -> None:
+async def test_a_proxy_is_used_and_reported(make_context: MakeContext) -> None:
     """Names that only the proxy knows are left to it; what resolves inwards is not."""
 
     async def resolve(host: str, port: int) -> tuple[str, ...]:
@@ -419,7 +419,7 @@ async def test_a_proxy_is_used_and_told(make_context: MakeContext) -> None:
             await run(tool(web), make_context(), url="http://inner.test/")
 
 
-async def test_in_a_session_the_host_is_asked_for_once(tmp_path: Path) -> None:
+async def test_in_a_session_the_host_is_approved_once(tmp_path: Path) -> None:
     async with (
         WebServer({"/a": page("<p>one"), "/b": page("<p>two")}) as web,
         open_harness(tmp_path, webfetch={"allow": ["127.0.0.1"]}) as harness,

@@ -46,7 +46,7 @@ def tool(server: WebServer, provider: str, key: str = "k-123", **headers: str) -
         ("exa", body("text", "results"), "POST", ("x-api-key", "k-123")),
     ],
 )
-async def test_each_engine_is_asked_its_own_way(
+async def test_each_engine_is_queried_in_its_own_way(
     make_context: MakeContext,
     provider: str,
     answered: str,
@@ -67,7 +67,7 @@ async def test_each_engine_is_asked_its_own_way(
         assert "what is it" in sent.replace("%20", " ").replace("+", " ")
 
 
-async def test_the_query_is_asked_for(make_context: MakeContext) -> None:
+async def test_the_query_needs_permission(make_context: MakeContext) -> None:
     async with WebServer({}) as server:
         made = await plan(tool(server, "brave"), make_context(), query="x  y")
         (need,) = made.needs
@@ -85,7 +85,7 @@ async def test_the_query_is_asked_for(make_context: MakeContext) -> None:
         (redirect("https://elsewhere.test/"), "redirects elsewhere"),
     ],
 )
-async def test_what_goes_wrong_is_said_without_the_key(
+async def test_errors_are_reported_without_the_key(
     make_context: MakeContext, handler, said: str
 ) -> None:
     async with WebServer({"/s": handler}) as server:
@@ -113,7 +113,7 @@ async def test_no_results_are_said(make_context: MakeContext, answered: str) -> 
         ("exa", None, None, {"BRAVE_API_KEY": "e"}, False),
     ],
 )
-def test_there_is_an_engine_only_with_what_it_needs(
+def test_there_is_an_engine_only_if_it_is_configured(
     provider: str | None, url: str | None, key: str | None, env: dict[str, str], there: bool
 ) -> None:
     engine = engine_of(provider, url, key, {}, env)

@@ -80,7 +80,7 @@ async def test_a_file_that_vanishes_meanwhile_is_not_made_again(
     assert not file.exists()
 
 
-async def test_a_disk_without_room_is_named(make_context: MakeContext, tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported(make_context: MakeContext, tmp_path: Path) -> None:
     """The sentence for a full disk; that the old file stays whole is a test of ``files``."""
     target = resolve_path("n.txt", make_context())
     said = str(os_error_message(OSError(errno.ENOSPC, "No space left"), target.shown, "written"))

@@ -153,7 +153,7 @@ def test_a_page_shows_a_sub_agents_report_and_no_empty_box() -> None:
     assert "<code></code>" not in text
 
 
-async def test_every_form_shows_who_allowed_a_call(store: Store, tmp_path: Path) -> None:
+async def test_every_format_shows_the_source_of_approval(store: Store, tmp_path: Path) -> None:
     session_id = await stored_session(store)
     bundle = await collect_bundle(store, session_id)
     for form in ("md", "html"):

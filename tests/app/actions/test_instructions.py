@@ -148,7 +148,7 @@ async def test_the_files_in_force_are_listed(
         await running.until_shown("sub/AGENTS.md   came with a file")
 
 
-async def test_the_list_reports_what_an_untrusted_folder_ignores(
+async def test_the_list_reports_settings_ignored_in_an_untrusted_folder(
     start: Starter, work: Path
 ) -> None:
     (work / "AGENTS.md").write_text("Use tabs.")

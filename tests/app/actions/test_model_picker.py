@@ -192,7 +192,7 @@ async def test_a_local_server_is_found_and_offered(
         await running.until(lambda: running.app.controller.live.model == "ollama/qwen3:8b")
 
 
-async def test_what_the_first_prompt_needs_is_loaded_after_the_first_frame(
+async def test_modules_for_the_first_prompt_are_loaded_after_the_first_frame(
     start: Starter,
     folders: Mapping[str, str],
     server: Server,

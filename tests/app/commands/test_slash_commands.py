@@ -65,7 +65,7 @@ def test_every_action_is_in_the_help_with_its_keys_and_names() -> None:
 
 
 @pytest.mark.parametrize("width", [30, 66, 95])
-def test_the_help_fits_and_what_is_wrapped_keeps_its_column(width: int) -> None:
+def test_the_help_fits_and_wrapped_lines_keep_their_column(width: int) -> None:
     rows = help_text(actions(), build(actions()).keys_of, width).split("\n")
     assert all(row.cell_length <= width for row in rows)
     if width == 66:
@@ -112,7 +112,7 @@ def test_the_list_ranks_names_before_aliases_before_titles() -> None:
     assert matching_commands(entries, "zzz") == []
 
 
-async def test_the_first_page_says_what_it_is_and_what_to_try(start: Starter) -> None:
+async def test_the_first_page_explains_the_program_and_first_steps(start: Starter) -> None:
     async with start() as running:
         await running.until_shown("demo/offline")
         text = running.text()
@@ -203,7 +203,7 @@ async def test_ctrl_c_in_the_dialog_cancels_the_turn(start: Starter) -> None:
         assert not (running.runtime.directory / "made.txt").exists()
 
 
-async def test_what_is_typed_before_the_runtime_opens_is_sent(start: Starter) -> None:
+async def test_text_typed_before_the_runtime_opens_is_sent(start: Starter) -> None:
     async with start(prompt="read README.md") as running:
         await running.until_idle()
         session = running.app.controller.live.session

@@ -41,7 +41,7 @@ async def test_the_end_of_input_ends_every_reader(types: bool) -> None:
     ] * 3
 
 
-async def test_what_was_typed_before_the_end_is_still_sent() -> None:
+async def test_text_typed_before_the_end_is_still_sent() -> None:
     typed = lines("one", None, types=True)
     typed.begin_question()
     assert [await typed.next_answer(), await typed.next_prompt(), await typed.next_prompt()] == [

@@ -34,7 +34,7 @@ async def test_servers_and_formatters_are_listed_and_can_be_restarted(
         await running.until(lambda: running.runtime.code.servers.statuses == ())
 
 
-async def test_without_servers_the_screen_says_what_to_do(start: Starter) -> None:
+async def test_without_servers_the_screen_explains_how_to_add_one(start: Starter) -> None:
     async with start(env={"PATH": "/nowhere"}) as running:
         await running.type("/lsp", "enter")
         await running.until_shown("No language server is in use")

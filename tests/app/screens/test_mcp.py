@@ -152,7 +152,7 @@ async def accept_what_it_says(start: Starter, says: Path) -> None:
         )
 
 
-async def test_a_call_is_asked_about_and_shown(
+async def test_a_call_needs_permission_and_is_shown(
     start: Starter, model_server: ModelServer, work: Path
 ) -> None:
     text = "a [/b] \x1b[31mc"

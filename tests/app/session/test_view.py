@@ -229,7 +229,7 @@ def test_delta_of_a_page_that_is_not_loaded_is_no_gap() -> None:
     assert not view.stale
 
 
-def test_change_names_what_was_touched() -> None:
+def test_a_change_event_names_the_changed_records() -> None:
     view = _streaming()
     change = view.apply(_delta(3, "d"))
     change |= view.apply(MessageUpdated(assistant("msg_1").message))

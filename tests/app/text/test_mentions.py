@@ -88,7 +88,7 @@ async def test_folders_that_hold_only_folders_are_offered(tmp_path: Path) -> Non
     assert await last(below, "") == ("deep/", "deep/a.py")
 
 
-async def test_the_index_leaves_out_what_git_ignores(tmp_path: Path) -> None:
+async def test_the_index_omits_files_that_git_ignores(tmp_path: Path) -> None:
     (tmp_path / "sub" / "deep").mkdir(parents=True)
     for name in ("a.py", "sub/deep/b.py", "ignored.log", ".hidden"):
         (tmp_path / name).write_text("x")
@@ -124,7 +124,7 @@ async def test_a_deleted_folder_offers_nothing(tmp_path: Path) -> None:
     assert await last(FileIndex(str(tmp_path / "gone"), str(tmp_path / "gone")), "x") == ()
 
 
-async def test_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Path) -> None:
+async def test_listed_files_are_offered_before_the_listing_ends(tmp_path: Path) -> None:
     """For a tree of any size, which a listing that never ends by itself stands for."""
     os.mkfifo(tmp_path / "gate")
     slow = tmp_path / "slow"
@@ -140,7 +140,7 @@ async def test_what_was_read_is_offered_before_the_rest_is_read(tmp_path: Path) 
     assert [found async for found in answers][-1] == ("needles.py", "src/needle.py")
 
 
-async def test_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path: Path) -> None:
+async def test_files_outside_the_folder_are_offered_last(tmp_path: Path) -> None:
     """The listing is of the project, the folder a part of it."""
     os.mkfifo(tmp_path / "gate")
     slow = tmp_path / "slow"
@@ -157,7 +157,7 @@ async def test_what_is_beside_the_folder_is_offered_at_the_end_only(tmp_path: Pa
     assert [found async for found in answers][-1] == ("needle.py", "../need.py")
 
 
-async def test_of_very_many_files_none_is_left_out(tmp_path: Path) -> None:
+async def test_no_file_of_very_many_is_omitted(tmp_path: Path) -> None:
     """Of 300,000 files the last one is found too."""
     listing = tmp_path / "listing"
     listing.write_bytes(

@@ -24,7 +24,7 @@ def settings(folders: Mapping[str, str], **values: object) -> Path:
     return folder
 
 
-def test_a_theme_from_a_file_changes_what_it_names(tmp_path: Path) -> None:
+def test_a_theme_from_a_file_changes_the_colors_that_it_names(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text('{"ground": "#101010", "added-word": "#004400"}')
     (tmp_path / "pale.json").write_text(json.dumps({"base": LIGHT, "accent": "#aa0000"}))
     themes, faults = load_themes(tmp_path)

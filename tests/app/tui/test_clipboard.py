@@ -159,7 +159,9 @@ async def answer_of(running: Running, text: str) -> None:
         (200_000, "Not copied"),
     ],
 )
-async def test_the_notice_says_how_the_copy_went(start: Starter, size: int, notice: str) -> None:
+async def test_the_notice_reports_the_result_of_the_copy(
+    start: Starter, size: int, notice: str
+) -> None:
     async with start(env={"PATH": "/nowhere"}) as running:
         await answer_of(running, "x" * size)
         await running.type("/copy", "enter")

@@ -19,7 +19,7 @@ async def test_ready_callbacks_run_until_none_is_left() -> None:
     await task
 
 
-async def test_a_timer_due_soon_is_awaited_with_what_it_starts() -> None:
+async def test_a_timer_due_soon_is_awaited_with_the_work_that_it_starts() -> None:
     log: list[str] = []
 
     async def later() -> None:

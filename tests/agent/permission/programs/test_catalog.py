@@ -65,7 +65,7 @@ def test_each_option_and_subcommand_is_recorded_once() -> None:
             assert all(re.fullmatch(r"-[\w./]|--?\w[\w.-]+", name) for name in options), words
 
 
-def test_the_catalog_holds_the_programs_that_are_asked_for() -> None:
+def test_the_catalog_has_the_required_programs() -> None:
     assert len(LENGTHS) >= 450
     for words, length in LENGTHS.items():
         known = program(words[0])

@@ -235,7 +235,7 @@ def test_each_write_is_an_edit_and_each_path_outside_asks() -> None:
     }
 
 
-def test_links_count_as_what_they_point_to(tmp_path: Path) -> None:
+def test_links_count_as_their_targets(tmp_path: Path) -> None:
     project = tmp_path / "shop"
     project.mkdir()
     (tmp_path / "outside").mkdir()

@@ -234,7 +234,7 @@ def test_further_lines_that_only_read_do_not_ask(line: str) -> None:
 
 
 @pytest.mark.parametrize(("line", "wide"), TOO_WIDE, ids=[row[0] for row in TOO_WIDE])
-def test_always_is_never_wider_than_what_was_shown(line: str, wide: str) -> None:
+def test_always_is_never_wider_than_the_shown_pattern(line: str, wide: str) -> None:
     needs = command_needs(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert wide not in {need.always for need in needs if not need.strict}
 

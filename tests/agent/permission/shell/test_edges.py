@@ -120,7 +120,7 @@ def test_a_program_known_at_run_time_only_asks(line: str) -> None:
         "readonly BASH_ENV=/tmp/x y=1",
     ],
 )
-def test_no_rule_covers_a_variable_that_changes_what_runs(line: str) -> None:
+def test_no_rule_covers_a_variable_that_changes_the_program_run(line: str) -> None:
     assert not covered(line)
 
 

@@ -107,7 +107,7 @@ def test_a_test_whose_operator_is_a_variable_asks(line: str, tmp_path: Path) -> 
         'printf "$# items\\n"',
     ],
 )
-def test_a_test_whose_operator_is_written_out_asks_nothing(line: str) -> None:
+def test_a_test_with_a_literal_operator_does_not_ask(line: str) -> None:
     assert is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
 
 
@@ -120,7 +120,7 @@ def test_a_test_whose_operator_is_written_out_asks_nothing(line: str) -> None:
         "PATH[0]=. ls",
     ],
 )
-def test_no_way_of_setting_a_variable_that_changes_what_runs_is_allowed(line: str) -> None:
+def test_no_way_of_setting_a_variable_that_changes_the_program_run_is_allowed(line: str) -> None:
     assert not is_read_only(line, directory=FOLDER, project=FOLDER, home=HOME)
     assert not covered(line, "printf *", "ls *", "ls")
 

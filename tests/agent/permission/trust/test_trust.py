@@ -251,7 +251,7 @@ async def test_later_is_not_stored(home: Home) -> None:
     assert await home.open()
 
 
-async def test_nothing_new_is_trusted_if_nobody_can_be_asked(home: Home) -> None:
+async def test_nothing_new_is_trusted_if_no_user_can_be_asked(home: Home) -> None:
     home.write("opencode.json", MCP)
     assert not (await resolve_trust(home.trust(), None)).trusted
     await home.open("trust")
@@ -276,7 +276,9 @@ async def test_trust_is_bound_to_scripts_that_a_command_runs(home: Home) -> None
     assert await home.open()
 
 
-async def test_files_that_change_while_the_question_is_open_ask_again(home: Home) -> None:
+async def test_files_that_change_while_the_question_is_open_are_asked_about_again(
+    home: Home,
+) -> None:
     home.write("opencode.json", MCP)
 
     async def ask(question: TrustQuestion) -> TrustAnswer:
@@ -421,7 +423,7 @@ async def test_an_answer_for_one_folder_keeps_those_for_others(
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"folders": []}', '{"folders": {"x": 1}}', '{"folders": {"x": {}}}']
 )
-def test_a_trust_file_that_cannot_be_read_trusts_nobody_and_can_be_written_again(
+def test_an_unreadable_trust_file_trusts_no_folder_and_can_be_rewritten(
     home: Home, content: str
 ) -> None:
     home.write("AGENTS.md", "x")

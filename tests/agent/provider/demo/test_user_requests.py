@@ -74,7 +74,7 @@ def test_any_text_is_some_request(text):
 
 
 @pytest.mark.parametrize("words", [0, 1, 7, 600])
-def test_long_text_has_as_many_words_as_asked(words):
+def test_long_text_has_the_requested_number_of_words(words):
     assert len(long_text(words).split()) == words
 
 
@@ -101,7 +101,7 @@ def test_the_listing_of_a_folder_is_parsed():
         ("(No files match.)", 0),
     ],
 )
-def test_counting_what_a_search_found(output, expected):
+def test_counting_search_results(output, expected):
     assert count_matches(output) == expected
 
 

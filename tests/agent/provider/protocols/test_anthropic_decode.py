@@ -50,7 +50,7 @@ def test_call_comes_as_soon_as_its_arguments_are_whole() -> None:
     assert [e.arguments for e in events if isinstance(e, ToolCall)] == ['{"a": 1}']
 
 
-def test_call_without_arguments_waits_for_what_follows() -> None:
+def test_a_call_without_arguments_waits_for_the_next_event() -> None:
     decoder = AnthropicDecoder("anthropic")
     assert not any(isinstance(e, ToolCall) for e in feed_all(decoder, CALL, stop(0)))
     next_call = start(1, "tool_use", id="t2", name="read", input={})

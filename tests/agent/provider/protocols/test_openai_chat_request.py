@@ -188,7 +188,7 @@ def test_lone_surrogates_and_numbers_that_json_lacks_are_replaced() -> None:
     assert arguments == {"p": "\ufffd", "n": [None]}
 
 
-def test_limit_effort_and_temperature_are_sent_only_when_asked_for() -> None:
+def test_limit_effort_and_temperature_are_sent_only_on_request() -> None:
     plain = sent(USER)
     assert not {"max_tokens", "reasoning_effort", "temperature", "tools"} & set(plain)
     full = sent(USER, max_output=9, effort="low", temperature=0.5)

@@ -57,7 +57,7 @@ async def test_the_answers_share_of_the_window_is_counted(tmp_path: Path) -> Non
         assert len(set(bodies)) == len(bodies)
 
 
-async def test_without_auto_compaction_an_overflow_is_not_summed_up(tmp_path: Path) -> None:
+async def test_without_auto_compaction_an_overflow_is_not_compacted(tmp_path: Path) -> None:
     async with open_harness(tmp_path, compaction={"auto": False}) as harness:
         session = await harness.session()
         harness.server.always(OVERFLOW)

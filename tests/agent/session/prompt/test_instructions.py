@@ -227,7 +227,7 @@ async def test_a_projects_imports_never_leave_it(place: Place) -> None:
     assert ".env may hold secrets and is left out." in found.notes
 
 
-async def test_an_instruction_file_that_is_a_link_out_is_left_out(place: Place) -> None:
+async def test_an_instruction_file_that_links_outside_is_ignored(place: Place) -> None:
     place.write({"~/secret.md": "SECRET", "real.md": "FINE"})
     (place.project / "AGENTS.md").symlink_to(place.home / "secret.md")
     assert (await place.collect("")).files == ()
@@ -282,7 +282,7 @@ async def test_other_encodings_do_not_crash(place: Place, content: bytes, expect
     assert expected in found
 
 
-async def test_a_file_that_is_not_text_is_left_out_with_a_note(place: Place) -> None:
+async def test_a_file_that_is_not_text_is_skipped_with_a_note(place: Place) -> None:
     place.write({"AGENTS.md": b"\x7fELF\0\0\0", "sub/AGENTS.md": "  \n"})
     found = await place.collect("")
     assert found.files == ()

@@ -29,7 +29,7 @@ async def test_three_sub_agents_that_ask_at_once(tmp_path: Path) -> None:
             assert f"end {name}" in output(tool)
 
 
-async def test_a_child_that_says_nothing_or_is_cut_is_told_as_that(tmp_path: Path) -> None:
+async def test_a_child_with_an_empty_or_cut_response_is_reported_as_such(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         cut = answer(Text("a long rep"), Finish("limit"))
         harness.server.always(

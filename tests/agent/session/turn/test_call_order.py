@@ -23,9 +23,7 @@ async def reject_first(part: ToolPart, _: object) -> None:
 
 
 @pytest.mark.parametrize("rounds", range(10))
-async def test_a_call_that_starts_as_another_is_rejected_has_an_end(
-    tmp_path: Path, rounds: int
-) -> None:
+async def test_a_call_that_starts_as_another_is_rejected_ends(tmp_path: Path, rounds: int) -> None:
     """Whichever round of the event loop it comes in, also when its task was made in the very round
     in which the refusal cancels it."""
     async with open_harness(tmp_path) as harness:

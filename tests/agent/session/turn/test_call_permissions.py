@@ -23,7 +23,7 @@ async def consents(harness: Harness, session) -> list[tuple[str, str, str, str]]
     return [told(c) for part in await harness.tools(session) for c in part.decisions]
 
 
-async def test_what_a_person_answered_is_kept_with_the_call(harness: Harness) -> None:
+async def test_the_users_answer_is_stored_with_the_call(harness: Harness) -> None:
     harness.server.script(
         answer(Call("write", {"file_path": "new.txt", "content": "hello\n"})),
         answer(TOUCH),
@@ -51,7 +51,7 @@ async def test_what_a_person_answered_is_kept_with_the_call(harness: Harness) ->
     assert [part.decisions[0].question for part in parts] == [first.heading, ASKED, ASKED]
 
 
-async def test_what_a_rule_allows_or_denies_names_the_rule(tmp_path: Path) -> None:
+async def test_an_allowed_or_denied_call_names_the_rule(tmp_path: Path) -> None:
     rules = {"bash": {"touch *": "allow", "rm *": "deny"}}
     async with open_harness(tmp_path, permission=rules) as harness:
         harness.server.script(
@@ -80,7 +80,7 @@ async def test_the_auto_mode_answers_by_itself_and_says_so(harness: Harness) -> 
     assert part.decisions[0].question == ASKED
 
 
-async def test_a_run_with_nobody_there_answers_by_policy(harness: Harness) -> None:
+async def test_an_unattended_run_answers_by_policy(harness: Harness) -> None:
     harness.server.script(answer(TOUCH), answer(Text("ok")))
     session = await harness.session()
     async for _ in HeadlessRun(harness.runtime).run(session, PromptInput(text="go")):
@@ -90,7 +90,7 @@ async def test_a_run_with_nobody_there_answers_by_policy(harness: Harness) -> No
     assert "Nobody is here to allow bash of `touch made`" in comment
 
 
-async def test_always_lets_a_waiting_call_go_by_the_rule(harness: Harness) -> None:
+async def test_always_approves_a_waiting_call_by_the_new_rule(harness: Harness) -> None:
     harness.server.script(
         answer(TOUCH),
         answer(Call("bash", {"command": "touch again"})),

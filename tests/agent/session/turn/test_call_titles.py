@@ -61,7 +61,7 @@ def test_one_that_was_stored_without_a_title_is_called_by_its_name() -> None:
     assert label_of(part) == ToolLabel("Bash output")
 
 
-async def test_one_that_failed_before_it_could_be_planned_tells_what_it_was_about(
+async def test_a_call_that_fails_before_planning_shows_its_subject(
     harness: Harness,
 ) -> None:
     gone = {"file_path": "gone.py", "old_string": "a", "new_string": "b"}

@@ -131,7 +131,7 @@ async def test_a_cancel_in_a_retry_wait(tmp_path: Path, api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_a_cancel_while_the_session_is_summed_up(tmp_path: Path, api: str) -> None:
+async def test_a_cancel_during_a_compaction(tmp_path: Path, api: str) -> None:
     async with open_harness(tmp_path, api=api) as harness:
         hold = Hold()
         session = await harness.session()

@@ -84,7 +84,7 @@ async def test_without_auto_compaction_the_turn_ends_before_it_sends_more(
         assert len(harness.server.requests) == 1
 
 
-async def test_an_overflowing_summary_is_asked_for_less(harness: Harness) -> None:
+async def test_an_overflowing_compaction_request_is_shortened(harness: Harness) -> None:
     session = await harness.session()
     for number in range(4):
         harness.server.script(answer(Text(f"answer {number}")))
@@ -120,7 +120,7 @@ async def test_a_token_target_ends_after_three_lean_steps(tmp_path: Path) -> Non
         assert len(harness.server.requests) == 3
 
 
-async def test_the_last_step_of_a_limited_turn_sums_up_without_tools(tmp_path: Path) -> None:
+async def test_the_last_step_of_a_limited_turn_summarizes_without_tools(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"steps": 2}) as harness:
         for number in range(3):
             (harness.folder / f"{number}.txt").write_text("x\n")

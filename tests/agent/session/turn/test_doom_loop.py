@@ -14,7 +14,7 @@ DONE = answer(Text("done"), Tokens(5_000, 10))
 
 
 @pytest.mark.parametrize("name", ["unknown", "", "bash\n", "Unknown Tool!"])
-async def test_a_name_that_is_no_tool_does_not_go_on_for_ever(tmp_path: Path, name: str) -> None:
+async def test_calls_of_unknown_tools_do_not_continue_forever(tmp_path: Path, name: str) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         harness.server.always(answer(Call(name, {"command": "echo hi"})))
         session = await harness.session()
@@ -29,7 +29,7 @@ async def test_a_name_that_is_no_tool_does_not_go_on_for_ever(tmp_path: Path, na
 
 
 @pytest.mark.parametrize("allowed", ["allow", {"*": "allow"}, {"doom*": "allow", "*": "allow"}])
-async def test_who_allows_everything_is_asked_about_a_loop_all_the_same(
+async def test_the_doom_loop_asks_even_if_everything_is_allowed(
     tmp_path: Path, allowed: object
 ) -> None:
     async with open_harness(tmp_path, permission=allowed) as harness:

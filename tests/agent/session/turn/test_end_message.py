@@ -29,7 +29,7 @@ def test_a_fault_is_kept_with_the_last_step_or_by_itself() -> None:
     assert (alone.error, alone.finish, alone.completed) == (why, "error", 20.0)
 
 
-def test_a_stop_beside_the_steps_is_kept_and_one_that_a_step_tells_is_not_twice() -> None:
+def test_a_stop_between_steps_is_stored_and_a_stop_within_a_step_only_once() -> None:
     stopped = TurnEnd("cancelled")
     for step in (None, replace(STEP, finish="tool-calls")):
         alone = told(stopped, step)
@@ -41,7 +41,7 @@ def test_a_stop_beside_the_steps_is_kept_and_one_that_a_step_tells_is_not_twice(
     assert told(TurnEnd("completed"), replace(STEP, finish="stop")) is None
 
 
-async def test_a_stop_while_room_is_made_is_told_on_the_screen_and_to_the_model(
+async def test_a_stop_during_compaction_is_shown_and_sent_to_the_model(
     harness: Harness,
 ) -> None:
     """The step before it was whole: without a word of it the work would end in silence."""

@@ -17,7 +17,7 @@ PATCH = """\
 """
 
 
-async def test_the_patch_tool_is_offered_asked_for_once_and_applied(tmp_path: Path) -> None:
+async def test_the_patch_tool_is_offered_approved_once_and_applied(tmp_path: Path) -> None:
     async with open_harness(tmp_path, model="scripted/gpt-5.4") as harness:
         (harness.folder / "a.txt").write_text("one\n")
         harness.server.script(answer(Call("apply_patch", {"patch": PATCH})), answer(Text("done")))

@@ -91,7 +91,7 @@ async def test_a_call_without_an_id_and_one_with_the_same_get_their_own(
 
 
 @pytest.mark.parametrize("piece", [Text("so far"), Reason("so far")])
-async def test_what_was_said_until_a_cancel_stays_and_is_marked(
+async def test_text_received_before_a_cancel_stays_and_is_marked(
     harness: Harness, piece: Text | Reason
 ) -> None:
     hold = Hold()
@@ -127,7 +127,7 @@ async def test_nothing_of_a_step_that_is_tried_again_is_left(harness: Harness) -
     assert said == ["go", "kept", "kept too"]
 
 
-async def test_an_answer_of_nothing_leaves_no_empty_part(harness: Harness) -> None:
+async def test_an_empty_response_leaves_no_empty_part(harness: Harness) -> None:
     harness.server.script(answer(Text(""), Reason(""), Finish("end")))
     session = await harness.session()
     await harness.turn(session, "go")
@@ -136,7 +136,7 @@ async def test_an_answer_of_nothing_leaves_no_empty_part(harness: Harness) -> No
     assert not any(isinstance(p, ReasoningPart) for p in await harness.parts(session))
 
 
-async def test_what_a_provider_signs_a_call_with_comes_back_to_it(harness: Harness) -> None:
+async def test_a_providers_call_signature_is_sent_back(harness: Harness) -> None:
     """Gemini refuses a call in the history without its signature."""
     signature = {"google": {"thought_signature": "c2lnbmVk"}}
     call = {

@@ -68,7 +68,7 @@ async def test_text_streams_and_the_turn_ends_once(harness: Harness) -> None:
     assert sum(isinstance(e, SessionIdle) for e in harness.events) == 1
 
 
-async def test_idle_comes_last_and_after_the_store_holds_everything(harness: Harness) -> None:
+async def test_idle_comes_last_after_everything_is_stored(harness: Harness) -> None:
     harness.server.script(answer(Call("list", {})), answer(Text("done")))
     session = await harness.session()
     await harness.turn(session, "hi")
@@ -103,7 +103,7 @@ async def test_a_call_goes_from_pending_to_running_to_completed(harness: Harness
     assert states(harness, "list") == ["pending", "running", "completed"]
 
 
-async def test_a_call_runs_while_the_stream_goes_on(harness: Harness) -> None:
+async def test_a_call_runs_while_the_stream_continues(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(Call("list", {}), Call("glob", {"pattern": "*"}), hold), answer(Text("ok"))
@@ -213,7 +213,7 @@ async def test_once_allows_a_write_and_the_file_is_there(harness: Harness) -> No
     assert waiting[-1] in {request.id, None}
 
 
-async def test_a_change_accepted_in_part_is_told_to_the_model(harness: Harness) -> None:
+async def test_a_partly_accepted_change_is_reported_to_the_model(harness: Harness) -> None:
     lines = [f"line {n}" for n in range(40)]
     changed = [f"changed {n}" if n in {2, 20, 38} else line for n, line in enumerate(lines)]
     file = harness.folder / "a.txt"
@@ -250,7 +250,7 @@ async def test_a_command_changed_by_the_user_is_what_runs(harness: Harness) -> N
     assert "What ran is: touch two" in str(harness.server.requests[-1].body["messages"][-1])
 
 
-async def test_reject_without_words_stops_the_turn(harness: Harness) -> None:
+async def test_reject_without_a_comment_stops_the_turn(harness: Harness) -> None:
     harness.server.script(answer(Call("bash", {"command": "touch x"})))
     session = await harness.session()
     await harness.send(session, "go")
@@ -264,7 +264,7 @@ async def test_reject_without_words_stops_the_turn(harness: Harness) -> None:
     assert (await harness.turn(session, "again")).outcome == "completed"
 
 
-async def test_reject_with_words_goes_on_and_the_model_reads_them(harness: Harness) -> None:
+async def test_reject_with_a_comment_continues_and_the_model_reads_it(harness: Harness) -> None:
     harness.server.script(answer(Call("bash", {"command": "touch x"})), answer(Text("I see")))
     session = await harness.session()
     await harness.send(session, "go")
@@ -471,7 +471,7 @@ async def test_cancel_during_a_retry_wait(harness: Harness) -> None:
     assert len(harness.server.requests) == 1
 
 
-async def test_the_same_call_again_and_again_is_asked_about(harness: Harness) -> None:
+async def test_a_repeated_call_needs_permission(harness: Harness) -> None:
     harness.server.always(answer(Call("list", {})))
     session = await harness.session()
     await harness.send(session, "go")
@@ -506,7 +506,7 @@ async def test_sessions_run_side_by_side(harness: Harness) -> None:
     assert (await harness.idle(first)).outcome == "completed"
 
 
-async def test_a_failed_turn_lets_waiting_messages_go_on(harness: Harness) -> None:
+async def test_queued_messages_are_sent_after_a_failed_turn(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(
         answer(Text("x"), hold, Done()),

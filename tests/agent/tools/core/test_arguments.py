@@ -44,7 +44,7 @@ def test_broken_json_is_quoted(raw: str) -> None:
 
 
 @pytest.mark.parametrize("raw", ["[1]", "3", "true", '"[1]"', "NaN", '{"a": Infinity}'])
-def test_what_is_no_object_is_refused(raw: str) -> None:
+def test_values_that_are_no_object_are_refused(raw: str) -> None:
     with pytest.raises(InvalidArguments):
         parse_arguments(raw)
 
@@ -79,13 +79,13 @@ def test_lone_surrogates_never_get_in() -> None:
         ({"file_path": 42}, "file_path", "42"),
     ],
 )
-def test_harmless_slips_are_mended(values: JsonObject, field: str, wanted: object) -> None:
+def test_harmless_slips_are_corrected(values: JsonObject, field: str, wanted: object) -> None:
     args, mended = validate(Args, {"file_path": "a", **values})
     assert getattr(args, field) == wanted
     assert set(mended) <= set(Args.model_fields)
 
 
-def test_another_spelling_of_a_name_is_mended() -> None:
+def test_another_spelling_of_a_name_is_corrected() -> None:
     args, mended = validate(Args, {"filePath": "a"})
     assert args.file_path == "a"
     assert mended == {"file_path": "a"}
@@ -103,7 +103,7 @@ def lesson(values: JsonObject) -> str:
     return str(caught.value)
 
 
-def test_the_lesson_is_worded_as_specified() -> None:
+def test_the_lesson_has_the_exact_text() -> None:
     assert lesson({"limit": "ten"}) == (
         "Please rewrite the input with valid arguments. Errors: file_path: field required; "
         'limit: expected integer, got "ten"'

@@ -20,7 +20,7 @@ def numbered(count: int) -> str:
     return "".join(f"line {number}\n" for number in range(1, count + 1))
 
 
-def test_what_fits_is_untouched(tmp_path: Path) -> None:
+def test_text_that_fits_is_unchanged(tmp_path: Path) -> None:
     text = numbered(10)
     assert truncator(tmp_path).apply(text, "head").text == text
     assert not (tmp_path / "spill").exists()

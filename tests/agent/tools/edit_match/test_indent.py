@@ -123,7 +123,7 @@ def test_one_slip_among_many_lines_is_passed_over() -> None:
     assert find_map([same[0], (sp(2), sp(3))], [sp(12)], SPACES) is None
 
 
-def test_of_two_answers_the_files_own_style_tells_or_none_is_given() -> None:
+def test_of_two_results_the_files_style_decides_or_the_edit_is_refused() -> None:
     """Four more, or twice as much: four spaces that became eight say either."""
     pair = [(sp(4), sp(8))]
     # Who indents by the file's step has begun elsewhere.
@@ -147,7 +147,7 @@ def test_without_a_rule_each_indentation_is_looked_up() -> None:
     assert find_map([*odd, (sp(2), sp(8))], [sp(2)], UNKNOWN) is None, "it leads to two"
 
 
-def test_places_lie_beside_each_other_or_overlap() -> None:
+def test_places_are_adjacent_or_overlap() -> None:
     assert find_offsets("aaaa", "aa", overlapping=False) == [0, 2]
     assert find_offsets("aaaa", "aa", overlapping=True) == [0, 1, 2]
     assert find_offsets("b", "aa", overlapping=True) == []

@@ -43,20 +43,20 @@ def lines_changed(text: str, after: str) -> list[int]:
         ([], 9, 13),
     ],
 )
-def test_anchors_and_order_tell_places_apart(anchors: list[str], below: int, line: int) -> None:
+def test_anchors_and_order_distinguish_places(anchors: list[str], below: int, line: int) -> None:
     placed = apply_chunk(TEXT, ChunkEdit(OLD, NEW, anchors), below)
     assert lines_changed(TEXT, placed.edit.text) == [line]
     assert placed.next_line == line
 
 
 @pytest.mark.parametrize("anchors", [[], ["def two(self):"]])
-def test_places_that_nothing_tells_apart_are_refused(anchors: list[str]) -> None:
+def test_indistinguishable_places_are_refused(anchors: list[str]) -> None:
     with pytest.raises(EditRefused) as raised:
         apply_chunk(TEXT, ChunkEdit(OLD, NEW, anchors))
     assert "fits in 3 places (lines 3, 7, 13)" in raised.value.reason
 
 
-def test_the_end_of_the_file_tells_places_apart() -> None:
+def test_the_end_of_the_file_distinguishes_places() -> None:
     old = ["        x = 10", "        return x"]
     placed = apply_chunk(TEXT, ChunkEdit(old, NEW, at_end=True))
     assert placed.edit.text == TEXT[: TEXT.rindex("        x = 10")] + "        x = 20\n"
@@ -91,7 +91,7 @@ def test_lines_are_whole_lines() -> None:
         apply_chunk("barfoo = 1\n", ChunkEdit(["foo = 1"], ["foo = 2"]))
 
 
-def test_white_space_is_mended_and_said() -> None:
+def test_white_space_is_corrected_and_reported() -> None:
     placed = apply_chunk(
         "\tif x {\n\t\ty()\n\t}\n", ChunkEdit(["if x {", "    y()"], ["if x {", "    z()"])
     )

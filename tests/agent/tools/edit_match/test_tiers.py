@@ -23,7 +23,7 @@ def test_two_exact_places_are_the_end_never_a_reason_for_a_looser_tier() -> None
     assert "2 places (lines 2, 5)" in refusal(text, "    x = 1\n", "    x = 3\n").reason
 
 
-def test_an_addition_that_stands_there_already_is_not_made_again() -> None:
+def test_an_addition_that_the_file_already_has_is_not_repeated() -> None:
     text = "import os\nimport argparse\n\nmain()\n"
     told = refusal(text, "import os\n", "import os\nimport argparse\n")
     assert "applied already" in told.reason
@@ -31,7 +31,7 @@ def test_an_addition_that_stands_there_already_is_not_made_again() -> None:
     assert after(text, "import os\n", "import os\nimport re\n").startswith("import os\nimport re\n")
 
 
-def test_a_line_after_an_open_bracket_stands_deeper() -> None:
+def test_a_line_after_an_open_bracket_is_indented_deeper() -> None:
     text = "class A:\n    run(one, two)\n"
     assert after(text, "run(one, two)", "run(\n    one,\n    two,\n)") == (
         "class A:\n    run(\n        one,\n        two,\n    )\n"
@@ -69,7 +69,7 @@ def test_a_few_characters_are_not_found_blind_to_white_space() -> None:
     assert "not found" in refusal("x = { }\n", "{}", "{1}").reason
 
 
-def test_a_blank_line_of_the_file_that_old_string_left_out_stays() -> None:
+def test_a_blank_line_that_old_string_omits_stays() -> None:
     text = "alpha()\n\nbeta()\n\ngamma()\n"
     assert after(text, "alpha()\nbeta()\n", "alpha()\nother()\n") == (
         "alpha()\n\nother()\n\ngamma()\n"
@@ -79,7 +79,7 @@ def test_a_blank_line_of_the_file_that_old_string_left_out_stays() -> None:
     )
 
 
-def test_a_line_that_is_indented_on_purpose_is_told_from_one_that_is_off() -> None:
+def test_intended_indentation_is_distinguished_from_a_slip() -> None:
     text = "class A:\n    start(now)\n    run(all)\n    stop(now)\n"
     old = "start(now)\nrun(all)\nstop(now) \n"
     new = "start(now)\nif ready:\n    run(all)\nstop(now)\n"
@@ -210,7 +210,7 @@ def test_a_line_much_like_the_files_is_a_twins() -> None:
     assert "not found" in refusal(TEXT, old, old.replace("answer.body", "answer.text")).reason
 
 
-def test_a_block_of_lines_that_are_everywhere_proves_nothing() -> None:
+def test_a_block_of_very_common_lines_is_no_proof() -> None:
     text = TEXT + BLOCK.replace("def fetch", "def again")
     old = BLOCK.replace("connect(address)", "conect(address)").replace("def fetch", "def fech")
     assert "not found" in refusal(text, old, old.replace("answer.body", "x")).reason
@@ -250,7 +250,7 @@ def test_a_success_notes_tolerated_differences() -> None:
     )
 
 
-def test_an_edit_whose_result_is_there_is_known_again() -> None:
+def test_an_edit_that_is_already_applied_is_recognized() -> None:
     told = refusal(TEXT.replace("answer.body", "answer.text"), BLOCK, BLOCK.replace("body", "text"))
     assert "seems to be applied already" in told.reason
     assert "line 4" in told.reason
@@ -277,7 +277,7 @@ def test_a_very_large_file_is_searched_for_the_exact_text_only() -> None:
     assert "only the exact text" in refusal(text, " the  end ", "x").reason
 
 
-def test_an_addition_beside_a_line_that_is_not_there_must_not_be_the_same_line() -> None:
+def test_an_addition_next_to_a_missing_line_cannot_equal_that_line() -> None:
     """It could not be told which of the two is kept and which is new."""
     old = BLOCK.replace("        if answer.ready:\n", "    }\n")
     new = old.replace("    }\n", "        more()\n    }\n    }\n")

@@ -41,7 +41,7 @@ def test_far_changes_are_hunks_of_their_own() -> None:
     assert change_note(diff.block) == "+2 −2"
 
 
-def test_a_missing_last_newline_is_told_only_when_it_changes() -> None:
+def test_a_missing_last_newline_is_shown_only_when_it_changes() -> None:
     assert _lines(make_diff("f", "a\nb", "a\nc").block) == [
         ("context", "a"),
         ("remove", "b"),

@@ -73,7 +73,7 @@ async def test_an_image_is_attached_where_it_is_seen(
     assert "30×20 pixels" in result.output
 
 
-async def test_who_sees_images_may_not_see_documents(
+async def test_a_model_that_reads_images_may_not_read_documents(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     (tmp_path / "a.pdf").write_bytes(pictures.pdf())
@@ -97,7 +97,7 @@ async def test_who_sees_images_may_not_see_documents(
         (b"", "its content is empty"),
     ],
 )
-async def test_what_a_provider_would_refuse_is_refused_here(
+async def test_requests_that_a_provider_refuses_are_refused_here(
     make_context: MakeContext, tmp_path: Path, data: bytes, said: str
 ) -> None:
     (tmp_path / "x.png").write_bytes(data)

@@ -109,7 +109,7 @@ def test_the_third_format_is_read_too() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"[]", b'{"cells": 3}', b"\xff\xfe", b"[" * 100_000, b'{"a": 1}']
 )
-async def test_what_is_no_notebook_is_read_as_text(
+async def test_an_invalid_notebook_is_read_as_text(
     make_context: MakeContext, tmp_path: Path, data: bytes
 ) -> None:
     (tmp_path / "a.ipynb").write_bytes(data)
@@ -122,7 +122,7 @@ def test_odd_cells_do_no_harm(cell: object) -> None:
     assert render(json.dumps({"cells": [cell]}).encode()) is not None
 
 
-async def test_an_offset_beyond_the_cells_is_told(
+async def test_an_offset_beyond_the_cells_is_reported(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     (tmp_path / "a.ipynb").write_text(json.dumps(notebook()))

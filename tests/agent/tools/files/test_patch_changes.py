@@ -21,7 +21,7 @@ def state(folder: Path) -> dict[str, tuple[bytes, int, int]]:
 
 
 @pytest.mark.parametrize("fails_at", range(5))
-def test_whichever_step_fails_all_is_as_it_was(tmp_path: Path, fails_at: int) -> None:
+def test_a_failure_in_any_step_leaves_everything_unchanged(tmp_path: Path, fails_at: int) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).write_text(name)
     (tmp_path / "b").chmod(0o751)
@@ -42,7 +42,7 @@ def test_whichever_step_fails_all_is_as_it_was(tmp_path: Path, fails_at: int) ->
     assert not (tmp_path / "deep").exists()
 
 
-def test_all_steps_are_taken_and_nothing_is_left_over(tmp_path: Path) -> None:
+def test_all_steps_run_and_nothing_is_left_over(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").write_text("b")
     stamps = change_all(

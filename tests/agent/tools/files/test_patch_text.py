@@ -63,7 +63,7 @@ def test_all_kinds_of_sections_are_read() -> None:
         "\n\n{}\n\n",
     ],
 )
-def test_what_models_put_around_a_patch_is_taken_off(wrap: str) -> None:
+def test_wrappers_that_models_put_around_a_patch_are_removed(wrap: str) -> None:
     assert parse_patch(wrap.format(PATCH)) == parse_patch(PATCH)
     assert parse_patch(PATCH.replace("\n", "\r\n")) == parse_patch(PATCH)
 

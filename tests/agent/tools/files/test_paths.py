@@ -138,7 +138,7 @@ def test_a_link_out_of_the_project_is_outside(make_context: MakeContext, tmp_pat
     assert need.aliases == ("link/x.txt",)
 
 
-def test_dots_behind_a_link_are_resolved_like_the_system_does(
+def test_dots_after_a_link_are_resolved_as_the_system_does(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     project = tmp_path / "app"

@@ -129,7 +129,7 @@ async def test_include_agrees(tree: Path, include: str) -> None:
 
 
 @needs_rg
-async def test_without_a_repository_gitignore_holds_too(tmp_path: Path) -> None:
+async def test_without_a_repository_gitignore_applies_too(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.log\n")
     (tmp_path / "a.log").touch()
     (tmp_path / "a.txt").touch()
@@ -147,7 +147,7 @@ async def test_a_broken_regex_is_an_instruction(
 
 
 @pytest.mark.parametrize("pattern", ["(?=x)", r"(a)\1", r"\p{L}", "[[:alpha:]]", r"a\nb", "a\nb"])
-async def test_the_fallback_says_what_needs_ripgrep(tmp_path: Path, pattern: str) -> None:
+async def test_the_fallback_lists_features_that_need_ripgrep(tmp_path: Path, pattern: str) -> None:
     assert unsupported_syntax(pattern)
     with pytest.raises(ToolError, match="install rg"):
         await Searcher(None).run(_order(tmp_path, pattern=pattern), lambda _: None)

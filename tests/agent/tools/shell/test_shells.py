@@ -105,7 +105,7 @@ async def test_waiting_ends_with_the_shell(desk: Desk) -> None:
         assert "ended with exit code 0" in await reading
 
 
-async def test_what_fails_at_once_is_a_failure(desk: Desk) -> None:
+async def test_an_immediate_error_is_a_failure(desk: Desk) -> None:
     _, done = await desk.start("no-such-program-here")
     assert "It has ended already" in done.output
     assert "exit code 127" in done.output
@@ -114,7 +114,7 @@ async def test_what_fails_at_once_is_a_failure(desk: Desk) -> None:
     assert done.exit_code == 127
 
 
-async def test_kill_ends_all_of_it_and_gives_the_last_words(desk: Desk) -> None:
+async def test_kill_ends_all_processes_and_returns_the_last_output(desk: Desk) -> None:
     command = "echo pid=$$; (trap '' TERM; sleep 300) & echo sub=$!; wait"
     shell_id, done = await desk.start(command)
     seen = done.output if "sub=" in done.output else await desk.until(shell_id, "sub=")
@@ -130,7 +130,7 @@ async def test_kill_ends_all_of_it_and_gives_the_last_words(desk: Desk) -> None:
     assert "did not run any more" in again.output
 
 
-async def test_a_time_limit_holds_when_one_is_given(desk: Desk) -> None:
+async def test_a_given_time_limit_applies(desk: Desk) -> None:
     shell_id, _ = await desk.start("sleep 300", timeout=1_000)
     assert "ended at its time limit" in await desk.read(shell_id)
     plan = await desk.bash.prepare(BashArgs(command="sleep 1", background=True), desk.ctx)
@@ -168,7 +168,7 @@ async def test_a_process_that_the_shell_leaves_is_still_read(desk: Desk) -> None
     assert "still runs" not in await desk.read(shell_id)
 
 
-async def test_what_a_shell_leaves_is_ended_with_it(desk: Desk) -> None:
+async def test_processes_left_by_a_shell_end_with_it(desk: Desk) -> None:
     shell_id, done = await desk.start("sleep 300 & echo $!")
     pid = int(done.output.split("\n", 1)[0])
     assert alive(pid)

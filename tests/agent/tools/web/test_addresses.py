@@ -51,7 +51,7 @@ def test_public_addresses(address: str) -> None:
         ("127.0.0.1", "x.test", "127.0.0.2", False),
     ],
 )
-def test_what_the_user_opens(entry: str, host: str, address: str, open_to_it: bool) -> None:
+def test_files_that_the_user_opens(entry: str, host: str, address: str, open_to_it: bool) -> None:
     assert AllowedHosts.from_settings((entry,)).permits(host, parse_address(address)) is open_to_it
 
 

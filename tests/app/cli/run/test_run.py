@@ -153,7 +153,7 @@ def test_a_failed_tool_call_does_not_fail_the_run(
     assert run(place, "go").returncode == 0
 
 
-def test_requests_that_nobody_can_approve_are_refused_and_reported(
+def test_requests_that_no_user_can_approve_are_refused_and_reported(
     place: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(

@@ -39,7 +39,7 @@ def test_rows_fit_the_dialog_and_wrapped_lines_are_indented(width: int) -> None:
     assert "".join(PATH.split()) in words.replace(" ", "")
 
 
-def test_a_short_part_has_its_reason_beside_it() -> None:
+def test_a_short_part_has_its_reason_next_to_it() -> None:
     assert rows(60, judged("cd app"), judged("npm ci", "no rule")) == [
         "ask   cd app   no rule allows it",
         "ask   npm ci   no rule",

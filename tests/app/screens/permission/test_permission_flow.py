@@ -140,7 +140,7 @@ async def test_three_questions_at_once(
     assert len(scripted.requests) == requests
 
 
-async def test_always_for_a_chain_covers_what_it_says(
+async def test_always_for_a_chain_covers_only_the_shown_pattern(
     start: Starter, scripted: ModelServer, work: Path
 ) -> None:
     """The shown pattern is stored and no other: the destructive part asks again."""

@@ -76,7 +76,7 @@ async def test_while_the_user_types_the_hints_show_the_keys_for_that() -> None:
             assert "c comment" in screen_text(host)
 
 
-async def test_everything_asked_about_is_shown() -> None:
+async def test_everything_that_needs_permission_is_shown() -> None:
     host = Host(PermissionScreen(request(), pending=3, grace=0))
     async with host.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
@@ -179,7 +179,7 @@ async def test_a_diff_is_shown_with_its_signs() -> None:
     assert "\x1b" not in text
 
 
-async def test_ctrl_c_cancels_the_turn_that_asked() -> None:
+async def test_ctrl_c_cancels_the_turn_with_the_open_question() -> None:
     host = Host(PermissionScreen(request()))
     async with host.run_test() as pilot:
         host.dialog.interrupt()

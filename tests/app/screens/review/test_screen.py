@@ -161,7 +161,7 @@ async def chosen(running: Running, words: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-async def test_the_timeline_beside_the_transcript(start: Starter, size: tuple[int, int]) -> None:
+async def test_the_timeline_next_to_the_transcript(start: Starter, size: tuple[int, int]) -> None:
     async with start(size=size) as running:
         screen = await reviewed(running)
         await running.pilot.press("up", "enter", "down", "down", "down")

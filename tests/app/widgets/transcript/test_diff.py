@@ -147,7 +147,7 @@ def test_side_by_side_keeps_its_columns_with_wide_characters(width: int) -> None
     assert {row.strip.cell_length for row in rows} == {page.right}
 
 
-def test_a_copy_of_side_by_side_is_the_new_text_or_what_was_removed_alone() -> None:
+def test_copying_a_side_by_side_diff_gives_the_new_text_or_only_removed_lines() -> None:
     copied = "".join(
         f"{row.join}{row.copied}" if at else row.copied
         for at, row in enumerate(diff_lines(LONG_EDIT, WIDE, 4))

@@ -350,7 +350,7 @@ def test_a_row_is_one_row_at_any_width(width: int) -> None:
             assert line.strip.cell_length <= max(width, 5)
 
 
-def test_streaming_arguments_say_what_the_call_is_about() -> None:
+def test_streaming_arguments_show_the_subject_of_the_call() -> None:
     assert "src/a.py" in row(pending('{"file_path": "src/a.py", "content": "x'))
     assert "echo 表" in row(pending('{"command": "echo \\u8868'))
     assert "1.2k characters" in row(pending('{"content": "' + "x" * 1200))
