@@ -25,14 +25,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """The state of a file: its *size* in bytes, *mtime_ns*, and a *digest* of its bytes.
-
-    *digest* is None for a file of which only a part was read.
-    """
+    """The state of a file."""
 
     size: int
+    """In bytes."""
     mtime_ns: int
     digest: str | None = None
+    """A digest of the bytes; None for a file of which only a part was read."""
 
     def same_file(self, other: "FileStamp") -> bool:
         """Return whether both describe the same content; the digest decides where both have one."""
@@ -126,10 +125,9 @@ def replace_file(
 ) -> FileStamp:
     """Put *data* in place of the file at *path* and return its new stamp.
 
-    Links lead to their target, which is what is replaced. *create* makes a new file (with
-    its parents) and raises ``FileExistsError`` if one has appeared there meanwhile. *clear* rids
-    the folder of what a writer left that was killed. Raises ``OSError``; the old file is whole
-    then.
+    Links are followed: their target is replaced. *create* makes a new file (with its parents)
+    and raises ``FileExistsError`` if one has appeared there meanwhile. *clear* removes temporary
+    files of killed writers from the folder. Raises ``OSError``, and then the old file is intact.
     """
     target = Path(os.path.realpath(path))
     if create:
@@ -199,7 +197,7 @@ TEMPORARY_GLOB = ".*.opencode-py.tmp"
 
 
 def temporary_path(target: Path) -> Path:
-    """Beside *target*, a name that nobody uses: short enough also in four bytes a letter."""
+    """Return an unused name in the folder of *target*, short enough even at four bytes a letter."""
     return target.with_name(f".{target.name[:56]}.{secrets.token_hex(4)}.opencode-py.tmp")
 
 

@@ -20,13 +20,13 @@ MAX_ENTRIES = 5_000
 
 @functools.lru_cache(maxsize=256)
 def clear_once(folder: Path) -> None:
-    """``clear`` each *folder* once, and not at every write."""
+    """Call ``clear`` once for each *folder*, and not at every write."""
     clear(folder, time.time())
 
 
 def clear(folder: Path, now: float) -> None:
     """Remove what was left in *folder* longer than ``LEFTOVER_AGE`` before *now* (seconds since the
-    epoch). Only files of this user that have the whole name; what cannot be removed stays."""
+    epoch). Only files of this user that match the whole name; files that cannot be removed stay."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for _, entry in zip(range(MAX_ENTRIES), entries, strict=False):
             if LEFTOVER_NAME.fullmatch(entry.name) and _is_old(
@@ -36,6 +36,6 @@ def clear(folder: Path, now: float) -> None:
 
 
 def _is_old(info: os.stat_result, now: float) -> bool:
-    """By the time at which anything of it was changed: that of its text can be another file's."""
+    """Return whether it is our file and old by its ctime: its mtime can be that of another file."""
     ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid()
     return ours and now - info.st_ctime > LEFTOVER_AGE

@@ -58,23 +58,23 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A codec with its error handler; *bom* is what precedes the text (often nothing)."""
+    """A codec with its error handler."""
 
     name: str = "utf-8"
     bom: bytes = b""
+    """The byte order mark before the text; often empty."""
     errors: Literal["strict", "surrogateescape", "surrogatepass"] = "strict"
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """The decoded *text* (BOM off, line endings as on disk) and how to write it back.
-
-    *newline* is the commonest ending in the file (``"\\n"`` if it has no line break).
-    """
+    """A decoded text file, with what is needed to write it back."""
 
     text: str
+    """Without the byte order mark, with the line endings that it has on disk."""
     encoding: Encoding
     newline: Newline
+    """The most common line ending in the file (LF if it has no line break)."""
 
     def encode(self, text: str) -> bytes:
         """*text* as bytes in the file's encoding, BOM first. Raises ``UnicodeEncodeError``."""
@@ -128,7 +128,8 @@ def detect(sample: bytes, *, complete: bool) -> Encoding:
     """
     for bom, name in _BOMS:
         if sample.startswith(bom):
-            # Windows lets half a pair stand in a file name or a log: it must not cost the rest.
+            # Windows allows half a surrogate pair in a file name or a log: the rest must stay
+            # readable.
             return Encoding(name, bom, "strict" if name == "utf-8" else "surrogatepass")
     if b"\0" in sample and (name := _unmarked_utf16(sample)):
         return Encoding(name, errors="surrogatepass")
@@ -143,8 +144,8 @@ def detect(sample: bytes, *, complete: bool) -> Encoding:
 def next_encoding(failed: Encoding, window: bytes) -> Encoding:
     """The encoding to try after *failed* met a byte that it has no place for.
 
-    *window* is what stands around that byte, ``WINDOW`` bytes to each side: a long file may
-    begin in plain ASCII. Ends with Latin-1, which takes any bytes.
+    *window* is the text around that byte, ``WINDOW`` bytes to each side: a long file can begin
+    in plain ASCII. Ends with Latin-1, which takes any bytes.
     """
     if failed.name == "utf-8" and failed.errors == "strict":
         legacy = _legacy(window)
@@ -194,8 +195,8 @@ def _told_by_runs(sample: bytes) -> str:
 
 def _of_pairs(leads: bytes, *, few: bool) -> str:
     """The codec of text in pairs of bytes, each above A0 (*leads* are the first ones); "" where
-    they do not tell it. Japanese is known by its kana, Korean by the rows that it stays in, and a
-    *few* other pairs are Chinese."""
+    they do not identify it. Japanese is known by its kana, Korean by the rows that it stays in, and
+    a *few* other pairs are Chinese."""
     letters = leads.translate(None, _SYMBOLS)
     kana = len(letters) - len(letters.translate(None, _KANA))
     if kana >= LEAST_KANA and kana * 4 >= len(letters):

@@ -17,7 +17,7 @@ class FileTracker:
 
     One tracker serves all sessions of the process, so that two of them never write one
     file at once. Paths are absolute with links resolved. Used from one loop.
-    *editor* is the user's, None where there is none.
+    ``editor`` is the user's editor, None without one.
     """
 
     def __init__(self, editor: Editor | None = None) -> None:

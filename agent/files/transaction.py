@@ -13,18 +13,20 @@ from agent.files.disk import FileStamp, replace_file
 
 @dataclass(frozen=True, slots=True)
 class PutFile:
-    """*data* becomes the file at *path* (links resolved). *create*: nothing may be there yet.
-    *mode* are its permission bits, None to keep those that it has or would get."""
+    """The step that writes *data* to a file."""
 
     path: str
+    """With links resolved."""
     data: bytes
     create: bool = False
+    """Whether the file is new: the step fails if something exists at *path*."""
     mode: int | None = None
+    """The permission bits; None keeps those that the file has or would get."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveFile:
-    """The file at *path* goes."""
+    """The step that removes the file at *path*."""
 
     path: str
 
@@ -33,8 +35,8 @@ FileStep = PutFile | RemoveFile
 
 
 class FileStepFailed(OSError):
-    """The step for *path* failed because of *cause*. All is as it was, but for the paths
-    *left*, which could not be brought back."""
+    """The step for *path* failed because of *cause*. Everything was undone except the paths
+    ``not_restored``."""
 
     def __init__(self, path: str, cause: OSError, left: Sequence[str]) -> None:
         super().__init__(cause.errno, cause.strerror, path)
@@ -52,7 +54,7 @@ class _Undo:
 def change_all(steps: Sequence[FileStep]) -> dict[str, FileStamp]:
     """Take *steps* in order and return the stamps of the files put, by path.
 
-    Raises ``StepFailed`` after the steps that worked have been taken back.
+    Raises ``FileStepFailed`` after the completed steps have been undone.
     """
     undo: list[_Undo] = []
     aside: list[Path] = []
@@ -64,7 +66,7 @@ def change_all(steps: Sequence[FileStep]) -> dict[str, FileStamp]:
             else:
                 aside.append(_set_aside(step.path, undo))
         except OSError as error:
-            raise FileStepFailed(step.path, error, _take_back(undo)) from error
+            raise FileStepFailed(step.path, error, _undo_steps(undo)) from error
     for path in aside:
         with contextlib.suppress(OSError):
             path.unlink()
@@ -96,13 +98,13 @@ def _restore(path: Path, data: bytes, info: os.stat_result) -> None:
 def _drop_folders(folders: Sequence[Path]) -> None:
     """Remove *folders*, innermost first, that were made for a file that is gone again."""
     for folder in folders:
-        # It may never have been made, or somebody else may use it by now.
+        # It was perhaps never made, or another program uses it by now.
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
 def _set_aside(path: str, undo: list[_Undo]) -> Path:
-    """Rename the file, so that it can come back as it was: owner, mode and all."""
+    """Rename the file, so that it can be restored with its owner and mode."""
     target = Path(path)
     aside = target.with_name(f".{target.name[:60]}.{secrets.token_hex(4)}.gone")
     target.rename(aside)
@@ -110,8 +112,8 @@ def _set_aside(path: str, undo: list[_Undo]) -> Path:
     return aside
 
 
-def _take_back(undo: Sequence[_Undo]) -> list[str]:
-    """Undo in reverse; the paths for which that failed."""
+def _undo_steps(undo: Sequence[_Undo]) -> list[str]:
+    """Undo the steps in reverse order; return the paths for which that failed."""
     left: list[str] = []
     for step in reversed(undo):
         try:

@@ -13,19 +13,21 @@ from agent.process.run import DRAIN_TIMEOUT, RunningCommand, shielded, signal_na
 
 
 class BackgroundShell:
-    """Takes over *started*. *timeout* is in seconds, None without limit.
+    """A shell that continues in the background after its call has returned.
 
-    *on_change* is called when the shell ends. *exit_code* and *signal* are as in
-    ``Finished`` and hold once *running* is false; *captured* is there once it is *closed*.
+    ``exit_code`` and ``signal`` are those of ``FinishedCommand``, valid once ``running`` is
+    false. ``captured`` is set once ``finished`` is true.
     """
 
     def __init__(
         self, started: RunningCommand, *, timeout: float | None, on_change: Callable[[], None]
     ) -> None:
+        """Take over *started*. *timeout* is in seconds, None for no limit; *on_change* is called
+        when the shell ends."""
         self._started = started
         self._timeout = timeout
         self._on_change = on_change
-        self._news = asyncio.Event()
+        self._has_output = asyncio.Event()
         self._exited = asyncio.Event()
         self.exit_code: int | None = None
         self.signal = ""
@@ -57,12 +59,12 @@ class BackgroundShell:
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call *listener* when something was printed, at most ten times a second, and at the
-        end. What is returned stops that."""
+        end. Return a function that removes the listener."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def _printed(self) -> None:
-        self._news.set()
+        self._has_output.set()
         for listener in tuple(self._listeners):
             listener()
 
@@ -72,11 +74,11 @@ class BackgroundShell:
 
     def take_new(self) -> NewOutput:
         """Return the output since this was called last."""
-        self._news.clear()
+        self._has_output.clear()
         return self._started.capture.take_new()
 
     async def wait_for_exit(self, timeout: float | None) -> bool:
-        """Wait up to *timeout* seconds for the end; whether it came."""
+        """Wait up to *timeout* seconds for the end; return whether it came."""
         if self.running:
             waiting = asyncio.ensure_future(self._exited.wait())
             try:
@@ -86,8 +88,8 @@ class BackgroundShell:
         return not self.running
 
     async def wait_for_output(self, timeout: float) -> None:
-        """Wait up to *timeout* seconds for output that was not taken yet, or for the end."""
-        events = (self._news, self._exited) if self.running else (self._news,)
+        """Wait up to *timeout* seconds for output that has not been taken yet, or for the end."""
+        events = (self._has_output, self._exited) if self.running else (self._has_output,)
         waiting = {asyncio.ensure_future(event.wait()) for event in events}
         try:
             await asyncio.wait(waiting, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)

@@ -60,26 +60,24 @@ def _last_overwrite(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CapturedOutput:
-    """A finished output. *text* is all of it if *whole*, else its end.
-
-    *lines* and *size* (bytes) count everything. *spill* is the file that holds the whole,
-    None if it was not needed or could not be written, *spill_error* then says why.
-    """
+    """The output of a command that has ended."""
 
     text: str
+    """The whole output if *complete*, else its end."""
     lines: int
+    """Lines of the whole output."""
     size: int
+    """Bytes of the whole output."""
     complete: bool
     spill: SpillFile | None = None
+    """The file with the whole output; None if it was not needed or could not be written."""
     spill_error: str = ""
+    """The reason why the spill file could not be written."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewOutput:
-    """Output since the last call. *lost_characters* before it are not kept any more.
-
-    A line that was not finished then comes again, once it is.
-    """
+    """The output since the last call. An unfinished line is returned again once it is finished."""
 
     text: str
     lost_characters: int = 0
@@ -110,7 +108,7 @@ class Capture:
         self._writing = threading.Lock()
 
     def feed(self, data: bytes) -> None:
-        """Take up *data* as it was read."""
+        """Add *data* as it was read."""
         self._accept(self._decoder.decode(data))
 
     def _accept(self, text: str) -> None:

@@ -24,7 +24,7 @@ _trees: dict[str, tuple[ProcessTree, "subprocess.Popen[bytes] | None"]] = {}
 
 
 class ShellProcess:
-    """A running shell. *output* is the reading end of the pipe with all it prints."""
+    """A running shell. ``output`` is the reading end of the pipe with everything it prints."""
 
     def __init__(self, argv: tuple[str, ...], directory: str, env: Mapping[str, str]) -> None:
         """Start *argv* now. Raises ``OSError`` if that fails."""
@@ -53,7 +53,7 @@ class ShellProcess:
         self._exited = _exit_future(self._process)
 
     async def wait(self, timeout: float | None, or_until: asyncio.Event | None = None) -> bool:
-        """Wait up to *timeout* seconds for the shell; whether it ended.
+        """Wait up to *timeout* seconds for the shell to end; return whether it did.
 
         *or_until* ends the wait early.
         """

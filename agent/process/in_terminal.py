@@ -37,17 +37,18 @@ CUT = (
     "The terminal of the user's editor kept only a part of the output, and the rest is lost. Run "
     "it again with less output, or into a file."
 )
-UNTOLD = "The user's editor did not tell how the command ended."
+UNKNOWN_END = "The user's editor did not tell how the command ended."
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalPlace:
-    """The terminal of *terminals* in which a command of the user's session runs. *on_open* is
-    told the terminal's id as soon as there is one."""
+    """The place where a command runs: a terminal of the user's editor."""
 
     terminals: Terminals
     session_id: str
+    """The root session of the call."""
     on_open: Callable[[str], None]
+    """Called with the terminal's id as soon as the terminal is open."""
 
 
 async def run_in_terminal(
@@ -57,8 +58,8 @@ async def run_in_terminal(
     capture: Capture,
     on_output: Callable[[str], None] | None = None,
 ) -> FinishedCommand:
-    """Run *command*, a bash with the command line as its last word. Its ``env`` is for shells of
-    the program's; here *passing* says what it gets of the terminal's.
+    """Run *command*, a bash with the command line as its last word. Its ``env`` is only for
+    shells that this program starts; here *passing* filters the variables of the terminal.
 
     Raises ``TerminalMissing`` if nothing was started, and ``TerminalRefused``; a cancel ends the
     command first.
@@ -119,51 +120,53 @@ class _Call:
         self._pump: Pump | None = None
         self._tree = ForeignProcessTree(relay.id)
         self._exiting = asyncio.create_task(terminal.exit(), name="end of a terminal's command")
-        self._hearing = asyncio.create_task(self._hear(), name="output of a terminal's command")
+        self._receiving = asyncio.create_task(
+            self._receive_output(), name="output of a terminal's command"
+        )
         register(relay.id, self._tree)
 
-    async def _hear(self) -> None:
+    async def _receive_output(self) -> None:
         self._pump = Pump(await self._relay.accept(), self._capture, self._on_output)
         await self._pump.run()
 
     async def ended(self, timeout: float | None) -> bool:
-        """Wait up to *timeout* seconds for the end; whether it came."""
-        both = {self._exiting, self._hearing}
+        """Wait up to *timeout* seconds for the end; return whether it came."""
+        both = {self._exiting, self._receiving}
         done, _ = await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        if self._exiting in done and self._hearing not in done:
-            # The relay's last words are on their way, or there is none.
-            await asyncio.wait({self._hearing}, timeout=DRAIN_TIMEOUT)
-            if self._pump is not None and not self._hearing.done():
+        if self._exiting in done and self._receiving not in done:
+            # The relay's last message is on its way, or there is no relay.
+            await asyncio.wait({self._receiving}, timeout=DRAIN_TIMEOUT)
+            if self._pump is not None and not self._receiving.done():
                 if self._exiting.exception() is not None:
                     left = None if timeout is None else max(0.0, timeout)
-                    heard, _ = await asyncio.wait({self._hearing}, timeout=left)
-                    return bool(heard)
-                await shielded(self.end())  # the terminal let go of what still runs
+                    received, _ = await asyncio.wait({self._receiving}, timeout=left)
+                    return bool(received)
+                await shielded(self.end())  # the terminal no longer controls what still runs
             elif self._pump is None and self._exiting.exception() is not None:
-                await shielded(self.end())  # nobody watches it any more
+                await shielded(self.end())  # nothing watches it any more
         return bool(done)
 
     async def end(self) -> None:
         """End the command and all it started."""
         self._relay.hang_up()
         killing = asyncio.create_task(_bounded(self._terminal.kill()), name="kill a terminal")
-        await asyncio.wait({killing, self._hearing}, timeout=2 * GRACE)
+        await asyncio.wait({killing, self._receiving}, timeout=2 * GRACE)
         await end_tree(self._tree, lambda: bool(self._tree.look()), lambda: True)
         await killing
-        await asyncio.wait({self._hearing}, timeout=DRAIN_TIMEOUT)
+        await asyncio.wait({self._receiving}, timeout=DRAIN_TIMEOUT)
 
     async def finished(self, *, timed_out: bool, began: float) -> FinishedCommand:
-        told = await self._told()
+        reported = await self._terminal_exit()
         remark = ""
         if self._pump is None:
             remark = await self._read_text()
         status = self._relay.status()
         if status is None and self._pump is not None and not timed_out:
-            await shielded(self.end())  # the relay was killed, what it watched over was not
+            await shielded(self.end())  # the relay was killed, but its command was not
         if status is None:
-            code, name = told.exit_code, told.signal
+            code, name = reported.exit_code, reported.signal
             if code is None and not name and not timed_out:
-                remark = remark or UNTOLD
+                remark = remark or UNKNOWN_END
         else:
             code, name = status.code, signal_name(status.signal) if status.signal else ""
         left = self._exiting.done() and await asyncio.to_thread(self._tree.has_leftovers)
@@ -183,7 +186,7 @@ class _Call:
             remark=remark,
         )
 
-    async def _told(self) -> TerminalExit:
+    async def _terminal_exit(self) -> TerminalExit:
         """Return how the command ended, as far as the terminal reports it."""
         await asyncio.wait({self._exiting}, timeout=SETTLING)
         if self._exiting.done() and self._exiting.exception() is None:
@@ -191,7 +194,7 @@ class _Call:
         return TerminalExit(None)
 
     async def _read_text(self) -> str:
-        """Take the terminal's own text; a sentence if that is not all."""
+        """Capture the terminal's own text; return a sentence if it is incomplete."""
         try:
             async with asyncio.timeout(SETTLING):
                 shown = await self._terminal.text()
@@ -211,24 +214,24 @@ class _Call:
                 self._on_output(self._capture.tail())
         else:
             self._pump.stop()
-            await asyncio.wait({self._hearing}, timeout=DRAIN_TIMEOUT)
+            await asyncio.wait({self._receiving}, timeout=DRAIN_TIMEOUT)
             self._pump.show_last()
         unregister(self._relay.id)
         await asyncio.to_thread(self._capture.discard)
 
     async def close(self) -> None:
         """Give everything up, the terminal too."""
-        for task in (self._hearing, self._exiting):
+        for task in (self._receiving, self._exiting):
             task.cancel()
-        await asyncio.gather(self._hearing, self._exiting, return_exceptions=True)
+        await asyncio.gather(self._receiving, self._exiting, return_exceptions=True)
         await _bounded(self._terminal.release())
         if self._pump is not None:
             self._pump.close()
         self._relay.close()
 
 
-async def _bounded(asked: Coroutine[Any, Any, None]) -> None:
-    """Wait for an answer, but not for long."""
+async def _bounded(request: Coroutine[Any, Any, None]) -> None:
+    """Wait for a reply of the editor, but not for long."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SETTLING):
-            await asked
+            await request

@@ -32,21 +32,24 @@ SPECIAL = frozenset("$`\\\"'")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentFilter:
-    """A filter for the variables of a terminal: a command gets all but the *excluded* ones, or of
-    those just *only*."""
+    """The variables of a terminal that a command gets."""
 
     excluded: frozenset[str] = frozenset()
+    """Variables that are removed."""
     only: frozenset[str] | None = None
+    """The only variables that are kept; None keeps all that are not excluded."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelayStatus:
-    """The end of a command: its *code*, or the number of the *signal* (0: none). *left*: something
-    in the background holds its output."""
+    """The end of a command."""
 
     code: int | None
+    """The exit code; None if a signal ended the command."""
     signal: int
+    """The number of the signal; 0 if there was none."""
     left: bool
+    """Whether a background process still has its output open."""
 
 
 class Relay:

@@ -1,9 +1,9 @@
-"""Run one command and say how it ended.
+"""Run one command and return its result.
 
-``run`` returns when the *shell* has exited. A process that it left in the background lives
-on, unheard, until the program ends (``kill_all``). A time-out or a cancel ends the shell and
-everything it started: SIGTERM, 250 ms, SIGKILL. A command that is detached meanwhile runs on
-in the hands of the caller.
+``run`` returns when the *shell* has exited. A process that it left in the background continues,
+without its output being read, until the program ends (``kill_all``). A time-out or a cancel ends
+the shell and everything it started: SIGTERM, 250 ms, SIGKILL. A command that is detached meanwhile
+continues and is handed over to the caller.
 """
 
 import asyncio
@@ -29,43 +29,44 @@ _cleanups: set[asyncio.Task[None]] = set()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """*argv* runs in *directory* with exactly *env*. *timeout* is in seconds, None for no limit."""
+    """A command to run."""
 
     argv: tuple[str, ...]
     directory: str
     env: Mapping[str, str]
+    """The complete environment: nothing is inherited."""
     timeout: float | None
+    """In seconds; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedCommand:
-    """The end of a command. *exit_code* is None if a signal or the time-out ended it.
-
-    *signal* is the signal's name or "". *background* tells that something it started still
-    runs. *duration* is in seconds. *remark* is a sentence on what is not as it should be.
-    """
+    """The end of a command."""
 
     exit_code: int | None
+    """None if a signal or the timeout ended the command."""
     signal: str
+    """The name of the signal, or ""."""
     timed_out: bool
     left_running: bool
+    """Whether a process that the command started still runs."""
     duration: float
+    """In seconds."""
     output: CapturedOutput
     remark: str = ""
+    """A sentence about a problem, such as output that is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningCommand:
-    """A shell that runs, and the task that moves what it prints into *capture*.
-
-    *began* is on the monotonic clock.
-    """
+    """A running shell, and the task that moves its output into *capture*."""
 
     child: ShellProcess
     pump: Pump
     pumping: asyncio.Task[None]
     capture: Capture
     began: float
+    """By the monotonic clock."""
 
 
 @lru_cache(maxsize=1)
@@ -98,7 +99,7 @@ async def run(
 ) -> FinishedCommand | RunningCommand:
     """Run *command*. Raises ``OSError`` if it can't start; a cancel ends all of it first.
 
-    *on_output* is as for ``start``. Once *detach* is set, what runs is handed over as it is.
+    *on_output* is as for ``start``. Once *detach* is set, the running command is returned as it is.
     """
     started = await start(command, capture, on_output)
     child, pump, pumping = started.child, started.pump, started.pumping

@@ -78,16 +78,17 @@ class _Ring:
 
 @dataclass(frozen=True, slots=True)
 class SpillFile:
-    """A finished spill file; *left_out* bytes of the middle were too many to keep."""
+    """A finished spill file."""
 
     path: str
     omitted: int = 0
+    """Bytes of the middle that were too many to keep."""
 
 
 class SpillWriter:
     """One spill file while it is written. Used by one thread at a time.
 
-    *left_out* counts the bytes in the middle that were not kept, once it is closed.
+    ``omitted`` counts the bytes of the middle that were not kept, once the file is closed.
     """
 
     def __init__(self, path: Path, fd: int, per_call: int, done: Callable[[int], None]) -> None:
@@ -168,7 +169,7 @@ class SpillStore:
         self._swept = -SWEPT_FOR
 
     def open(self) -> SpillWriter:
-        """A new, empty file, after old ones made room for it."""
+        """Open a new, empty file, after removing old ones if space is needed."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._lock:
             if self._left < self._per_call or self._clock() - self._swept >= SWEPT_FOR:
@@ -180,7 +181,7 @@ class SpillStore:
         return SpillWriter(path, os.open(path, flags, 0o600), self._per_call, self._written)
 
     def _written(self, size: int) -> None:
-        """A file has *size* bytes in the end; while it was written, it might have had all."""
+        """Return the unused part of the space that was reserved for a file of *size* bytes."""
         with self._lock:
             self._left += self._per_call - size
 
@@ -196,7 +197,7 @@ class SpillStore:
             raise
 
     def save_or_explain(self, text: str) -> str:
-        """Keep *text* in a new file; its path, or words that say why there is none."""
+        """Keep *text* in a new file; return its path, or a sentence that says why there is none."""
         try:
             return self.save(text).path
         except OSError as error:

@@ -19,18 +19,20 @@ class TerminalLost(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalCommand:
-    """*argv* is to run in *directory* (absolute), with *env* beside what the terminal has by
-    itself. *kept* is how many bytes of output are wanted, the last ones."""
+    """A command to run in a terminal."""
 
     argv: tuple[str, ...]
     directory: str
+    """An absolute path."""
     env: Mapping[str, str]
+    """Variables in addition to those of the terminal."""
     max_output: int
+    """Bytes of output that the terminal keeps: the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalExit:
-    """The end of a command; None and "" where it is not known."""
+    """The end of a command; None and "" if it is not known."""
 
     exit_code: int | None
     signal: str = ""
@@ -38,14 +40,15 @@ class TerminalExit:
 
 @dataclass(frozen=True, slots=True)
 class TerminalText:
-    """The text of a terminal; *truncated* if more was printed."""
+    """The text of a terminal."""
 
     text: str
     truncated: bool
+    """Whether more was printed."""
 
 
 class Terminal(Protocol):
-    """One command. To be released, whatever happened; the last two never raise."""
+    """One command in a terminal. Always release it; ``kill`` and ``release`` never raise."""
 
     @property
     def id(self) -> str: ...
@@ -63,14 +66,14 @@ class Terminal(Protocol):
         ...
 
     async def release(self) -> None:
-        """Give the terminal up. What runs in it ends; it may still be shown."""
+        """Release the terminal. What runs in it ends; the editor can still show it."""
         ...
 
 
 class Terminals(Protocol):
     async def open(self, session_id: str, command: TerminalCommand) -> Terminal:
-        """Start *command* in a new terminal, for a session of the user's (the root of a tree).
+        """Start *command* in a new terminal, for the root session of a call.
 
-        Raises ``TerminalMissing`` and ``TerminalRefused``. Cancelled, it leaves no terminal.
+        Raises ``TerminalMissing`` and ``TerminalRefused``. No terminal is left after a cancel.
         """
         ...

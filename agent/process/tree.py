@@ -1,11 +1,11 @@
-"""The processes that a call started, wherever they went.
+"""The processes that a call started, including those that left its session.
 
 Each call runs in its own session and carries ``OPENCODE_PY_CALL=<id>`` in its environment.
-On Linux this program is made a *child subreaper*: whatever a call leaves behind becomes our
-descendant, so what left the session (setsid, double fork) is found by its marker among our
-own descendants and nobody else's. What is missed: a process that left the session *and*
-cleared its environment *and* lost its parent before it was first seen. Elsewhere than on
-Linux only the process group is ended.
+On Linux this program is made a *child subreaper*: orphans of a call become our
+descendants, so a process that left the session (setsid, double fork) is found by its marker
+among our own descendants. One kind of process is missed: one that left the session *and*
+cleared its environment *and* lost its parent before it was first seen. On other systems only
+the process group is ended.
 """
 
 import contextlib
@@ -33,13 +33,13 @@ def become_subreaper() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """A line of the process table. *started* is in clock ticks since boot and tells apart
-    two processes that had the same *pid*."""
+    """A line of the process table."""
 
     pid: int
     parent: int
     session: int
     started: int
+    """In clock ticks since boot; distinguishes two processes that had the same *pid*."""
     zombie: bool
 
 
@@ -48,7 +48,7 @@ def _info(pid: int) -> ProcessInfo | None:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    # The program's name stands in brackets and may hold anything, brackets too.
+    # The program's name is in parentheses and can contain anything, parentheses too.
     fields = stat[stat.rfind(b")") + 2 :].split()
     if len(fields) < 20:
         return None
