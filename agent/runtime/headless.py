@@ -69,16 +69,18 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class HeadlessResult:
-    """The result of a run. *answer* is the last text of the turn; *refused* tells what nobody could
-    be asked about; *usage* and *cost* are those of all steps, the
-    sub-agents' included, None where none was told."""
+    """The result of a run."""
 
     outcome: Outcome
     answer: str
+    """The last text of the turn."""
     error: ErrorInfo | None
     refused: tuple[str, ...]
+    """The requests that were rejected because no user could be asked."""
     usage: Usage | None
+    """The usage of all steps and sub-agents; None if none was reported."""
     cost: float | None
+    """In US dollars, of all steps and sub-agents; None if it is unknown."""
 
     @property
     def exit_code(self) -> int:

@@ -75,14 +75,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """*directory* is the opened folder, *project* its root; both absolute and resolved.
-
-    *trust* is where the project stood when it was opened. *notices* are sentences for the
-    user about what was found while opening.
-    """
+    """The services of an opened folder."""
 
     directory: Path
+    """The opened folder, absolute and resolved."""
     project: Path
+    """The root of the project, absolute and resolved."""
     paths: Paths
     config: LoadedConfig
     bus: Bus
@@ -94,6 +92,7 @@ class Runtime:
     clients: ClientPool
     registry: Registry
     trust: Trust
+    """The trust in the project when it was opened."""
     guidance: Guidance
     titles: Titles
     context_usage: ContextMeter
@@ -107,10 +106,11 @@ class Runtime:
     code: CodeServices
     plugins: Plugins
     notices: tuple[str, ...]
+    """Sentences for the user about findings while opening."""
 
     async def close(self) -> None:
-        """End running turns and what they started, close connections, write what is left."""
-        # What takes longer to end than this is killed, whatever it is doing.
+        """End running turns and their processes, close connections, store pending writes."""
+        # Services that take longer to end than this are killed.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 started = (self.sessions, self.shells, self.mcp, self.code.servers)
@@ -138,13 +138,13 @@ async def open_runtime(
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
 
-    *stop_hooks* may each keep a turn going that would end. *ask_trust* is asked whether to
-    trust what the project's files would run, before anything of them is used; without it
-    nothing is trusted that the user has not trusted before. *editor* is the user's:
-    what it holds of a file counts, and it gets the changes. Its *terminals* run the commands.
+    Each of *stop_hooks* can continue a turn that would end. *ask_trust* decides whether to trust
+    the programs that the project's files would run, before any of them is used; without it
+    only what the user trusted before is trusted. *editor* is the user's editor: files are read
+    from and written to it. Its *terminals* run the commands.
 
-    Raises ``ConfigError`` when the folder is none, ``StoreError`` when the session database
-    cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
+    Raises ``ConfigError`` when *directory* is not a folder, ``StoreError`` when the session
+    database cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
     """
     directory = _opened(directory)
     project = await project_root(directory)

@@ -22,10 +22,10 @@ async def read_settings(
     paths: Paths | None = None,
     ask: AskTrust | None = None,
 ) -> tuple[LoadedConfig, Trust]:
-    """The settings for *directory* in *project* (both resolved), and where the project stands.
+    """Return the settings for *directory* in *project* (both resolved), and the project's trust.
 
-    *ask* is asked before anything of the project is used; without it only what was trusted
-    before is. See ``load_config`` for the rest.
+    *ask* is called before anything of the project is used; without it only what was trusted
+    before is used. See ``load_config`` for the rest.
     """
     paths = paths or Paths.find(env)
     own = load_config(directory, project, env, overrides, paths=paths)

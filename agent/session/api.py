@@ -12,49 +12,54 @@ from agent.records.requests import PermissionRequest, Question
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A file or folder that a prompt names, with the lines that count (1-based, both included);
-    or, with *server*, a resource of an MCP server, whose address *path* is then."""
+    """A file, folder or MCP resource that a prompt mentions."""
 
     path: str
+    """The path, or the address of the MCP resource."""
     first: int | None = None
+    """The first line to read, from 1; None for the whole file."""
     last: int | None = None
+    """The last line to read, inclusive."""
     server: str = ""
+    """The MCP server of a resource; "" for a file or folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """Work that a sub-agent gets before the model is asked: its name, the work in a few words,
-    and all that it is told."""
+    """A task that a sub-agent does before the model is called."""
 
     agent: str
+    """The name of the sub-agent."""
     description: str
+    """The task in a few words."""
     prompt: str
+    """The complete instructions of the sub-agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptInput:
-    """One prompt. What is None is taken from the session, then from config.
-
-    *delivery* says when a message sent during a turn is taken up: ``steer`` at the next step
-    boundary, ``follow_up`` when the turn would end. *files* carry ids that are
-    replaced when they are stored; *mentions* are read when the prompt is taken, *agents* are the
-    sub-agents that it names. *typed* is what the user sees of it, where that is not the *text*.
-    *passing*: its agent, model and effort hold for this prompt alone. *context* is told to the
-    model beside it.
-    """
+    """One prompt. Agent, model and effort default to those of the session, then of the config."""
 
     text: str
     agent: str | None = None
     model: str | None = None
     effort: str | None = None
     delivery: Delivery = "steer"
+    """When a message sent during a turn is dequeued: ``steer`` at the next step boundary,
+    ``follow_up`` when the turn would end."""
     files: tuple[FilePart, ...] = ()
+    """Attached files; their ids are replaced when they are stored."""
     mentions: tuple[Mention, ...] = ()
+    """Mentioned files and resources, read when the prompt is accepted."""
     agents: tuple[str, ...] = ()
+    """The sub-agents that the prompt names."""
     display_text: str | None = None
+    """The text that the user sees, if it differs from *text*."""
     subtask: Subtask | None = None
     one_off: bool = False
+    """Whether agent, model and effort apply to this prompt alone."""
     context: str = ""
+    """Additional text for the model, sent with the prompt."""
 
     @property
     def visible_text(self) -> str:
@@ -64,13 +69,13 @@ class PromptInput:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTaskStatus:
-    """The state of a sub-agent in the background. *activity* is its current call,
-    "" where that is not known."""
+    """The state of a sub-agent in the background."""
 
     agent: str
     description: str
     task: BackgroundTask
     activity: str = ""
+    """Its current call; "" if that is not known."""
 
     @property
     def running(self) -> bool:
@@ -102,7 +107,7 @@ class BackgroundTaskList:
         return {key: line for key, line in self.tasks.items() if line.running}
 
     def with_session(self, child: Session) -> "BackgroundTaskList":
-        """With *child* as it is now."""
+        """Return the list with the current state of *child*."""
         before = self.tasks.get(child.id)
         if child.background_task is None or (
             before is not None and before.task == child.background_task
@@ -111,7 +116,7 @@ class BackgroundTaskList:
         return BackgroundTaskList({**self.tasks, child.id: _line(child, child.background_task, "")})
 
     def with_progress(self, event: BackgroundTaskProgress) -> "BackgroundTaskList":
-        """With the current activity of a task."""
+        """Return the list with the current activity of a task."""
         line = self.tasks.get(event.child_id)
         if line is None or not line.running:
             return self
@@ -126,20 +131,19 @@ def _line(child: Session, task: BackgroundTask, activity: str) -> BackgroundTask
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSnapshot:
-    """A session as it stands when a front end attaches.
-
-    *messages* are oldest first (the last page, if the session is long: *older* tells how many
-    there are before them); *queued* are the ids of user messages that wait; *permissions* and
-    *questions* are those of the session's tree that are open, oldest first; *background_tasks* what
-    was left to the background.
-    """
+    """The state of a session when a front end attaches."""
 
     session: Session
     messages: tuple[MessageWithParts, ...]
+    """Oldest first; of a long session only the last page."""
     status: SessionStatus
     queued: tuple[str, ...] = ()
+    """The ids of queued user messages."""
     permissions: tuple[PermissionRequest, ...] = ()
+    """Pending permission requests of the session's tree, oldest first."""
     questions: tuple[Question, ...] = ()
+    """Pending questions of the session's tree, oldest first."""
     todos: tuple[TodoItem, ...] = ()
     older: int = 0
+    """How many messages precede *messages*."""
     background_tasks: BackgroundTaskList = field(default_factory=BackgroundTaskList)

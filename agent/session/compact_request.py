@@ -11,13 +11,11 @@ from agent.session.turn.turn import Turn
 from agent.session.turn_state import TurnEnd
 from agent.store.store import Store
 
-WORKS = "The agent is working. Run /compact when it is done: it makes room by itself if it must."
+BUSY = "The agent is working. Run /compact when it is done: it makes room by itself if it must."
 EMPTY = "There is nothing to sum up yet."
 NO_SUMMARY = "The session could not be summed up. "
 NOTHING_NEW = "Nothing was said since the last summary."
-TAKEN_BACK = (
-    "A part of this session is taken back. Bring it back with /redo or send a message first."
-)
+UNDONE = "A part of this session is taken back. Bring it back with /redo or send a message first."
 
 
 class CompactionRequests:
@@ -29,7 +27,7 @@ class CompactionRequests:
         self._runner = runner
 
     async def start(self, session_id: str, focus: str = "") -> None:
-        """Begin to compact the session, keeping *focus* above all.
+        """Begin to compact the session; *focus* is what the summary must keep.
 
         Its end is published like a turn's (``SessionIdle``), and no step follows.
 
@@ -38,7 +36,7 @@ class CompactionRequests:
         """
         session = await self._store.session(session_id)
         if session.undone_at is not None:
-            raise NothingToDo(TAKEN_BACK)
+            raise NothingToDo(UNDONE)
         new = _since_summary(await self._store.context_messages(session_id))
         if new is None or not new:
             raise NothingToDo(EMPTY if new is None else NOTHING_NEW)
@@ -48,7 +46,7 @@ class CompactionRequests:
 
         claimed = await self._runner.claim(session_id, work)
         if claimed is None:
-            raise SessionBusy(WORKS)
+            raise SessionBusy(BUSY)
         self._runner.launch(session_id, claimed)
 
 
@@ -71,10 +69,12 @@ async def _compact(turn: Turn, focus: str) -> TurnEnd:
 
 def _since_summary(messages: Sequence[MessageWithParts]) -> bool | None:
     """Return whether the model has responded since the last summary; None where it never has."""
-    answered = None
+    responded = None
     for item in messages:
         if marker_of(item) is not None:
-            answered = False
-        elif isinstance(item.message, AssistantMessage) or (is_request(item) and answered is False):
-            answered = True
-    return answered
+            responded = False
+        elif isinstance(item.message, AssistantMessage) or (
+            is_request(item) and responded is False
+        ):
+            responded = True
+    return responded

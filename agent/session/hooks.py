@@ -20,12 +20,14 @@ from agent.store.store import Store
 BLOCKED = "A hook refused this prompt: {reason}"
 NO_SUMMARY = "A hook refused the summary: {reason}"
 NO_REASON = "it gave no reason"
-GO_ON = "<system-reminder>\nA hook of the user's wants you to go on: {reason}\n</system-reminder>"
-TOLD = "<system-reminder>\nA hook of the user's adds:\n{context}\n</system-reminder>"
+CONTINUE = (
+    "<system-reminder>\nA hook of the user's wants you to go on: {reason}\n</system-reminder>"
+)
+CONTEXT = "<system-reminder>\nA hook of the user's adds:\n{context}\n</system-reminder>"
 
 
 class SessionHooks:
-    """The hooks of an opened folder as far as sessions are concerned."""
+    """The hooks of an opened folder for the events of sessions."""
 
     def __init__(self, hooks: Hooks, bus: Bus, store: Store, directory: str) -> None:
         self._hooks = hooks
@@ -35,12 +37,12 @@ class SessionHooks:
         self._begun: dict[str, Session] = {}
         self._objected: dict[str, str] = {}
         self._following: asyncio.Task[None] | None = None
-        self._told: set[asyncio.Task[object]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     def start(self) -> None:
-        """Follow what happens, for hooks on notifications and on the end of sessions."""
+        """Follow the events that trigger hooks on notifications and on the end of sessions."""
         if self._hooks.all and self._following is None:
-            subscription = self._bus.subscribe(_heard)
+            subscription = self._bus.subscribe(_triggers_hooks)
             self._following = asyncio.create_task(self._follow(subscription), name="hooks")
 
     async def close(self) -> None:
@@ -48,42 +50,45 @@ class SessionHooks:
         if self._following is not None:
             self._following.cancel()
             await asyncio.wait([self._following])
-        for task in self._told:
+        for task in self._tasks:
             task.cancel()
         begun, self._begun = list(self._begun.values()), {}
         await asyncio.gather(*(self._end(session, "exit") for session in begun))
 
     async def prompted(self, session: Session, prompt: PromptInput) -> PromptInput:
-        """*prompt* with what hooks add to it. Raises ``PromptRefused`` for one that they refuse."""
+        """Return *prompt* with the context that hooks add. Raises ``PromptRefused`` if one
+        refuses."""
         if session.parent_id is not None or not self._hooks.all:
             return prompt
         contexts: list[str] = []
         if session.id not in self._begun:
             self._begun[session.id] = session
             source = "resume" if session.turns else "startup"
-            started = await self._tell("SessionStart", session.id, {"source": source}, source)
+            started = await self._run_hooks("SessionStart", session.id, {"source": source}, source)
             contexts.append(started.context)
-        said = await self._tell("UserPromptSubmit", session.id, {"prompt": prompt.visible_text})
-        reason = said.stop if said.stop is not None else said.reason
-        if said.decision == "deny" or said.stop is not None:
+        answer = await self._run_hooks(
+            "UserPromptSubmit", session.id, {"prompt": prompt.visible_text}
+        )
+        reason = answer.stop if answer.stop is not None else answer.reason
+        if answer.decision == "deny" or answer.stop is not None:
             raise PromptRefused(BLOCKED.format(reason=reason or NO_REASON))
-        contexts.append(said.context)
-        told = "\n".join(each for each in contexts if each)
-        return replace(prompt, context=TOLD.format(context=told)) if told else prompt
+        contexts.append(answer.context)
+        added = "\n".join(each for each in contexts if each)
+        return replace(prompt, context=CONTEXT.format(context=added)) if added else prompt
 
     async def stopping(self, message: AssistantMessage) -> str | None:
-        """Why the turn whose last answer is *message* must go on, None if nothing objects."""
+        """Return why the turn that ends with *message* must continue, None if no hook objects."""
         if not self._hooks.all:
             return None
         session = await self._store.session(message.session_id)
         event: HookEvent = "Stop" if session.parent_id is None else "SubagentStop"
         again = self._objected.get(session.id) == message.turn_id
         details: JsonObject = {"agent": message.agent, "stop_hook_active": again}
-        said = await self._tell(event, session.id, details)
-        if said.decision != "deny" or said.stop is not None:
+        answer = await self._run_hooks(event, session.id, details)
+        if answer.decision != "deny" or answer.stop is not None:
             return None
         self._objected[session.id] = message.turn_id
-        return GO_ON.format(reason=said.reason or NO_REASON)
+        return CONTINUE.format(reason=answer.reason or NO_REASON)
 
     async def compacting(
         self, session_id: str, *, auto: bool, focus: str, template: str
@@ -91,8 +96,8 @@ class SessionHooks:
         """Return the focus of a summary, with what hooks add, and its template: *template*, or the
         one that a hook puts in its place.
 
-        Raises ``PromptRefused`` for one that the user asked for and a hook refuses; one that makes
-        room is never refused.
+        Raises ``PromptRefused`` for a compaction that the user requested and a hook refuses;
+        an automatic compaction is never refused.
         """
         trigger = "auto" if auto else "manual"
         details: JsonObject = {
@@ -100,21 +105,21 @@ class SessionHooks:
             "custom_instructions": focus,
             "template": template,
         }
-        said = await self._tell("PreCompact", session_id, details, trigger)
-        if said.decision == "deny" and not auto:
-            raise PromptRefused(NO_SUMMARY.format(reason=said.reason or NO_REASON))
-        other = (said.input or {}).get("template")
+        answer = await self._run_hooks("PreCompact", session_id, details, trigger)
+        if answer.decision == "deny" and not auto:
+            raise PromptRefused(NO_SUMMARY.format(reason=answer.reason or NO_REASON))
+        other = (answer.input or {}).get("template")
         kept = other.strip() if isinstance(other, str) and other.strip() else template
-        return "\n".join(part for part in (focus, said.context) if part), kept
+        return "\n".join(part for part in (focus, answer.context) if part), kept
 
     async def _follow(self, subscription: Subscription) -> None:
         with subscription:
             async for event in subscription:
                 work = self._work(event)
-                if work is not None:  # beside, so that a slow hook holds nothing up
+                if work is not None:  # in a task, so that a slow hook blocks nothing
                     task = asyncio.ensure_future(work)
-                    self._told.add(task)
-                    task.add_done_callback(self._told.discard)
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
 
     def _work(self, event: Event) -> Awaitable[object] | None:
         match event:
@@ -132,12 +137,12 @@ class SessionHooks:
 
     def _notify(self, session_id: str, message: str, kind: str) -> Awaitable[object]:
         details: JsonObject = {"message": message, "notification_type": kind}
-        return self._tell("Notification", session_id, details, kind)
+        return self._run_hooks("Notification", session_id, details, kind)
 
     async def _end(self, session: Session, reason: str) -> None:
-        await self._tell("SessionEnd", session.id, {"reason": reason}, reason)
+        await self._run_hooks("SessionEnd", session.id, {"reason": reason}, reason)
 
-    async def _tell(
+    async def _run_hooks(
         self, event: HookEvent, session_id: str, details: JsonObject, about: str = ""
     ) -> HookAnswer:
         call = HookCall(
@@ -150,5 +155,5 @@ class SessionHooks:
         return await self._hooks.run(call)
 
 
-def _heard(event: Event) -> bool:
+def _triggers_hooks(event: Event) -> bool:
     return isinstance(event, PermissionAsked | QuestionAsked | SessionIdle | SessionDeleted)

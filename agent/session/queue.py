@@ -1,7 +1,7 @@
-"""The queue of messages that wait in a session until a turn takes them up.
+"""The queue of messages that wait in a session until a turn dequeues them.
 
-A waiting message is stored like any other with ``turn_id`` None, so it survives an error
-and a restart; it enters the history when it is taken up.
+A queued message is stored like any other, with ``turn_id`` None, so it survives an error
+and a restart; it enters the history when it is dequeued.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from agent.store.store import Store
 
 
 class Queues:
-    """The waiting messages of every session, oldest first."""
+    """The queued messages of every session, oldest first."""
 
     def __init__(self, store: Store, bus: Bus, clock: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -37,18 +37,18 @@ class Queues:
         return tuple(item.message.id for item in self.queued(session_id))
 
     def restore(self, session_id: str, messages: list[MessageWithParts]) -> None:
-        """Take up what waits in *messages*, if this session was not looked at before."""
+        """Queue the unsent ones of *messages*, if the queue of this session is not known yet."""
         if session_id not in self._waiting:
             self.reload(session_id, messages, known=())
 
     def reload(
         self, session_id: str, messages: list[MessageWithParts], *, known: Collection[str]
     ) -> None:
-        """Wait for what the store says: another instance may have answered some of it. And for
-        what was added while *messages* were read: what waits, but was not *known* (``ids``)
-        before.
+        """Replace the queue by the queued ones of *messages*: another instance can have dequeued
+        some. Messages that were added while *messages* were read, and so were not *known*
+        (``ids``) before, stay queued.
 
-        To be called by who holds the session's lease.
+        The caller must hold the session's lease.
         """
         read = {item.message.id for item in messages}
         self._waiting[session_id] = [
@@ -66,8 +66,8 @@ class Queues:
 
     @contextmanager
     def adding(self, item: MessageWithParts) -> Generator[None]:
-        """Queue a message when it was stored inside, and not sooner: a turn that began meanwhile
-        would take it up from the store, and once more when it is queued."""
+        """Queue a message after it was stored inside, and not sooner: a turn that began meanwhile
+        would read it from the store, and dequeue it once more."""
         self._arriving.add(item.message.id)
         try:
             yield
@@ -77,7 +77,7 @@ class Queues:
             self._arriving.discard(item.message.id)
 
     async def remove(self, session_id: str, message_id: str) -> MessageWithParts | None:
-        """Take a waiting message out again, as the user wants to edit or drop it."""
+        """Remove a queued message that the user wants to edit or drop."""
         item = self._leaves(session_id, message_id)
         if item is not None:
             await self._store.remove_message(session_id, message_id)
@@ -85,7 +85,7 @@ class Queues:
         return item
 
     async def deliver(self, session_id: str, message_id: str, delivery: Delivery) -> bool:
-        """Say when a waiting message is to be taken up; false if it waits no more."""
+        """Set when a queued message is dequeued; return false if it is no longer queued."""
         queue = self._waiting.get(session_id, [])
         for place, item in enumerate(queue):
             if item.message.id == message_id and isinstance(item.message, UserMessage):
@@ -102,11 +102,11 @@ class Queues:
     async def dequeue(
         self, session_id: str, *, turn_id: str, after: str, steered: bool, everything: bool
     ) -> list[MessageWithParts]:
-        """Move waiting messages into the history, oldest first: all of them, or the steers.
+        """Move queued messages into the history, oldest first: all of them, or the steers.
 
-        *after* is the id of the newest message of the history, as far as the turn knows it: who
-        was cancelled while it took some up never saw them. *steered* marks them for good as sent
-        in mid-work.
+        *after* is the id of the newest message of the history, as far as the turn knows it: a
+        turn that was canceled while it dequeued messages never saw them. *steered* marks them
+        permanently as sent during a turn.
         """
         queue = self._waiting.get(session_id, [])
         due = [

@@ -70,7 +70,7 @@ class Runner:
         return self._status.get(session_id, Idle())
 
     def set_status(self, session_id: str, status: SessionStatus) -> None:
-        """Publish a status; an idle session has no entry. A cancel is not taken back."""
+        """Publish a status; an idle session has no entry. A cancel is not undone."""
         running = self._running.get(session_id)
         if running is not None and running.cancelling and isinstance(status, Busy):
             status = replace(status, cancelling=True)
@@ -81,9 +81,9 @@ class Runner:
         self._bus.publish(SessionStatusChanged(session_id, status))
 
     async def claim(self, session_id: str, work: TurnWork | None = None) -> RunningTurn | None:
-        """Make the session busy; None if a turn runs already, which will take up the queue.
+        """Make the session busy; return None if a turn runs already, which will dequeue messages.
 
-        *work* is what the turn is for, None for the usual. Raises ``SessionBusy`` when another
+        *work* replaces the usual work of a turn. Raises ``SessionBusy`` when another
         instance of the program runs a turn in this session.
         """
         record = await self._services.store.session(session_id)
@@ -152,15 +152,15 @@ class Runner:
         try:
             await asyncio.wait([running.loop])
         except asyncio.CancelledError:
-            # The event loop is going down: the turn is ended in order all the same.
+            # The event loop is closing: the turn is still ended in order.
             running.cancelling = True
             running.loop.cancel()
             await asyncio.wait([running.loop])
-        await _undisturbed(asyncio.create_task(self._finish(session_id, running)))
+        await _wait_uncancelled(asyncio.create_task(self._finish(session_id, running)))
 
     async def _finish(self, session_id: str, running: RunningTurn) -> None:
         end = await self._end(session_id, running)
-        await self._settle(session_id, running, end)
+        await self._finalize(session_id, running, end)
 
     async def _end(self, session_id: str, running: RunningTurn) -> TurnEnd:
         """The turn's end, after its teardown. The one boundary of a turn for any fault."""
@@ -187,7 +187,7 @@ class Runner:
             end = TurnEnd("failed", "error", fault)
         return end
 
-    async def _settle(self, session_id: str, running: RunningTurn, end: TurnEnd) -> None:
+    async def _finalize(self, session_id: str, running: RunningTurn, end: TurnEnd) -> None:
         """Store the end, publish that the turn is over, start the next one on queued messages."""
         await self._services.queues.wait_until_moved()
         store = self._services.store
@@ -198,12 +198,12 @@ class Runner:
             ),
             lambda: self._release(session_id),
         ):
-            try:  # each for itself: a full disk must not keep the lease
+            try:  # one by one: a full disk must not keep the lease
                 await last()
             except OpencodePyError as error:
                 log.exception("the end of a turn of %s could not be stored", session_id)
-                told = ErrorInfo("StoreError", str(error))
-                self._bus.publish(SessionError(session_id, told))
+                error_info = ErrorInfo("StoreError", str(error))
+                self._bus.publish(SessionError(session_id, error_info))
         self._running.pop(session_id, None)
         self.set_status(session_id, Idle())
         self._bus.publish(
@@ -220,8 +220,8 @@ class Runner:
 
     async def start_on_report(self, session_id: str) -> None:
         """Start a turn on a queued report, unless the turn before was stopped by the user or
-        by a limit; a turn that runs takes it up itself. What was used since the user spoke counts
-        for the limits of the new one."""
+        by a limit; a running turn dequeues it itself. The usage since the last user message counts
+        for the limits of the new turn."""
         outcome, used = self._last.get(session_id, ("completed", TurnTotals()))
         if not continues_after(self._services.queues, session_id, outcome):
             return
@@ -236,7 +236,7 @@ class Runner:
             await self._release(session_id)
 
     async def _release(self, session_id: str) -> None:
-        # What works in the background will store its end here: no other program is to come in.
+        # A background task will store its end here, so the lease is kept.
         if not self._subagents.background_tasks.running(session_id):
             await self._services.store.release_lease(session_id)
 
@@ -247,7 +247,7 @@ class Runner:
         try:
             following = await self.claim(session_id)
             if following is not None:
-                await self._settled(session_id)
+                await self._discard_undone(session_id)
         except OpencodePyError as error:
             self._bus.publish(SessionError(session_id, ErrorInfo("session", error.message)))
             return False
@@ -260,7 +260,7 @@ class Runner:
         self.launch(session_id, following)
         return True
 
-    async def _settled(self, session_id: str) -> None:
+    async def _discard_undone(self, session_id: str) -> None:
         """Discard what was undone in a claimed session; release it if that fails."""
         try:
             await discard_undone(self._services.store, session_id)
@@ -269,11 +269,11 @@ class Runner:
             raise
 
     async def cancel(self, session_id: str, *, background: bool = True) -> bool:
-        """Cancel the turn that runs; true if there was something to cancel. Acknowledged on the
-        bus at once.
+        """Cancel the running turn; return true if there was something to cancel. Acknowledged on
+        the bus at once.
 
-        Its sub-agents are cancelled with it, those in the *background* unless they are to
-        go on.
+        Its sub-agents are cancelled with it, those in the *background* only if it
+        is true.
         """
         stopped = False
         for child in self._subagents.running(session_id, background=background):
@@ -320,8 +320,8 @@ async def _traced(tracing: Tracing, running: RunningTurn, session_id: str) -> Tu
         return end
 
 
-async def _undisturbed(work: "asyncio.Task[None]") -> None:
-    """Wait for *work* whatever cancels the waiter: cleaning up is short and must not be cut."""
+async def _wait_uncancelled(work: "asyncio.Task[None]") -> None:
+    """Wait for *work* even if the waiter is canceled: the clean-up is short and must complete."""
     while not work.done():
         try:
             await asyncio.shield(work)

@@ -136,11 +136,11 @@ class SessionService:
         return message.id
 
     async def cancel(self, session_id: str, *, background: bool = True) -> bool:
-        """Cancel the turn that runs; true if there was something to cancel. Acknowledged on the
-        bus at once.
+        """Cancel the running turn; return true if there was something to cancel. Acknowledged on
+        the bus at once.
 
-        Its sub-agents are cancelled with it, those in the *background* unless they are to
-        go on.
+        Its sub-agents are cancelled with it, those in the *background* only if it
+        is true.
         """
         return await self._runner.cancel(session_id, background=background)
 

@@ -37,7 +37,7 @@ from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Sessions
 
 BUSY = "The session is at work: stop the turn first, then undo."
-BEHIND = "Sub-agents work in the background: wait for them or stop them first, then undo."
+BACKGROUND_BUSY = "Sub-agents work in the background: wait for them or stop them first, then undo."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class UndoFile:
 
     path: str
     effect: str
-    """What happens to it, in words."""
+    """The effect on the file, as a short phrase."""
     modified_since: bool = False
-    """Whether somebody else changed it since; it is left alone then."""
+    """Whether the file was changed by something else since; it is not restored then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Undo:
 
     @property
     def changes(self) -> ChangeReader:
-        """Reading what turns changed."""
+        """The reader of the changes of turns."""
         return ChangeReader(self._store, self._snapshots)
 
     async def plan(self, session_id: str) -> UndoPlan | None:
@@ -130,8 +130,9 @@ class Undo:
     async def undo(
         self, plan: UndoPlan, *, files: bool, conversation: bool, overwrite: bool = False
     ) -> tuple[str, ...]:
-        """Do *plan*: take back *files*, the *conversation*, or both; *touched* also overwrites
-        what somebody else changed since. Returns the files that could not be taken back."""
+        """Carry out *plan*: undo the *files*, the *conversation*, or both; *overwrite* also
+        restores files that were changed by something else since. Return the files that could not be
+        restored."""
         async with self._held(plan.session_id) as session:
             return await self._undone(
                 plan, session, files=files, conversation=conversation, overwrite=overwrite
@@ -155,8 +156,8 @@ class Undo:
         return failed
 
     async def redo(self, session_id: str) -> tuple[str, ...] | None:
-        """Bring back the prompt that was taken back last, with its files; None when there is
-        nothing to bring back. Returns the files that could not be brought back."""
+        """Redo the prompt that was undone last, with its files; None when there is nothing to redo.
+        Return the files that could not be restored."""
         async with self._held(session_id) as session:
             return await self._redone(session)
 
@@ -186,8 +187,8 @@ class Undo:
 
     @asynccontextmanager
     async def _held(self, session_id: str) -> AsyncGenerator[Session]:
-        """The session as it stands while no turn can begin in it, here or elsewhere: a prompt that
-        is sent meanwhile waits, and is not taken back with what it never followed."""
+        """Hold the session, so that no turn can begin in it, here or elsewhere: a prompt that is
+        sent meanwhile stays queued, and is not undone."""
         await self._idle(session_id)
         if await self._runner.claim(session_id) is None:
             raise SessionBusy(BUSY)
@@ -200,11 +201,11 @@ class Undo:
         if self._sessions.status(session_id) != Idle():
             raise SessionBusy(BUSY)
         if self._background_tasks.running(session_id):
-            raise SessionBusy(BEHIND)
+            raise SessionBusy(BACKGROUND_BUSY)
         return await self._store.session(session_id)
 
     async def _files(self, messages: list[MessageWithParts]) -> tuple[UndoFile, ...]:
-        """Each file that *messages* changed, with what it was before the first of them."""
+        """Return each file that *messages* changed, with the effect of restoring it."""
         found: list[UndoFile] = []
         for path, (before, after) in sorted(
             (await first_and_last_blobs(self._snapshots, messages)).items()

@@ -27,7 +27,7 @@ from agent.session.turn.turn import Turn
 from agent.session.turn_state import TurnEnd
 from agent.tools.core.base import ToolContext
 
-WORKS = "The agent is working. Run the command when it is done, or interrupt it first."
+BUSY = "The agent is working. Run the command when it is done, or interrupt it first."
 STOPPED = "Stopped by the user."
 TOOL = "bash"
 
@@ -46,7 +46,7 @@ class UserShell:
         self._repository = repository
 
     async def start(self, session_id: str, command: str) -> None:
-        """Begin to run *command*; its end is told like a turn's (``SessionIdle``).
+        """Begin to run *command*; its end is published like a turn's (``SessionIdle``).
 
         Raises ``SessionNotFound``, and ``SessionBusy`` while a turn runs here or elsewhere.
         """
@@ -57,7 +57,7 @@ class UserShell:
 
         claimed = await self._runner.claim(session_id, work)
         if claimed is None:
-            raise SessionBusy(WORKS)
+            raise SessionBusy(BUSY)
         try:
             await discard_undone(self._services.store, session_id)
             await self._services.store.add_prompt_history(f"!{command}", session.directory)
@@ -101,7 +101,7 @@ class UserShell:
 
 @dataclass(frozen=True, slots=True)
 class _UserCalls:
-    """The call of a user's command (``executor.CallSupport``): nobody is asked about it."""
+    """The call of a user's command (``executor.CallSupport``): it needs no permission."""
 
     services: SessionServices
     session: Session

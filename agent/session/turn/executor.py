@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 class SlotState(Enum):
-    """The state of a call in a step. The input of an *ARRIVING* call is not complete yet."""
+    """The state of a call in a step. The input of an ``ARRIVING`` call is not complete yet."""
 
     ARRIVING = "arriving"
     QUEUED = "queued"
@@ -139,8 +139,8 @@ class CallSupport(Protocol):
 class StepExecutor:
     """The calls of one step, in the order in which they were announced.
 
-    *started* is true once a call has run, *stopped* once the user rejected one without a comment;
-    *on_stop* is called then.
+    ``started`` is true once a call has run, ``stopped`` once the user rejected one without a
+    comment; ``on_stop`` is called then.
     """
 
     def __init__(

@@ -39,24 +39,26 @@ INTERRUPTED = ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted")
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The result of a step. *message* is its final record with parts; *cost* in US dollars.
-
-    *calls* counts its tool calls and *complete_calls* those whose input arrived whole;
-    *lost* is set when the stream broke after a call had started, *stopped* when the user
-    rejected a call without a word, *cut* when the output limit cut a call off. *extra_usage* is
-    what the sub-agents of its calls used.
-    """
+    """The result of a step."""
 
     message: MessageWithParts
+    """The final record with its parts."""
     calls: int
+    """The number of tool calls."""
     complete_calls: int
+    """The number of calls whose input arrived whole."""
     usage: Usage | None
     cost: float | None
+    """In US dollars; None while it is unknown."""
     error: ProviderError | None = None
     lost: bool = False
+    """Whether the stream broke after a call had started."""
     stopped: bool = False
+    """Whether the user rejected a call without a comment."""
     cut: bool = False
+    """Whether the output limit cut a call off."""
     extra_usage: tuple[Usage, float | None] = (Usage(), None)
+    """The usage and cost of the sub-agents of its calls."""
 
 
 class Step:
@@ -80,7 +82,7 @@ class Step:
         self._processor = self._new_processor()
         self._ending: asyncio.Task[MessageWithParts] | None = None
         self._forgetting: asyncio.Task[None] | None = None
-        self._heard: tuple[StreamEnd, float | None] = (StreamEnd(), None)
+        self._stream_end: tuple[StreamEnd, float | None] = (StreamEnd(), None)
         self._counted = False
 
     @property
@@ -101,7 +103,7 @@ class Step:
         attempt, retried_once = 1, False
         while True:
             end = await self._ask(client, request)
-            self._heard = (end, cost_of(end.usage, request.model.price))
+            self._stream_end = (end, cost_of(end.usage, request.model.price))
             if end.error is None or self._executor.started:
                 return await self._close(end, request)
             wait = retry_delay(
@@ -151,7 +153,7 @@ class Step:
             raise
 
     def _given_up(self, end: StreamEnd, attempt: int) -> StreamEnd:
-        """*end* with the reason why it is not tried again, where that is not plain from it."""
+        """Return *end* with the reason why it is not retried, unless the error says so itself."""
         error = end.error
         if error is None or (why := give_up_reason(attempt, error, self._services.retry)) is None:
             return end
@@ -159,8 +161,8 @@ class Step:
         said = (
             error.message if error.message.endswith((".", "!", "?", "…")) else f"{error.message}."
         )
-        told = ProviderError(error.kind, f"{said} {why}", status=error.status)
-        return replace(end, error=told)
+        error_info = ProviderError(error.kind, f"{said} {why}", status=error.status)
+        return replace(end, error=error_info)
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:
         """Discard this attempt, show the countdown, wait."""
@@ -182,7 +184,7 @@ class Step:
         self._set_status(Busy(self._started))
         self._executor = self._new_executor(self._message)
         self._processor = self._new_processor()
-        self._heard = (StreamEnd(), None)
+        self._stream_end = (StreamEnd(), None)
 
     async def _forget(self) -> None:
         await self._executor.tear_down()
@@ -260,7 +262,7 @@ class Step:
             await self._processor.interrupt()
         finally:
             await self._executor.tear_down()
-        end, cost = self._heard
+        end, cost = self._stream_end
         self._message = replace(
             self._message,
             completed=self._services.clock(),
@@ -274,15 +276,16 @@ class Step:
         return self.take_usage()
 
     def take_usage(self) -> tuple[Usage | None, float | None]:
-        """The usage and cost that the stream had reported, to be counted by who asks first."""
+        """The usage and cost that the stream had reported, for the first caller, which counts
+        them."""
         if self._counted:
             return None, None
         self._counted = True
-        end, cost = self._heard
+        end, cost = self._stream_end
         return end.usage, cost
 
     def unstored_message(self, error: StoreError) -> AssistantMessage:
-        """The message as it stands where its end cannot be stored."""
-        told = ErrorInfo(type(error).__name__, error.message)
+        """Return the message with the error that its end could not be stored."""
+        error_info = ErrorInfo(type(error).__name__, error.message)
         now = self._services.clock()
-        return replace(self._message, completed=now, finish="error", error=told)
+        return replace(self._message, completed=now, finish="error", error=error_info)

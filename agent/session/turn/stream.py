@@ -41,12 +41,13 @@ from agent.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
-    """The end of a stream: *error* is None when it ended as it should."""
+    """The end of a stream."""
 
     finish: Finish | None = None
     raw: str | None = None
     usage: Usage | None = None
     error: ProviderError | None = None
+    """None when the stream ended normally."""
 
 
 class StreamProcessor:
