@@ -45,10 +45,10 @@ class Instance:
         assert ready, f"no answer to {name} {given}"
         line = process.stdout.readline()
         assert line, f"the worker ended at {name} {given}"
-        told = json.loads(line)
-        if "error" in told:
-            raise Refused(told["error"])
-        return told["got"]
+        response = json.loads(line)
+        if "error" in response:
+            raise Refused(response["error"])
+        return response["got"]
 
     def kill(self) -> None:
         """Kill with SIGKILL, and end what its tools left behind: nothing else could."""

@@ -198,10 +198,10 @@ class Chaos(RuleBasedStateMachine):
         self.settle(word)
         known = self.pick(which)
         now = tree(known.place)
-        told = self.at(who).do("undo", session=known.id)
-        if told is None:
+        result = self.at(who).do("undo", session=known.id)
+        if result is None:
             return
-        number = int(told["text"].partition(" ")[0][1:])
+        number = int(result["text"].partition(" ")[0][1:])
         assert number in known.sent
         if known.sent[number] == "copied":
             for other in self.sessions:
@@ -210,8 +210,8 @@ class Chaos(RuleBasedStateMachine):
             now = {}
         known.undone.append((number, now))
         if number in known.before:
-            assert told["left"] == [], told
-            assert told["why"] == ""
+            assert result["left"] == [], result
+            assert result["why"] == ""
             assert tree(known.place) == known.before[number]
 
     @rule(who=ANY, which=ANY)

@@ -116,10 +116,10 @@ async def main(folder: Path, home: Path, name: str) -> None:
         while line := await reader.readline():
             order = json.loads(line)
             try:
-                told: dict[str, Any] = {"got": await getattr(worker, order.pop("do"))(**order)}
+                response: dict[str, Any] = {"got": await getattr(worker, order.pop("do"))(**order)}
             except OpencodePyError as error:
-                told = {"error": type(error).__name__}
-            sys.stdout.write(json.dumps(told, default=str) + "\n")
+                response = {"error": type(error).__name__}
+            sys.stdout.write(json.dumps(response, default=str) + "\n")
             sys.stdout.flush()
     finally:
         await runtime.close()

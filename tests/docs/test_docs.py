@@ -256,7 +256,7 @@ def ask(place: InstalledProgram, *words: str) -> subprocess.CompletedProcess[str
 def test_every_kind_of_json_line_is_in_the_table() -> None:
     table = (DOCS / "scripting.md").read_text("utf-8")
     rows = re.findall(r"^\| (`[^|]+`) \|", table, re.MULTILINE)
-    told = {name for cells in rows for name in re.findall(r"`(\w+)`", cells)}
+    documented = {name for cells in rows for name in re.findall(r"`(\w+)`", cells)}
     source = inspect.getsource(json_lines)
     written = set(re.findall(r'_line\(\s*"(\w+)"', source)) | {"text", "reasoning"}
-    assert written == told
+    assert written == documented

@@ -71,7 +71,7 @@ FILES = {
 }
 
 
-def told(body: dict) -> str:
+def system_text(body: dict) -> str:
     return json.dumps(body["messages"])
 
 
@@ -137,11 +137,11 @@ async def test_a_folder_that_was_set_up_for_opencode_works_unchanged(tmp_path: P
             await runtime.sessions.prompt(session.id, prompt)
             await runtime.sessions.wait(session.id)
             first = server.requests[0].body
-            assert "You review." in told(first)
-            assert "Corner Shop" in told(first)
-            assert "Short sentences." in told(first)
-            assert "Run the tests for shop and look at @AGENTS.md." in told(first)
-            assert "release: How to release" in told(first)
+            assert "You review." in system_text(first)
+            assert "Corner Shop" in system_text(first)
+            assert "Short sentences." in system_text(first)
+            assert "Run the tests for shop and look at @AGENTS.md." in system_text(first)
+            assert "release: How to release" in system_text(first)
             assert first["temperature"] == 0.1
             assert "shop_echo" in tool_names(first)
             assert "write" not in tool_names(first)
@@ -287,7 +287,7 @@ async def test_a_folder_that_was_set_up_for_claude_code_works_unchanged(tmp_path
             prompt = await runtime.commands.prompt("git/fix", "12", session, PromptInput(text=""))
             await runtime.sessions.prompt(session.id, prompt)
             await runtime.sessions.wait(session.id)
-            first = told(server.requests[0].body)
+            first = system_text(server.requests[0].body)
             assert "Corner Shop" in first
             assert "Mend 12." in first
             assert "figures: Draws figures" in first

@@ -331,12 +331,12 @@ def test_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
     assert not docs.enabled  # disabled, since one of its arguments must not be read
     assert far.enabled
     assert far.url == "https://far.test/mcp"
-    told = "\n".join(loaded.notices)
-    assert "the variable DOCS_TOKEN may not be read from a project's settings" in told
-    assert "the variable BASE may not be read" in told
-    assert "its default stands" in told
-    assert "mcpServers.far.headersHelper has no effect" in told
-    assert "inputs has no effect" in told
+    notices = "\n".join(loaded.notices)
+    assert "the variable DOCS_TOKEN may not be read from a project's settings" in notices
+    assert "the variable BASE may not be read" in notices
+    assert "its default stands" in notices
+    assert "mcpServers.far.headersHelper has no effect" in notices
+    assert "inputs has no effect" in notices
     setting.own({"project_reads": ["DOCS_TOKEN", "DOCS_VERSION", "BASE", "HOME", "MODE"]})
     setting.env["BASE"] = ""
     loaded = trusting(setting)

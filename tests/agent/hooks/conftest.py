@@ -13,13 +13,13 @@ Script = Callable[..., dict[str, object]]
 def script(tmp_path: Path) -> Script:
     """Return ``script(body)``: the entry of a settings file that runs *body* in a shell.
 
-    Its input is appended to a file, one line of JSON per run, which ``told`` reads.
+    Its input is appended to a file, one line of JSON per run, which ``hook_inputs`` reads.
     """
 
     def make(body: str, *, name: str = "hook", matcher: str = "", timeout: float = 0):
         path = tmp_path / f"{name}.sh"
-        told = tmp_path / f"{name}.told"
-        path.write_text(f"cat >> '{told}'; echo >> '{told}'\n{body}\n")
+        log = tmp_path / f"{name}.inputs"
+        path.write_text(f"cat >> '{log}'; echo >> '{log}'\n{body}\n")
         command: dict[str, object] = {"type": "command", "command": f"sh '{path}'"}
         if timeout:
             command["timeout"] = timeout
@@ -28,6 +28,7 @@ def script(tmp_path: Path) -> Script:
     return make
 
 
-def told(tmp_path: Path, name: str = "hook") -> list[dict]:
-    path = tmp_path / f"{name}.told"
+def hook_inputs(tmp_path: Path, name: str = "hook") -> list[dict]:
+    """Return the inputs of the runs of a hook script."""
+    path = tmp_path / f"{name}.inputs"
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]

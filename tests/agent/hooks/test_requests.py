@@ -3,7 +3,7 @@
 import json
 
 from agent.records.events import Notice
-from tests.agent.hooks.conftest import told
+from tests.agent.hooks.conftest import hook_inputs
 from tests.support.harness import open_harness
 from tests.support.script import Text, answer
 
@@ -23,7 +23,7 @@ async def test_parameters_and_headers_of_a_request_are_changed_before_it_is_sent
         assert sent.body["temperature"] == 0.25
         assert 321 in {sent.body.get("max_tokens"), sent.body.get("max_completion_tokens")}
         assert sent.headers["x-team"] == "blue"
-        (heard,) = told(tmp_path)
+        (heard,) = hook_inputs(tmp_path)
         assert heard["model"] == "model-1"
         assert heard["session_id"] == session.id
         assert set(heard["params"]) == {"temperature", "effort", "max_output", "headers"}

@@ -7,7 +7,7 @@ import pytest
 from agent.records.errors import PromptRefused
 from agent.records.events import Notice
 from agent.records.messages import TextPart
-from tests.agent.hooks.conftest import told
+from tests.agent.hooks.conftest import hook_inputs
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
 
@@ -24,11 +24,11 @@ async def test_hooks_run_at_the_start_and_end_of_a_session(tmp_path, script):
         await harness.turn(session, "Hi again")
         sent = json.dumps(harness.server.requests[0].body["messages"])
         assert sent.count("The build is red.") == 1
-        (start,) = told(tmp_path, "start")
+        (start,) = hook_inputs(tmp_path, "start")
         assert (start["source"], start["session_id"]) == ("startup", session.id)
         shown = [p for p in await harness.parts(session) if isinstance(p, TextPart)]
         assert not [p for p in shown if "red" in p.text and not p.synthetic]
-    (end,) = told(tmp_path, "end")
+    (end,) = hook_inputs(tmp_path, "end")
     assert end["reason"] == "exit"
 
 
@@ -39,7 +39,7 @@ async def test_a_prompt_is_refused_before_it_is_stored(tmp_path, script):
         with pytest.raises(PromptRefused, match="holds a key"):
             await harness.send(session, "my key is 1")
         assert not await harness.messages(session)
-        assert told(tmp_path)[0]["prompt"] == "my key is 1"
+        assert hook_inputs(tmp_path)[0]["prompt"] == "my key is 1"
 
 
 async def test_a_prompt_gets_context_from_a_hook(tmp_path, script):
@@ -53,7 +53,7 @@ async def test_a_prompt_gets_context_from_a_hook(tmp_path, script):
 
 async def test_a_stop_hook_continues_the_turn_and_knows_that_it_did(tmp_path, script):
     body = """grep -q '"stop_hook_active": true' "$0.seen" 2>/dev/null && exit 0
-tail -n 2 "${0%.sh}.told" > "$0.seen"
+tail -n 2 "${0%.sh}.inputs" > "$0.seen"
 grep -q '"stop_hook_active": true' "$0.seen" && exit 0
 echo 'the tests are red' >&2; exit 2"""
     hooks = {"Stop": [script(body)]}
@@ -63,7 +63,7 @@ echo 'the tests are red' >&2; exit 2"""
         assert end.outcome == "completed"
         assert len(harness.server.requests) == 2
         assert "the tests are red" in json.dumps(harness.server.requests[1].body["messages"])
-    assert [each["stop_hook_active"] for each in told(tmp_path)] == [False, True]
+    assert [each["stop_hook_active"] for each in hook_inputs(tmp_path)] == [False, True]
 
 
 async def test_a_sub_agents_stop_is_an_event_of_its_own(tmp_path, script):
@@ -78,8 +78,8 @@ async def test_a_sub_agents_stop_is_an_event_of_its_own(tmp_path, script):
             answer(Call("task", task)), answer(Text("Seen.")), answer(Text("Done."))
         )
         await harness.turn(await harness.session(), "Go.")
-    assert [each["agent"] for each in told(tmp_path, "sub")] == ["explore"]
-    assert len(told(tmp_path, "stop")) == len(told(tmp_path, "prompt")) == 1
+    assert [each["agent"] for each in hook_inputs(tmp_path, "sub")] == ["explore"]
+    assert len(hook_inputs(tmp_path, "stop")) == len(hook_inputs(tmp_path, "prompt")) == 1
 
 
 async def test_hooks_extend_or_refuse_a_summary(tmp_path, script):
@@ -103,7 +103,7 @@ async def test_hooks_extend_or_refuse_a_summary(tmp_path, script):
         sent = json.dumps(harness.server.requests[1].body["messages"])
         assert "the names" in sent
         assert "keep the port" in sent
-    assert told(tmp_path)[0]["trigger"] == "manual"
+    assert hook_inputs(tmp_path)[0]["trigger"] == "manual"
 
 
 async def test_a_question_runs_notification_hooks(tmp_path, script):
@@ -120,4 +120,4 @@ async def test_a_question_runs_notification_hooks(tmp_path, script):
         await harness.until(lambda e: isinstance(e, Notice) and e.message == "told you")
         harness.answer(request, "once")
         await harness.idle(session, after=before)
-    assert told(tmp_path)[0]["message"].startswith("opencode-py asks about write")
+    assert hook_inputs(tmp_path)[0]["message"].startswith("opencode-py asks about write")

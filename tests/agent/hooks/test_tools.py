@@ -6,7 +6,7 @@ import pytest
 
 from agent.records.events import Notice, PermissionAsked
 from agent.records.messages import Completed, Failed
-from tests.agent.hooks.conftest import told
+from tests.agent.hooks.conftest import hook_inputs
 from tests.support.harness import open_harness
 from tests.support.processes import gone, pids_in
 from tests.support.script import Call, Text, answer
@@ -38,7 +38,7 @@ async def test_hooks_receive_a_call_and_its_result(tmp_path, script):
     _, (part,), _, notices = await run(tmp_path, hooks, ECHO)
     assert isinstance(part.state, Completed)
     assert not notices
-    (pre,), (post,) = told(tmp_path, "pre"), told(tmp_path, "post")
+    (pre,), (post,) = hook_inputs(tmp_path, "pre"), hook_inputs(tmp_path, "post")
     assert (pre["hook_event_name"], pre["tool_name"]) == ("PreToolUse", "bash")
     assert pre["tool_input"] == {"command": "echo one"}
     assert pre["cwd"] == str(tmp_path / "project")
@@ -185,7 +185,7 @@ async def test_hooks_receive_a_failed_call(tmp_path, script):
     _, (part,), _, _ = await run(tmp_path, hooks, missing)
     assert isinstance(part.state, Failed)
     assert "[A hook adds: try b.txt]" in part.state.error
-    assert "a.txt" in told(tmp_path)[0]["error"]
+    assert "a.txt" in hook_inputs(tmp_path)[0]["error"]
 
 
 async def test_a_hook_sees_no_api_key_and_runs_in_the_folder(tmp_path, script):

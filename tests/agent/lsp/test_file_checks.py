@@ -78,12 +78,12 @@ async def test_the_model_is_shown_a_few_of_many_errors(tmp_path: Path) -> None:
     async with open_harness(tmp_path, **settings(tmp_path, "flood")) as harness:
         file = str(harness.folder / "a.tiny")
         write(harness.folder / "a.tiny", "fine\n")
-        told = ""
+        report = ""
         async with asyncio.timeout(PATIENCE):
-            while "more" not in told:
-                told = await harness.runtime.code.file_checks.error_report((file,))
-        assert told.endswith("… and 9,980 more")
-        assert len(told.splitlines()) == 22
+            while "more" not in report:
+                report = await harness.runtime.code.file_checks.error_report((file,))
+        assert report.endswith("… and 9,980 more")
+        assert len(report.splitlines()) == 22
 
 
 async def test_a_read_starts_the_server(tmp_path: Path) -> None:

@@ -132,10 +132,10 @@ async def test_a_flood_of_diagnostics_is_stored_with_few_notifications(
     opened: Opener, file: Path
 ) -> None:
     """10,000 errors arrive in as many messages."""
-    told: list[Event] = []
+    published: list[Event] = []
 
     def keep(event: Event) -> bool:
-        told.append(event)
+        published.append(event)
         return False
 
     bus = Bus()
@@ -144,8 +144,8 @@ async def test_a_flood_of_diagnostics_is_stored_with_few_notifications(
             while len(await errors(service, file) or ()) < 10_000:
                 continue
             await until(lambda: service.statuses[0].errors == 10_000)
-    assert LspChanged("tiny") in told
-    assert len(told) < 1_000
+    assert LspChanged("tiny") in published
+    assert len(published) < 1_000
 
 
 async def test_a_server_that_sends_updates_without_end_is_not_waited_for(

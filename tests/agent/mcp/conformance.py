@@ -68,12 +68,12 @@ def arguments(schema: JsonObject, first: JsonObject) -> JsonObject:
     }
 
 
-async def drive(url: str, told: JsonObject) -> int:
+async def drive(url: str, context: JsonObject) -> int:
     """Connect and try each call; return 0.
 
     The suite decides whether the calls went right, since some scenarios mean them to fail.
     """
-    server = Server(name=NAME, url=url, oauth=client_of(told))
+    server = Server(name=NAME, url=url, oauth=client_of(context))
     with tempfile.TemporaryDirectory() as folder:
         async with open_mcp(Path(folder), server, ask=accept) as mcp:
             for _ in range(LOGINS):
@@ -83,25 +83,25 @@ async def drive(url: str, told: JsonObject) -> int:
             if status.state != "connected":
                 sys.stderr.write(f"{status.state}: {status.reason}\n")
                 return 1
-            for tool, given in calls(status.tools, told):
+            for tool, given in calls(status.tools, context):
                 await call(mcp, tool, given)
             return 0
 
 
-def client_of(told: JsonObject) -> McpOAuthConfig | None:
-    known = told.get("client_id")
+def client_of(context: JsonObject) -> McpOAuthConfig | None:
+    known = context.get("client_id")
     if os.environ.get("MCP_CONFORMANCE_SCENARIO") == "auth/basic-cimd":
         known = PAGE
-    secret = told.get("client_secret")
+    secret = context.get("client_secret")
     return McpOAuthConfig(client_id=str(known), client_secret=secret) if known else None  # type: ignore[arg-type]
 
 
 def calls(
-    tools: tuple[tuple[str, ToolDefinition], ...], told: JsonObject
+    tools: tuple[tuple[str, ToolDefinition], ...], context: JsonObject
 ) -> Iterator[tuple[str, JsonObject]]:
     """Return the calls of a scenario, or each tool with made-up arguments."""
     names = {definition.name: name for name, definition in tools}
-    wanted = told.get("toolCalls")
+    wanted = context.get("toolCalls")
     if isinstance(wanted, list):
         for one in wanted:
             yield names[one["name"]], one["arguments"]
@@ -125,9 +125,9 @@ async def call(mcp: McpHarness, tool: str, given: JsonObject) -> None:
 
 
 def main() -> int:
-    told = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     try:
-        return asyncio.run(drive(sys.argv[1], told))
+        return asyncio.run(drive(sys.argv[1], context))
     except OpencodePyError as error:
         sys.stderr.write(f"{error.message}\n")
         return 1

@@ -105,5 +105,5 @@ async def test_a_scenario(scenario: str, tmp_path: Path) -> None:
         stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"},
     )
-    told, _ = await process.communicate()
-    assert process.returncode == 0, told.decode()[-4_000:]
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()[-4_000:]

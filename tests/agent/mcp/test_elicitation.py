@@ -69,9 +69,9 @@ async def test_an_invalid_answer_is_requested_again(tmp_path: Path) -> None:
         tools=[QuestionReply(text="Hammer"), QuestionReply(text="Saw, Glue")],
         mail=[QuestionReply(text="nobody"), QuestionReply(text="somebody@home"), QuestionReply()],
     )
-    told = await order(tmp_path, asked)
-    assert (told["action"], told["content"]["tools"]) == ("accept", ["saw", "glue"])
-    assert "mail" not in told["content"]
+    server_reply = await order(tmp_path, asked)
+    assert (server_reply["action"], server_reply["content"]["tools"]) == ("accept", ["saw", "glue"])
+    assert "mail" not in server_reply["content"]
     wrong = [question.text.rsplit("\n", 1)[-1] for question in asked.questions]
     for words in (
         "('four' is not of type 'integer')",

@@ -115,9 +115,9 @@ SEARCH = {
 def test_arguments_that_do_not_fit_give_a_helpful_error(
     given: dict[str, object], words: str
 ) -> None:
-    with pytest.raises(InvalidArguments, match="Please rewrite the input") as told:
+    with pytest.raises(InvalidArguments, match="Please rewrite the input") as raised:
         check_arguments(given, SEARCH)  # type: ignore[arg-type]
-    assert words in str(told.value)
+    assert words in str(raised.value)
 
 
 FORM = {

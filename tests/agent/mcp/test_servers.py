@@ -114,10 +114,10 @@ async def test_results_of_every_kind(tmp_path: Path) -> None:
 
 
 async def test_progress_is_reported(tmp_path: Path) -> None:
-    told: list[str] = []
+    received: list[str] = []
     async with open_mcp(tmp_path, workshop()) as mcp:
-        await mcp.call_in(context(tmp_path, progress=told.append), "shop_step")
-    assert told == ["sawing  1 of 2", "gluing  2 of 2"]
+        await mcp.call_in(context(tmp_path, progress=received.append), "shop_step")
+    assert received == ["sawing  1 of 2", "gluing  2 of 2"]
 
 
 async def test_arguments_are_checked_before_the_user_is_asked(tmp_path: Path) -> None:
@@ -150,8 +150,8 @@ async def test_a_cancelled_call_ends_at_once(tmp_path: Path) -> None:
 
 async def test_a_server_can_ask_for_the_opened_folder(tmp_path: Path) -> None:
     async with open_mcp(tmp_path, raw("roots")) as mcp:
-        told = json.loads((await mcp.call("roots_good")).output)
-        assert told["roots"] == [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
+        received = json.loads((await mcp.call("roots_good")).output)
+        assert received["roots"] == [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
 
 
 async def test_a_server_is_notified_of_a_cancelled_call(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ async def test_a_server_is_notified_of_a_cancelled_call(tmp_path: Path) -> None:
         async with asyncio.timeout(GUARD):
             while not any(one["method"] == "notifications/cancelled" for one in heard):
                 heard = json.loads((await mcp.call("waits_good")).output)
-        (told,) = [one for one in heard if one["method"] == "notifications/cancelled"]
-        assert told["params"]["requestId"] is not None
+        (received,) = [one for one in heard if one["method"] == "notifications/cancelled"]
+        assert received["params"]["requestId"] is not None
 
 
 async def test_a_server_that_crashes_is_restarted(tmp_path: Path) -> None:

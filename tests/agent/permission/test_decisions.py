@@ -62,10 +62,10 @@ async def test_a_hook_overrides_neither_an_ask_rule_nor_an_unknown_need() -> Non
 
 
 async def test_a_deny_of_a_hook_has_a_reason_and_counts_as_one_of_a_rule() -> None:
-    with pytest.raises(PermissionRejected) as told:
+    with pytest.raises(PermissionRejected) as raised:
         await consulted(RequestQueue(), "deny")
-    assert told.value.by_rule
-    assert "the hook says so" in told.value.message
+    assert raised.value.by_rule
+    assert "the hook says so" in raised.value.message
 
 
 async def test_a_permission_hook_runs_only_where_the_user_would_be_asked() -> None:
@@ -80,9 +80,9 @@ async def test_a_refusal_ends_the_request_with_its_reason() -> None:
     (request,) = await queue.published(1)
     assert queue.service.refuse(request.id, "Nobody is here.")
     assert not queue.service.refuse(request.id, "Nobody is here."), "it was answered"
-    with pytest.raises(PermissionRejected) as told:
+    with pytest.raises(PermissionRejected) as raised:
         await asking
-    assert (told.value.message, told.value.by_rule) == ("Nobody is here.", True)
+    assert (raised.value.message, raised.value.by_rule) == ("Nobody is here.", True)
     assert queue.replies() == {request.id: PermissionReply("reject", "Nobody is here.")}
     assert queue.service.pending() == ()
 

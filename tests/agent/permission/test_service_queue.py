@@ -198,17 +198,17 @@ async def test_always_applies_to_the_next_request_before_it_is_stored() -> None:
 
 async def test_cancelling_one_task_leaves_the_others_and_notifies_its_context() -> None:
     queue = RequestQueue()
-    told: list[str | None] = []
-    context = replace(CONTEXT, on_request=told.append)
+    reported: list[str | None] = []
+    context = replace(CONTEXT, on_request=reported.append)
     needs = (PermissionNeed("bash", "one"),)
     asking = asyncio.ensure_future(queue.service.ask(context, needs, "Run this command?"))
     other = queue.ask("two")
     request, second = await queue.published(2)
-    assert told == [request.id]
+    assert reported == [request.id]
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    assert told == [request.id, None]
+    assert reported == [request.id, None]
     assert queue.service.pending() == (second,)
     assert not queue.service.reply(request.id, ALWAYS)
     queue.service.reply(second.id, ONCE)

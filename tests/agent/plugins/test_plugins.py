@@ -162,10 +162,10 @@ def test_debug_plugins_shows_additions_and_failures(tmp_path: Path) -> None:
     assert "ZeroDivisionError" in done.stdout
     assert "line 1, in register" in done.stdout
     done = run(["debug", "plugins", "--json"], cwd=tmp_path / "shop", home=tmp_path / "home")
-    told = {each["name"]: each for each in json.loads(done.stdout)}
+    reported = {each["name"]: each for each in json.loads(done.stdout)}
     assert done.returncode == 1
-    assert "division by zero" in told["bad"]["failure"]
-    (good,) = [each for name, each in told.items() if name != "bad"]
+    assert "division by zero" in reported["bad"]["failure"]
+    (good,) = [each for name, each in reported.items() if name != "bad"]
     assert (good["tools"], good["failure"]) == (["weather"], None)
 
 

@@ -270,12 +270,12 @@ async def test_a_flood_is_bounded_and_leaves_the_loop_free(
             turns += 1
             await asyncio.sleep(0)
 
-    beside = asyncio.create_task(other())
+    concurrent = asyncio.create_task(other())
     before = resident()
     done = await run(command("seq 1 16000000", tmp_path), capture(spills))
     grown = resident() - before
     running = False
-    await beside
+    await concurrent
     assert done.output.lines == 16_000_000
     assert done.output.text.endswith("15999999\n16000000\n")
     assert len(done.output.text) < 1_000_000

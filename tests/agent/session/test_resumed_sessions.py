@@ -49,6 +49,6 @@ async def test_same_ids_and_reasoning_outlive_the_program(tmp_path: Path) -> Non
         assert (await harness.turn(session, "and on")).outcome == "completed"
         sent = harness.server.requests[0].body["messages"]
         asked = [m for m in sent if m.get("tool_calls")]
-        told = {m["tool_call_id"]: m["content"] for m in sent if m["role"] == "tool"}
-        assert [told[m["tool_calls"][0]["id"]] for m in asked] == ["N0", "N1", "N2"]
+        results = {m["tool_call_id"]: m["content"] for m in sent if m["role"] == "tool"}
+        assert [results[m["tool_calls"][0]["id"]] for m in asked] == ["N0", "N1", "N2"]
         assert [m["reasoning_content"] for m in asked] == [f"thought {n}" for n in range(3)]

@@ -305,13 +305,15 @@ async def test_changes_of_a_step_are_published_with_line_counts(
         session = await harness.session()
         change = "printf 'one\\n2\\n3\\n' > a.txt; rm gone; printf 'x\\n' > 'b\tc'"
         await turn(harness, session, "go", bash(change))
-        told = [e for e in harness.events if isinstance(e, FileEdited | SessionDiff | SessionIdle)]
+        published = [
+            e for e in harness.events if isinstance(e, FileEdited | SessionDiff | SessionIdle)
+        ]
     names = ["a.txt", "b\tc", "gone"]
     counted = (("a.txt", 2, 1), ("b\tc", 1, 0), ("gone", 0, 0))
-    assert told[:3] == [FileEdited(session.id, name) for name in names]
-    assert told[3] == SessionDiff(session.id, counted)
-    assert isinstance(told[4], SessionIdle)
-    assert len(told) == 5
+    assert published[:3] == [FileEdited(session.id, name) for name in names]
+    assert published[3] == SessionDiff(session.id, counted)
+    assert isinstance(published[4], SessionIdle)
+    assert len(published) == 5
 
 
 async def test_a_fork_keeps_the_undone_prompts_of_its_source(tmp_path: Path) -> None:
@@ -366,8 +368,8 @@ async def test_concurrent_changes_by_others_stay(tmp_path: Path) -> None:
         (harness.folder / "theirs.txt").write_text("theirs\n")
         hold.gate.set()
         await harness.idle(session, after=before)
-        told = [e.files for e in harness.events[before:] if isinstance(e, SessionDiff)]
-        assert told == [(("mine.txt", 1, 0),)]
+        published = [e.files for e in harness.events[before:] if isinstance(e, SessionDiff)]
+        assert published == [(("mine.txt", 1, 0),)]
         made = await plan(harness, session)
         assert [file.path for file in made.files] == ["mine.txt"]
         undo = harness.runtime.sessions.undo

@@ -98,8 +98,8 @@ async def killed(path: Path, ticks: int) -> list[tuple[str, str]]:
     async with asyncio.timeout(60):
         output, _ = await child.communicate()
     assert child.returncode == -signal.SIGKILL
-    told = [line.split() for line in output.decode().splitlines()]
-    return [(kind, id_) for kind, id_ in told]
+    saved = [line.split() for line in output.decode().splitlines()]
+    return [(kind, id_) for kind, id_ in saved]
 
 
 @pytest.mark.timeout(LONGEST)
@@ -109,12 +109,12 @@ async def test_nothing_completed_is_lost_by_a_kill(tmp_path: Path, group: int) -
         # Early moments are tried more often: the file is made in them.
         ticks = int(TICKS ** random.Random(point).random())
         path = tmp_path / f"{point}.db"
-        told = await killed(path, ticks)
-        with trial(f"kill -9 {_when(told)}"):
-            await _holds(path, told, f"moment {ticks}")
+        saved = await killed(path, ticks)
+        with trial(f"kill -9 {_when(saved)}"):
+            await _holds(path, saved, f"moment {ticks}")
 
 
-def _when(told: list[tuple[str, str]]) -> str:
+def _when(saved: list[tuple[str, str]]) -> str:
     """The stage in which the child died, by what it told last."""
     stages = {
         "session": "before the first prompt",
@@ -123,20 +123,20 @@ def _when(told: list[tuple[str, str]]) -> str:
         "text": "as a step ends",
         "message": "between turns",
     }
-    return stages[told[-1][0]] if told else "while the database is made"
+    return stages[saved[-1][0]] if saved else "while the database is made"
 
 
-async def _holds(path: Path, told: list[tuple[str, str]], where: str) -> None:
+async def _holds(path: Path, saved: list[tuple[str, str]], where: str) -> None:
     store = await Store.open(path, Bus())
     try:
         await store.recover()
         assert store.notices == (), where
         sessions = await store.sessions()
-        assert [("session", s.id) for s in sessions] == told[:1] or not told, where
+        assert [("session", s.id) for s in sessions] == saved[:1] or not saved, where
         messages = await store.messages(sessions[0].id) if sessions else []
         known = {item.message.id: item.message for item in messages}
         parts = {part.id: part for item in messages for part in item.parts}
-        for kind, id_ in told[1:]:
+        for kind, id_ in saved[1:]:
             match kind:
                 case "user":
                     assert id_ in known, where

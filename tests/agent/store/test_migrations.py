@@ -124,8 +124,8 @@ async def test_earlier_usage_is_counted_and_calls_without_decisions_are_read(
     assert isinstance(call, ToolPart)
     assert call.decisions == ()
     first = (await store.messages("ses_1"))[0].parts
-    told = [c.comment for part in first if isinstance(part, ToolPart) for c in part.decisions]
-    assert told == (["no"] if number >= 2 else [])
+    comments = [c.comment for part in first if isinstance(part, ToolPart) for c in part.decisions]
+    assert comments == (["no"] if number >= 2 else [])
     await store.delete_session("ses_1")
     assert await store.usage_rows() == ()
     await store.close()

@@ -247,29 +247,29 @@ async def test_nothing_completed_is_lost_by_kill_9(path: Path, seed: int):
     there, and after recovery nothing is open."""
     child = await start_child(WORKER, path)
     assert child.stdout is not None
-    told: list[str] = []
+    saved: list[str] = []
     for _ in range(random.Random(seed).randint(1, 60)):
-        told += (await child.stdout.readline()).decode().split()[1:]
+        saved += (await child.stdout.readline()).decode().split()[1:]
     child.kill()
     lines = (await child.stdout.read()).decode().split("\n")[:-1]
-    told += [word for line in lines for word in line.split()[1:]]
+    saved += [word for line in lines for word in line.split()[1:]]
     await child.wait()
-    assert told
+    assert saved
     store = await reopened(path)
     assert store.notices == ()
     await store.recover()
-    entries = await store.messages(told[0])
+    entries = await store.messages(saved[0])
     parts = [part for entry in entries for part in entry.parts]
-    present = {told[0], *(entry.message.id for entry in entries), *(part.id for part in parts)}
-    assert set(told) <= present
+    present = {saved[0], *(entry.message.id for entry in entries), *(part.id for part in parts)}
+    assert set(saved) <= present
     assert not any(is_open(part) for part in parts)
     for entry in entries:
         assert isinstance(entry.message, AssistantMessage)
         assert entry.message.completed is not None
         # The last save may be committed and not yet told.
-        assert entry.message.interrupted == (entry.message.id not in told) or entry is entries[-1]
+        assert entry.message.interrupted == (entry.message.id not in saved) or entry is entries[-1]
     for part in parts:
-        if part.id in told:
+        if part.id in saved:
             assert isinstance(part, TextPart | ToolPart)
             whole = part.text if isinstance(part, TextPart) else part.state
             assert whole in ("some words " * 20, STATES[2])

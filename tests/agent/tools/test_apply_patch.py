@@ -123,12 +123,12 @@ async def test_one_section_that_does_not_fit_stops_all(
 
 async def test_a_refusal_shows_the_nearest_text(make_context: MakeContext, folder: Path) -> None:
     (folder / "t.go").write_text("\tif x {\n\t\ty()\n\t}\n")
-    told = await refused(
+    result_text = await refused(
         make_context(), "*** Update File: t.go\n if x {\n-    z(1)\n+    z(2)\n }\n"
     )
-    assert "The old text was not found" in told
-    assert "Nothing was changed in any file." in told
-    assert "1: →if x {\n2: →→y()" in told
+    assert "The old text was not found" in result_text
+    assert "Nothing was changed in any file." in result_text
+    assert "1: →if x {\n2: →→y()" in result_text
     (folder / ".env").write_text("TOKEN=hunter2\n")
     assert "hunter2" not in await refused(
         make_context(), "*** Update File: .env\n-TOKEN=hunter\n+x\n"
@@ -244,9 +244,9 @@ async def test_sections_of_one_file_are_joined(make_context: MakeContext, folder
 async def test_hunks_may_be_refused(make_context: MakeContext, folder: Path) -> None:
     """Hunks are numbered on over all files."""
     before = files(folder)
-    told = await apply(make_context(), ALL, PermissionReply("once", hunks=frozenset({1})))
+    result_text = await apply(make_context(), ALL, PermissionReply("once", hunks=frozenset({1})))
     assert files(folder) == before | {"a.py": "one = 1\ntwo = 22\nthree = 3\n"}
-    assert "Refused and not applied: hunk 1 of docs/new.txt, hunk 1 of b.py" in told
+    assert "Refused and not applied: hunk 1 of docs/new.txt, hunk 1 of b.py" in result_text
     with pytest.raises(ToolError, match="refused every hunk"):
         await apply(
             make_context(),
@@ -266,11 +266,11 @@ async def test_bytes_outside_the_change_stay(make_context: MakeContext, folder: 
 
 
 async def test_corrected_arguments_are_reported(make_context: MakeContext, folder: Path) -> None:
-    told = await apply(
+    result_text = await apply(
         make_context(), "*** Update File: a.py\n   one  = 1\n-  two = 2\n+  two = 3\n"
     )
     assert (folder / "a.py").read_text() == "one = 1\ntwo = 3\nthree = 3\n"
-    assert "Note: a.py: matched without regard to white space." in told
+    assert "Note: a.py: matched without regard to white space." in result_text
 
 
 async def test_every_protected_and_outside_path_needs_permission(

@@ -153,8 +153,8 @@ async def test_formatting_by_the_editor_on_save_is_reported(
 ) -> None:
     del editor.unsaved[str(file)]
     editor.stores = lambda text: text.replace(" = ", "=").encode()
-    told = await edit(ctx, "two = 2", "two = 22")
-    assert "2: two=22" in told
+    result_text = await edit(ctx, "two = 2", "two = 22")
+    assert "2: two=22" in result_text
     assert stored(file) == "one=1\ntwo=22\n"
     await edit(ctx, "one=1", "one=2")  # the session knows that text
 

@@ -52,10 +52,10 @@ async def test_one_edit_that_does_not_fit_stops_all(
             file_path="a.py",
             edits=[edit("one = 1", "one = 7"), edit("tow = 2", "x")],
         )
-    told = str(raised.value)
-    assert told.startswith("a.py, edit 2 of 2: old_string was not found")
-    assert "None of the edits was made." in told
-    assert "2: two = 2" in told
+    message = str(raised.value)
+    assert message.startswith("a.py, edit 2 of 2: old_string was not found")
+    assert "None of the edits was made." in message
+    assert "2: two = 2" in message
     assert file.read_text() == TEXT
 
 

@@ -350,11 +350,11 @@ def test_a_document_shows_reports_summaries_and_user_shell_commands(form: str) -
     own = records.tool("prt_d", "msg_d", records.completed("Bash", "make"), name="bash")
     parts = (records.report("msg_a", "None has the *fault*."), summary, own)
     failed = records.report("msg_e", error="No model.", outcome="failed", facts=())
-    told = [
+    entries = [
         records.user(part.message_id, "for the model", part, synthetic=True)
         for part in (*parts, failed)
     ]
-    text = export_text(Bundle(records.session("ses_1"), tuple(told)), form)
+    text = export_text(Bundle(records.session("ses_1"), tuple(entries)), form)
     seen = ["Explore reports: find the readers · 3 tool calls", "Earlier messages were summarised"]
     html = ["None has the <em>fault</em>.", "It was &lt;done&gt;.", "<code>make</code>"]
     seen += html if form == "html" else ["None has the *fault*.", "It was <done>.", "`make`"]

@@ -26,7 +26,7 @@ STATES: dict[str, BackgroundTaskState] = {
 FOUND = "Two of three readers have the fault:\n\n- `reader.py`\n- `legacy.py`"
 
 
-def standing() -> SessionView:
+def session_with_tasks() -> SessionView:
     """A session that left work to the background; a report was told, another waits."""
     calls: list[ToolPart] = []
     statuses: dict[str, BackgroundTaskStatus] = {}
@@ -63,7 +63,7 @@ def standing() -> SessionView:
 
 
 async def test_picture_of_background_tasks() -> None:
-    app = TranscriptApp(standing())
+    app = TranscriptApp(session_with_tasks())
     app.now = records.START + 90
     async with app.run_test() as pilot:
         await assert_pictures(pilot, "transcript-background")

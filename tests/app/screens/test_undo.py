@@ -54,9 +54,9 @@ async def test_without_files_only_the_conversation_can_be_undone() -> None:
         await pilot.press("f")
         await pilot.pause()
         assert host.outcomes == []
-        told = [str(part.content) for part in host.screen.query(Static)]
-        assert any("and no file" in text for text in told)
-        assert told[-1].split("   ")[:2] == ["enter take back", "esc nothing"]
+        texts = [str(part.content) for part in host.screen.query(Static)]
+        assert any("and no file" in text for text in texts)
+        assert texts[-1].split("   ")[:2] == ["enter take back", "esc nothing"]
 
 
 async def test_snapshots_of_the_preview() -> None:

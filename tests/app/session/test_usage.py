@@ -12,7 +12,7 @@ from tests.support.script import Hold, Text, answer
 ASKED = user("msg_1", "why?")
 FAILED = assistant("msg_2", error=ErrorInfo("overloaded", "Later."), finish="error")
 STOPPED = assistant("msg_2", text_part("prt_2", "msg_2", "I"), finish=None, interrupted=True)
-TOLD = assistant("msg_2", usage=Usage(input=900, output=100))
+ANSWERED = assistant("msg_2", usage=Usage(input=900, output=100))
 NOT_TOLD = assistant("msg_2")
 
 
@@ -29,8 +29,8 @@ def test_no_context_is_used_before_the_first_response() -> None:
 
 
 def test_the_last_reported_usage_stays_until_the_next() -> None:
-    assert used(ASKED, TOLD) == 1_000
-    assert used(ASKED, TOLD, user("msg_3", "and?"), open_assistant("msg_4")) == 1_000
+    assert used(ASKED, ANSWERED) == 1_000
+    assert used(ASKED, ANSWERED, user("msg_3", "and?"), open_assistant("msg_4")) == 1_000
     assert used(ASKED, NOT_TOLD) is None
 
 

@@ -223,8 +223,8 @@ def test_a_whole_conversation_in_plain_mode(tmp_path: Path) -> None:
     assert "ok Read README.md" in done.stdout
     assert "Run this command?" in done.stdout
     assert "y once, a always or n reject?" in done.stdout
-    standing = "Agent build, model demo/offline, mode ask, cost"
-    assert done.stdout.count(standing) == 4, "at the start and after each turn"
+    status_line = "Agent build, model demo/offline, mode ask, cost"
+    assert done.stdout.count(status_line) == 4, "at the start and after each turn"
     assert "--plain --session ses_" in done.stdout
     assert "\x1b" not in done.stdout
     assert (tmp_path / "made.txt").exists()

@@ -52,7 +52,7 @@ def rows(side: SidebarContent) -> list[str]:
 
 def test_it_shows_only_sections_with_content() -> None:
     text = "\n".join(rows(FULL))
-    for told in (
+    for expected in (
         "34.0k tokens, 17%",
         "$0.42 spent",
         "1 of 4 done",
@@ -61,7 +61,7 @@ def test_it_shows_only_sections_with_content() -> None:
         "1 of 3 connected",
         "◐ npm run dev",
     ):
-        assert told in text
+        assert expected in text
     assert rows(SidebarContent()) == [""]
     assert "Todo" not in "\n".join(rows(replace(FULL, todos=())))
 

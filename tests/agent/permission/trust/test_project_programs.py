@@ -10,10 +10,10 @@ from agent.permission.trust.project_files import ProjectFindings, scan_project
 from agent.permission.trust.project_programs import ProjectProgram, find_programs
 from agent.records.json import JsonObject
 
-Told = tuple[str, str, str]
+Listed = tuple[str, str, str]
 """Kind, name and text of each program."""
 
-LISTED: list[tuple[str, JsonObject, list[Told]]] = [
+LISTED: list[tuple[str, JsonObject, list[Listed]]] = [
     ("nothing", {"model": "a/b", "mcp": {}, "plugin": [], "hooks": {}, "lsp": False}, []),
     ("no table", {"mcp": "x", "plugin": 3, "instructions": "https://x.test"}, []),
     (
@@ -134,11 +134,11 @@ LISTED: list[tuple[str, JsonObject, list[Told]]] = [
 
 
 @pytest.mark.parametrize(
-    ("values", "told"), [row[1:] for row in LISTED], ids=[r[0] for r in LISTED]
+    ("values", "expected"), [row[1:] for row in LISTED], ids=[r[0] for r in LISTED]
 )
-def test_programs_of_a_file_are_listed(values: JsonObject, told: list[Told]) -> None:
+def test_programs_of_a_file_are_listed(values: JsonObject, expected: list[Listed]) -> None:
     found = list(find_programs(values, "opencode.json"))
-    assert [(runs.kind, runs.name, runs.text) for runs in found] == told
+    assert [(runs.kind, runs.name, runs.text) for runs in found] == expected
     assert {runs.source for runs in found} <= {"opencode.json"}
 
 

@@ -68,6 +68,6 @@ def test_declare_used_tools() -> None:
     assert "tools" not in body(CLAUDE, USER)
     named = body("bedrock/amazon.nova-2-lite", *turns)["toolConfig"]["tools"]
     assert named[0]["toolSpec"]["name"] == "read"
-    behind = body("openrouter/anthropic/claude-x", *turns)
-    assert (len(behind["tools"]), behind["tool_choice"]) == (1, "none")
+    proxied = body("openrouter/anthropic/claude-x", *turns)
+    assert (len(proxied["tools"]), proxied["tool_choice"]) == (1, "none")
     assert "tools" not in body(model("acme/m"), *turns)

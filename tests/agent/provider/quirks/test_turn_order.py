@@ -102,8 +102,8 @@ def test_merge_same_roles(name: str) -> None:
     assert "Hm" not in str(made), "thoughts can only lead"
     plain = [m["role"] for m in chat("acme/m", *turns)]
     assert plain == ["user", "user", "assistant", "assistant", "tool"]
-    mended = [m["role"] for m in chat("acme/m", *turns, refused=ALTERNATING_ROLES)]
-    assert mended == ["user", "assistant", "tool"]
+    repaired = [m["role"] for m in chat("acme/m", *turns, refused=ALTERNATING_ROLES)]
+    assert repaired == ["user", "assistant", "tool"]
 
 
 def test_insert_reply_before_user() -> None:

@@ -19,7 +19,7 @@ class Place:
 
     home: Path
     project: Path
-    standing: TrustStatus = "trusted"
+    trust_status: TrustStatus = "trusted"
     entries: tuple[str, ...] = ()
     mode: str = "nearest"
 
@@ -36,7 +36,7 @@ class Place:
         return Instructions(
             Paths.find(env),
             env,
-            lambda project: self.standing if project == str(self.project) else "refused",
+            lambda project: self.trust_status if project == str(self.project) else "refused",
             entries=self.entries,
             mode=self.mode,
         )
@@ -104,11 +104,11 @@ async def test_the_users_file_comes_first_and_ours_before_another_programs(place
     assert sources(await place.collect()) == ["~/.config/opencode-py/AGENTS.md", "AGENTS.md"]
 
 
-@pytest.mark.parametrize("standing", ["open", "refused", "nothing"])
+@pytest.mark.parametrize("trust_status", ["open", "refused", "nothing"])
 async def test_without_trust_only_the_users_files_count(
-    place: Place, standing: TrustStatus
+    place: Place, trust_status: TrustStatus
 ) -> None:
-    place.standing = standing
+    place.trust_status = trust_status
     place.entries = ("docs/*.md", "~/team/*.md")
     place.write(
         {
@@ -120,8 +120,8 @@ async def test_without_trust_only_the_users_files_count(
     )
     found = await place.collect()
     assert sources(found) == ["~/.config/opencode-py/AGENTS.md", "~/team/b.md"]
-    told = ("AGENTS.md is used once you trust this folder (/trust).",)
-    assert found.notes == (told if standing == "nothing" else ())
+    trust_note = ("AGENTS.md is used once you trust this folder (/trust).",)
+    assert found.notes == (trust_note if trust_status == "nothing" else ())
     place.write({"docs/AGENTS.md": "docs"})
     assert await place.nested("docs/a.md") == []
 

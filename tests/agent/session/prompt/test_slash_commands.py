@@ -40,9 +40,9 @@ async def test_a_command_is_sent_with_its_files_and_shown_as_typed(tmp_path):
         harness.server.script(answer(Text("Done.")))
         session, end = await send(harness, "fix", "12")
         assert end.outcome == "completed"
-        told = last_user(harness.server.requests[0].body)
-        assert "Fix 12. Look at @README.md." in told
-        assert "It sells things." in told
+        sent = last_user(harness.server.requests[0].body)
+        assert "Fix 12. Look at @README.md." in sent
+        assert "It sells things." in sent
         texts = [p for p in await harness.parts(session) if isinstance(p, TextPart)]
         assert [p.text for p in texts if not p.synthetic] == ["/fix 12", "Done."]
         # Its agent is for this prompt alone.
@@ -126,8 +126,8 @@ async def test_an_agent_mentioned_with_at_gets_the_work(tmp_path):
         before = len(harness.events)
         await harness.send(session, "Find it, @explore", agents=("explore",))
         await harness.idle(session, after=before)
-        told = last_user(harness.server.requests[0].body)
-        assert "names the sub-agent explore" in told
+        sent = last_user(harness.server.requests[0].body)
+        assert "names the sub-agent explore" in sent
 
 
 async def test_an_unattended_run_refuses_a_command_that_would_ask(tmp_path):

@@ -21,7 +21,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(folder), *name, *arguments], check=True, capture_output=True)
 
 
-def told(messages: list[MessageWithParts]) -> list[ContextPart]:
+def prompt_context(messages: list[MessageWithParts]) -> list[ContextPart]:
     return [part for item in messages for part in item.parts if isinstance(part, ContextPart)]
 
 
@@ -184,7 +184,9 @@ async def test_changes_are_sent_with_the_newest_message(tmp_path: Path) -> None:
         session = await harness.session()
         await harness.turn(session, "one")
         await harness.turn(session, "two")
-        assert [bool(part.block) for part in told(await harness.messages(session))] == [True]
+        assert [bool(part.block) for part in prompt_context(await harness.messages(session))] == [
+            True
+        ]
         git(git_folder, "checkout", "-qb", "feature")
         write(git_folder, {"AGENTS.md": "SECOND-WORD", "new.txt": "x"})
         await harness.turn(session, "three")

@@ -47,17 +47,19 @@ SUMMARY = CompactionPart(
 )
 
 
-def told(message_id: str, part, turn: str = "trn_1"):
+def notice(message_id: str, part, turn: str = "trn_1"):
     """A synthetic message with *part*."""
     return records.user(message_id, "for the model", part, turn=turn, synthetic=True)
 
 
 def test_a_turn_has_the_visible_synthetic_messages() -> None:
     """Reports of sub-agents, compactions and commands of the user."""
-    report = told("msg_c5", records.report("msg_c5", "Two."))
-    own = told("msg_f", records.tool("prt_f", "msg_f", records.completed("Bash", "make")), "trn_2")
+    report = notice("msg_c5", records.report("msg_c5", "Two."))
+    own = notice(
+        "msg_f", records.tool("prt_f", "msg_f", records.completed("Bash", "make")), "trn_2"
+    )
     hidden = records.user("msg_d1", "Go on.", synthetic=True)
-    first, second = timeline((*TURN[:2], told("msg_b5", SUMMARY), TURN[2], report, hidden, own))
+    first, second = timeline((*TURN[:2], notice("msg_b5", SUMMARY), TURN[2], report, hidden, own))
     ids = [item.message.id for item in first.messages]
     assert ids == ["msg_a", "msg_b", "msg_b5", "msg_c", "msg_c5"]
     assert (first.text, second.text) == ("do it", "! make")
@@ -65,14 +67,17 @@ def test_a_turn_has_the_visible_synthetic_messages() -> None:
 
 
 def test_a_turn_started_by_a_report_says_so_and_excludes_its_queue_time() -> None:
-    report = told("msg_a", records.report("msg_a", "Two."))
+    report = notice("msg_a", records.report("msg_a", "Two."))
     (turn,) = timeline((report, step("msg_b", created=2000.0, completed=2003.0)))
     assert turn.text == "Explore reports: find the readers · 3 tool calls"
     assert (turn.started, turn.seconds) == (2000.0, 3.0)
 
 
 def test_search_finds_visible_synthetic_messages() -> None:
-    messages = (told("msg_b5", SUMMARY), told("msg_c5", records.report("msg_c5", "Two readers.")))
+    messages = (
+        notice("msg_b5", SUMMARY),
+        notice("msg_c5", records.report("msg_c5", "Two readers.")),
+    )
     assert find_text(messages, "DONE") == [("msg_b5", "prt_s")]
     assert find_text(messages, "two readers") == [("msg_c5", "msg_c5r")]
     assert find_text(messages, "for the model") == []

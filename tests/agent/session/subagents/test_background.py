@@ -38,7 +38,7 @@ async def left(harness: Harness, *parent: Answer, **child: list[Answer]) -> Sess
     return session
 
 
-async def told(harness: Harness, session: Session) -> ReportPart:
+async def stored_report(harness: Harness, session: Session) -> ReportPart:
     """The report, once it is stored in the session."""
     event = await harness.until(
         lambda e: (
@@ -128,7 +128,7 @@ async def test_a_running_turn_takes_the_report_at_its_next_step(tmp_path: Path) 
             look=[answer(Text("Three files."))],
         )
         await hold.reached.wait()
-        await told(harness, session)
+        await stored_report(harness, session)
         hold.gate.set()
         await harness.idle(session)
         assert "Three files." in said(harness)

@@ -98,7 +98,7 @@ async def test_the_activity_is_reported_while_it_runs(tmp_path: Path) -> None:
         await hold.reached.wait()
         hold.gate.set()
         await harness.idle(session)
-        told = [
+        progress = [
             e.part.state.output
             for e in harness.events
             if isinstance(e, PartUpdated)
@@ -106,7 +106,7 @@ async def test_the_activity_is_reported_while_it_runs(tmp_path: Path) -> None:
             and isinstance(e.part, ToolPart)
             and isinstance(e.part.state, Running)
         ]
-        assert any("*.py" in text and "1 tool call" in text for text in told)
+        assert any("*.py" in text and "1 tool call" in text for text in progress)
 
 
 @pytest.mark.parametrize("command", ["echo begun; sleep 60", "trap '' TERM; echo begun; sleep 60"])

@@ -14,13 +14,13 @@ TOUCH = Call("bash", {"command": "touch made"})
 ASKED = "Run this command?"
 
 
-def told(consent: Decision) -> tuple[str, str, str, str]:
+def facts(consent: Decision) -> tuple[str, str, str, str]:
     assert consent.at > 0
     return consent.answer, consent.by, consent.comment, consent.reason
 
 
 async def consents(harness: Harness, session) -> list[tuple[str, str, str, str]]:
-    return [told(c) for part in await harness.tools(session) for c in part.decisions]
+    return [facts(c) for part in await harness.tools(session) for c in part.decisions]
 
 
 async def test_the_users_answer_is_stored_with_the_call(harness: Harness) -> None:
@@ -76,7 +76,7 @@ async def test_the_auto_mode_answers_by_itself_and_says_so(harness: Harness) -> 
     await harness.turn(session, "go")
     (part,) = await harness.tools(session)
     assert isinstance(part.state, Completed)
-    assert [told(c) for c in part.decisions] == [("once", "mode", "", "")]
+    assert [facts(c) for c in part.decisions] == [("once", "mode", "", "")]
     assert part.decisions[0].question == ASKED
 
 

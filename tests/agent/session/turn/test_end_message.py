@@ -15,15 +15,15 @@ ASKED = make_user(SESSION, turn_id="trn_1")
 STEP = make_assistant(SESSION, completed=13.0)
 
 
-def told(end: TurnEnd, step: AssistantMessage | None) -> AssistantMessage | None:
+def kept_message(end: TurnEnd, step: AssistantMessage | None) -> AssistantMessage | None:
     return end_message(end, step, ASKED, "trn_1", 20.0)
 
 
 def test_a_fault_is_kept_with_the_last_step_or_by_itself() -> None:
     why = ErrorInfo("limit", "Stopped after 3 steps.")
-    kept = told(TurnEnd("limit_reached", error=why), STEP)
+    kept = kept_message(TurnEnd("limit_reached", error=why), STEP)
     assert kept == replace(STEP, error=why)
-    alone = told(TurnEnd("failed", "error", why), None)
+    alone = kept_message(TurnEnd("failed", "error", why), None)
     assert alone is not None
     assert (alone.parent_id, alone.turn_id, alone.step) == (ASKED.id, "trn_1", 0)
     assert (alone.error, alone.finish, alone.completed) == (why, "error", 20.0)
@@ -32,13 +32,13 @@ def test_a_fault_is_kept_with_the_last_step_or_by_itself() -> None:
 def test_a_stop_between_steps_is_stored_and_a_stop_within_a_step_only_once() -> None:
     stopped = TurnEnd("cancelled")
     for step in (None, replace(STEP, finish="tool-calls")):
-        alone = told(stopped, step)
+        alone = kept_message(stopped, step)
         assert alone is not None
         assert alone.id != STEP.id
         assert (alone.error, alone.interrupted, alone.completed) == (INTERRUPTED, True, 20.0)
-    assert told(stopped, replace(STEP, error=INTERRUPTED, interrupted=True)) is None
-    assert told(stopped, replace(STEP, finish="stop")) is None  # all was said
-    assert told(TurnEnd("completed"), replace(STEP, finish="stop")) is None
+    assert kept_message(stopped, replace(STEP, error=INTERRUPTED, interrupted=True)) is None
+    assert kept_message(stopped, replace(STEP, finish="stop")) is None  # all was said
+    assert kept_message(TurnEnd("completed"), replace(STEP, finish="stop")) is None
 
 
 async def test_a_stop_during_compaction_is_shown_and_sent_to_the_model(

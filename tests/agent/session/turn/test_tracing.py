@@ -56,8 +56,8 @@ async def test_a_turn_is_a_tree_of_spans(tmp_path: Path, spans: InMemorySpanExpo
     assert tool.context.trace_id == turn.context.trace_id
     calls = [span for span in spans.get_finished_spans() if span.name == "chat model-1"]
     assert [call.attributes["gen_ai.usage.input_tokens"] for call in calls] == [90, 100]
-    told = "".join(span.to_json() for span in spans.get_finished_spans())
-    assert "secret" not in told
+    exported = "".join(span.to_json() for span in spans.get_finished_spans())
+    assert "secret" not in exported
 
 
 def test_nothing_is_imported_unless_tracing_was_set_up() -> None:

@@ -232,9 +232,9 @@ async def test_a_partly_accepted_change_is_reported_to_the_model(harness: Harnes
     assert (await harness.idle(session)).outcome == "completed"
     now = file.read_text("utf-8").splitlines()
     assert (now[2], now[20], now[38]) == ("changed 2", "line 20", "changed 38")
-    told = harness.server.requests[-1].body["messages"][-1]["content"]
-    assert "2 of 3 hunks" in told
-    assert "not in the middle" in told
+    result = harness.server.requests[-1].body["messages"][-1]["content"]
+    assert "2 of 3 hunks" in result
+    assert "not in the middle" in result
 
 
 async def test_a_command_changed_by_the_user_is_what_runs(harness: Harness) -> None:

@@ -80,15 +80,15 @@ def test_lone_surrogates_never_get_in() -> None:
     ],
 )
 def test_harmless_slips_are_corrected(values: JsonObject, field: str, wanted: object) -> None:
-    args, mended = validate(Args, {"file_path": "a", **values})
+    args, repaired = validate(Args, {"file_path": "a", **values})
     assert getattr(args, field) == wanted
-    assert set(mended) <= set(Args.model_fields)
+    assert set(repaired) <= set(Args.model_fields)
 
 
 def test_another_spelling_of_a_name_is_corrected() -> None:
-    args, mended = validate(Args, {"filePath": "a"})
+    args, repaired = validate(Args, {"filePath": "a"})
     assert args.file_path == "a"
-    assert mended == {"file_path": "a"}
+    assert repaired == {"file_path": "a"}
 
 
 def test_the_input_itself_is_not_changed() -> None:

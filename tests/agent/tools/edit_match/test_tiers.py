@@ -25,9 +25,9 @@ def test_two_exact_places_are_the_end_never_a_reason_for_a_looser_tier() -> None
 
 def test_an_addition_that_the_file_already_has_is_not_repeated() -> None:
     text = "import os\nimport argparse\n\nmain()\n"
-    told = refusal(text, "import os\n", "import os\nimport argparse\n")
-    assert "applied already" in told.reason
-    assert "line 1" in told.reason
+    refused = refusal(text, "import os\n", "import os\nimport argparse\n")
+    assert "applied already" in refused.reason
+    assert "line 1" in refused.reason
     assert after(text, "import os\n", "import os\nimport re\n").startswith("import os\nimport re\n")
 
 
@@ -52,10 +52,10 @@ def test_lines_that_both_strings_show_keep_the_files_bytes() -> None:
 
 def test_two_blocks_that_differ_in_depth_only_are_two_places() -> None:
     text = "  run(first)\n  stop(first)\n--\n      run(first)\n      stop(first)\n"
-    told = refusal(text, "run(first)\nstop(first)\nno\n", "x\n")
-    assert "not found" in told.reason
-    told = refusal(text, " run(first)\n stop(first)\n", " x\n")
-    assert "white space aside, in 2 places (lines 1, 4)" in told.reason
+    refused = refusal(text, "run(first)\nstop(first)\nno\n", "x\n")
+    assert "not found" in refused.reason
+    refused = refusal(text, " run(first)\n stop(first)\n", " x\n")
+    assert "white space aside, in 2 places (lines 1, 4)" in refused.reason
 
 
 def test_replace_all_changes_every_block_with_its_own_depth() -> None:
@@ -87,8 +87,8 @@ def test_intended_indentation_is_distinguished_from_a_slip() -> None:
         "class A:\n    start(now)\n    if ready:\n        run(all)\n    stop(now)\n"
     )
     # All of it indented: from old_string alone it cannot be told from a file at another depth.
-    told = refusal(text, old, "if ready:\n    start(now)\n    run(all)\n    stop(now)\n")
-    assert "on purpose" in told.reason
+    refused = refusal(text, old, "if ready:\n    start(now)\n    run(all)\n    stop(now)\n")
+    assert "on purpose" in refused.reason
 
 
 def test_a_cut_first_line_is_found_but_never_written() -> None:
@@ -155,8 +155,8 @@ def test_nothing_but_white_space_is_left_is_no_reading(old: str, *, replace_all:
 
 
 def test_numbers_in_some_lines_of_new_string_are_not_guessed_at() -> None:
-    told = refusal("a\nb\n", "1: a\n2: b", "1: a\nx\n2: c")
-    assert "some lines of new_string have line numbers" in told.reason
+    refused = refusal("a\nb\n", "1: a\n2: b", "1: a\nx\n2: c")
+    assert "some lines of new_string have line numbers" in refused.reason
 
 
 # All but one line
@@ -193,15 +193,15 @@ def test_a_line_too_many_one_too_few_or_two_swapped_are_passed_over() -> None:
 
 def test_a_removed_line_must_be_the_files() -> None:
     old = BLOCK.replace("answer = connect(address)", "result = ask(somebody)")
-    told = refusal(TEXT, old, old.replace("result = ask(somebody)", "result = ask(us)"))
-    assert "another one there (line 6)" in told.reason
-    assert "6:         answer = connect(address)" in told.hint
+    refused = refusal(TEXT, old, old.replace("result = ask(somebody)", "result = ask(us)"))
+    assert "another one there (line 6)" in refused.reason
+    assert "6:         answer = connect(address)" in refused.hint
 
 
 def test_a_line_that_old_string_does_not_show_is_not_removed_with_others() -> None:
     old = BLOCK.replace("        answer = connect(address)\n", "")
-    told = refusal(TEXT, old, old.replace("range(tries)", "range(9)"))
-    assert "Line 6 of the file" in told.reason
+    refused = refusal(TEXT, old, old.replace("range(tries)", "range(9)"))
+    assert "Line 6 of the file" in refused.reason
 
 
 def test_a_line_much_like_the_files_is_a_twins() -> None:
@@ -230,13 +230,13 @@ def test_the_near_tier_never_replaces_all() -> None:
 
 
 def test_a_refusal_shows_the_nearest_block_with_numbers_and_tabs() -> None:
-    told = refusal("a\n\tif x {\n\t\ty() \n\t}\n", "if x {\n\tz(1)\n}", "q")
-    assert "2: →if x {\n3: →→y()·\n4: →}" in told.hint
+    refused = refusal("a\n\tif x {\n\t\ty() \n\t}\n", "if x {\n\tz(1)\n}", "q")
+    assert "2: →if x {\n3: →→y()·\n4: →}" in refused.hint
 
 
 def test_a_refusal_names_a_placeholder_line() -> None:
-    told = refusal(TEXT, "import net\n# ... rest of the code ...\ndef main():", "x")
-    assert "'# ... rest of the code ...' stands for text that it leaves out" in told.reason
+    refused = refusal(TEXT, "import net\n# ... rest of the code ...\ndef main():", "x")
+    assert "'# ... rest of the code ...' stands for text that it leaves out" in refused.reason
 
 
 def test_a_success_notes_tolerated_differences() -> None:
@@ -251,9 +251,11 @@ def test_a_success_notes_tolerated_differences() -> None:
 
 
 def test_an_edit_that_is_already_applied_is_recognized() -> None:
-    told = refusal(TEXT.replace("answer.body", "answer.text"), BLOCK, BLOCK.replace("body", "text"))
-    assert "seems to be applied already" in told.reason
-    assert "line 4" in told.reason
+    refused = refusal(
+        TEXT.replace("answer.body", "answer.text"), BLOCK, BLOCK.replace("body", "text")
+    )
+    assert "seems to be applied already" in refused.reason
+    assert "line 4" in refused.reason
 
 
 def test_edits_of_large_files_are_fast() -> None:
