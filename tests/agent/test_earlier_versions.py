@@ -1,7 +1,7 @@
 """Files of earlier versions are read: a database, an export, a config file, hook definitions.
 
-The files in ``tests/data/earlier_version`` were written by the program as it was before its
-records, events and settings got their present names. They are never changed.
+The files in ``tests/data/earlier_version`` were written by a version in which records, events and
+settings had other names. They are never changed.
 """
 
 import json
@@ -97,7 +97,7 @@ async def test_records_are_written_as_the_earlier_version_reads_them(database: P
 
 
 def stored_records(path: Path) -> list[tuple[str, str]]:
-    """Id and JSON of every session, message and part."""
+    """Return id and JSON of every session, message and part."""
     with closing(sqlite3.connect(path)) as connection:
         return [
             row

@@ -111,7 +111,7 @@ def folders(tmp_path: Path) -> Mapping[str, str]:
         "XDG_CACHE_HOME": str(home / "cache"),
         "XDG_STATE_HOME": str(home / "state"),
         "OPENCODE_PY_DATA": str(home / "data" / "own"),
-        # What runs on the machine of whoever runs the tests is none of their business.
+        # Servers on the machine that runs the tests must not matter.
         "OPENCODE_PY_CONFIG_CONTENT": json.dumps({"disabled_providers": LOCAL}),
     }
 

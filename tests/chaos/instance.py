@@ -51,7 +51,8 @@ class Instance:
         return response["got"]
 
     def kill(self) -> None:
-        """Kill with SIGKILL, and end what its tools left behind: nothing else could."""
+        """Kill with SIGKILL, and end the processes of its tools, which the instance can no longer
+        end."""
         self._process.kill()
         self._reap()
         for left in self.running:

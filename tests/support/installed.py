@@ -50,8 +50,8 @@ def place(tmp_path: Path) -> InstalledProgram:
 
 
 def left_as_found(terminal: Terminal, place: InstalledProgram) -> None:
-    """Check after a test that the program ends when told to, without a traceback and with the
-    terminal restored; that nothing it started is left; and that its database is intact."""
+    """Check after a test that the program exits on request, without a traceback and with the
+    terminal restored; that none of its processes is left; and that its database is intact."""
     code = terminal.end()
     assert b"Traceback" not in terminal.raw, terminal.screen
     if not terminal.hung_up and code != -signal.SIGKILL:

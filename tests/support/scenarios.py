@@ -12,7 +12,7 @@ EACH = int(os.environ.get("CANCEL_POINTS", "20"))
 
 
 LONGEST = 600 if EACH else 7200
-"""Seconds until a scenario counts as hung: every iteration takes long on a busy machine."""
+"""Seconds until a scenario counts as hung: trying every iteration takes long."""
 
 
 SCENARIOS: dict[str, tuple[Answer, ...]] = {

@@ -93,7 +93,7 @@ class Done:
 
 @dataclass(frozen=True)
 class StreamFailure:
-    """An error during the stream, in the form of the dialect. *kind* is its type or code."""
+    """An error during the stream, in the form of the protocol. *kind* is its type or code."""
 
     kind: str = "server_error"
     message: str = "scripted failure"

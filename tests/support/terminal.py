@@ -116,7 +116,7 @@ class Terminal:
         return termios.tcgetattr(self._slave)
 
     def blank(self) -> None:
-        """Forget what was painted. The emulator has one screen, so this stands for the change to
+        """Forget the painted screen. The emulator has one screen, so this represents the change to
         the alternate one."""
         _ = self.screen
         self._screen.reset()

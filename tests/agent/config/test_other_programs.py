@@ -1,4 +1,4 @@
-"""Settings of opencode and Claude Code beside config files: ``tui.json``, environment variables,
+"""Settings of opencode and Claude Code outside config files: ``tui.json``, environment variables,
 permissions in ``.claude/settings.json``, ``.mcp.json``."""
 
 import json

@@ -1,7 +1,7 @@
-"""A client for the protocol's conformance suite: ``python -m tests.agent.mcp.conformance URL``.
+"""The client for the protocol's conformance suite: ``python -m tests.agent.mcp.conformance URL``.
 
-The suite serves one scenario at *URL* and watches. What is driven is the service that the program
-itself has: it connects, logs in with a browser that says yes to everything, and calls each tool.
+The suite serves one scenario at *URL* and watches. The program's own MCP service connects, logs in
+with a browser that accepts everything, and calls each tool.
 """
 
 import asyncio

@@ -155,7 +155,7 @@ def test_common_mistakes_of_models_are_corrected(given: dict[str, object], made:
 
 
 def test_regular_expressions_of_servers_are_not_evaluated() -> None:
-    """They could take for ever."""
+    """They could take forever."""
     check_arguments({"query": "a" * 60 + "!"}, SEARCH)
 
 

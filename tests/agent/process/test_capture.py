@@ -19,7 +19,7 @@ def capture(spills: SpillStore, *, max_lines: int = 2000, max_bytes: int = 51_20
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_capture_does_not_depend_on_how_the_bytes_are_split(size: int, spills: SpillStore) -> None:
-    """DECODE, CONTROL-CHARS: characters, CR LF and progress cut anywhere."""
+    """Characters, CR LF and progress lines can be cut anywhere."""
     data = (
         "漢字é\r\nstep 1\rstep 2\r\n\x1b[31mred\x1b[0m\r\r\nab\x08c\x00\r".encode()
         + b"\xff\xfeabc\xf0\x9f"
@@ -63,7 +63,7 @@ def test_tail_shows_the_unfinished_line(spills: SpillStore) -> None:
 
 
 def full_disk(tmp_path: Path) -> SpillStore:
-    """A store whose folder can't be made, as on a disk without room."""
+    """A store whose folder cannot be created, as on a full disk."""
     (tmp_path / "file").write_text("")
     return SpillStore(tmp_path / "file" / "spill")
 
@@ -146,8 +146,8 @@ def test_spill_folder_keeps_its_limits(tmp_path: Path) -> None:
 
 
 def test_the_spill_folder_is_looked_through_once_and_not_for_each_file(tmp_path: Path) -> None:
-    """A file that is past its age stays until the folder is looked through again: after an hour,
-    or once what was written meanwhile may have filled it."""
+    """An expired file stays until the next cleanup of the folder: after an hour, or once newly
+    written files could have filled it."""
     now = 1_000_000_000.0
     clock = [now]
     store = SpillStore(tmp_path / "spill", per_call=100, in_all=4_000, clock=lambda: clock[0])
@@ -177,7 +177,7 @@ def test_the_spill_folder_is_looked_through_once_and_not_for_each_file(tmp_path:
 
 
 def test_spill_never_writes_through_a_link(tmp_path: Path) -> None:
-    """Security 9.6: names are random, files new."""
+    """File names are random and every file is new."""
     store = SpillStore(tmp_path / "spill")
     assert len({Path(store.save("x").path).name for _ in range(20)}) == 20
 

@@ -59,7 +59,7 @@ def sleeper() -> "subprocess.Popen[bytes]":
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Wait for what another process does; the limit is a guard against a hang."""
+    """Wait for another process; the limit is a guard against a hang."""
     async with asyncio.timeout(30):
         while True:
             if holds():
@@ -80,7 +80,7 @@ def number_in(path: Path) -> int:
 
 
 async def pid_in(path: Path) -> int:
-    """The number that a command writes to *path*, once it is there."""
+    """Return the process id that a command writes to *path*."""
     await until(lambda: written(path))
     return number_in(path)
 
@@ -103,13 +103,13 @@ async def test_a_signal_is_named(tmp_path: Path, spills: SpillStore) -> None:
     "text", ['read -p "ok? " x; echo rc=$?', "python3 -c 'input()'; echo rc=$?"]
 )
 async def test_stdin_is_empty(text: str, tmp_path: Path, spills: SpillStore) -> None:
-    """STDIN-WAIT."""
+    """A command that reads standard input gets its end at once."""
     done = await run(command(text, tmp_path), capture(spills))
     assert "rc=1" in done.output.text
 
 
 async def test_pagers_and_editors_are_neutral(tmp_path: Path, spills: SpillStore) -> None:
-    """STDIN-WAIT: nothing full-screen, whatever the user's environment says."""
+    """No full-screen program starts, whatever the user's environment says."""
     env = child_environment(
         {**os.environ, "PAGER": "less", "GIT_PAGER": "less", "EDITOR": "vi"}, ()
     )
@@ -140,7 +140,7 @@ def test_secret_variables_are_dropped_and_others_kept() -> None:
 async def test_a_background_child_does_not_hold_the_call(
     text: str, tmp_path: Path, spills: SpillStore
 ) -> None:
-    """PIPE-HOLD: the call returns, the child lives on and ends with the program."""
+    """The call returns; the child continues and ends with the program."""
     done = await run(command(text, tmp_path), capture(spills))
     pid = await pid_in(tmp_path / "pid")
     assert "done" in done.output.text
@@ -175,7 +175,7 @@ async def test_a_talking_background_child_is_not_killed_by_a_closed_pipe(
     ],
 )
 async def test_a_cancel_ends_the_whole_tree(text: str, tmp_path: Path, spills: SpillStore) -> None:
-    """KILL-TREE: grandchildren, those that ignore TERM, those that left the group."""
+    """Also grandchildren, processes that ignore TERM, and processes that left the group."""
     shown: list[str] = []
     task = asyncio.create_task(run(command(text, tmp_path), capture(spills), shown.append))
     pid = await pid_in(tmp_path / "pid")
@@ -187,7 +187,7 @@ async def test_a_cancel_ends_the_whole_tree(text: str, tmp_path: Path, spills: S
 
 
 async def test_a_timeout_ends_the_whole_tree(tmp_path: Path, spills: SpillStore) -> None:
-    """KILL-TREE: the text so far is kept."""
+    """The output so far is kept."""
     text = "echo before; sh -c \"trap '' TERM; echo \\$\\$ > pid; while :; do sleep 1; done\"; true"
     done = await run(command(text, tmp_path, timeout=1.5), capture(spills))
     assert done.timed_out
@@ -260,7 +260,7 @@ async def test_descriptors_are_closed(tmp_path: Path, spills: SpillStore) -> Non
 async def test_a_flood_is_bounded_and_leaves_the_loop_free(
     tmp_path: Path, spills: SpillStore
 ) -> None:
-    """OUTPUT-FLOOD: little memory, a spill of first and last half, others are served."""
+    """Little memory is used, the first and last half are spilled, and the loop serves others."""
     turns = 0
     running = True
 
@@ -305,7 +305,7 @@ def resident() -> int:
 
 
 async def test_progress_is_collapsed_and_throttled(tmp_path: Path, spills: SpillStore) -> None:
-    """CONTROL-CHARS."""
+    """Carriage returns and control sequences are resolved to the last state of the line."""
     text = (
         'for i in $(seq 1 1000); do printf "\\rProgress %d%%" $i; done; echo; '
         'printf "a\\r\\nb\\r\\n"'

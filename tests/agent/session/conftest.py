@@ -1,4 +1,4 @@
-"""Fixtures for tests of the session room: a runtime over real HTTP."""
+"""Fixtures for tests of the session package: a runtime over real HTTP."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the built-in agents may do, whatever the settings allow."""
+"""The limits of the built-in agents, which apply whatever the settings allow."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -68,7 +68,7 @@ def planned(totals: TurnTotals) -> PlannedStep:
 
 
 async def ends(guard: Guard, totals: TurnTotals) -> str:
-    """The sentence with which the guard ends the turn, empty where it lets the step begin."""
+    """Return the sentence with which the guard ends the turn, empty if the step can begin."""
     step = planned(totals)
     checked = await guard.before_step(step)
     if not isinstance(checked, TurnEnd):

@@ -15,7 +15,8 @@ FILE = ".opencode-py/plans/shop.md"
 
 
 async def proposed(harness: Harness, file: str = FILE) -> tuple[object, Question, int]:
-    """A session in which the plan agent has asked; the question and where events stood."""
+    """Return a session with an open question of the plan agent, the question, and the number of
+    events."""
     path = harness.folder / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("# Plan\n")

@@ -1,4 +1,4 @@
-"""The queue of waiting messages: what is taken up keeps the order in which it was sent."""
+"""The queue of messages: dequeued messages keep the order in which they were sent."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,14 +39,14 @@ async def waiting(store: Store, queues: Queues, *items: MessageWithParts) -> Non
 
 
 async def taken_up(store: Store) -> list[str]:
-    """The texts of the history, in its order."""
+    """Return the texts of the history in order."""
     stored = await store.messages(SESSION.id)
     return [m.parts[0].text for m in stored if m.message.turn_id is not None]
 
 
 async def test_a_prompt_sent_during_a_cancelled_dequeue_comes_after_it(store: Store) -> None:
-    """A prompt got its id, the turn moved those before it behind the history, and was cancelled:
-    who takes up the prompt knows of the moved ones only from the queue."""
+    """A prompt got its id, the turn moved the earlier prompts to the end of the history, and was
+    cancelled: the next turn knows of the moved prompts only from the queue."""
     queues = Queues(store, Bus())
     await waiting(store, queues, prompt("first"), prompt("second"))
     newest = new_id("msg")
@@ -85,7 +85,7 @@ async def test_takes_that_overlap_keep_the_order(store: Store) -> None:
 
 
 async def test_a_prompt_sent_while_a_turn_reads_its_session_waits_for_it(store: Store) -> None:
-    """And what another instance has answered meanwhile waits no more."""
+    """Prompts that another instance has answered meanwhile are no longer queued."""
     queues = Queues(store, Bus())
     answered, waits, late = prompt("answered"), prompt("waits"), prompt("late")
     await waiting(store, queues, answered, waits)
@@ -118,8 +118,8 @@ async def test_a_prompt_that_cannot_be_stored_is_not_queued(store: Store) -> Non
 async def test_work_cancelled_before_it_begins_leaves_queued_prompts(
     harness: Harness, work: str
 ) -> None:
-    """A summary and a command of the user's own answer no prompt: one that waits goes on waiting
-    however early they are stopped."""
+    """A compaction and a user shell command answer no prompt: a queued prompt stays queued however
+    early they are stopped."""
     sessions = harness.runtime.sessions
     session = await harness.session()
     hold = Hold()

@@ -1,4 +1,4 @@
-"""Questions in passing: answered from the session, kept nowhere."""
+"""Quick questions: answered from the session, stored nowhere."""
 
 import json
 from pathlib import Path

@@ -24,7 +24,7 @@ async def test_a_session_with_broken_text_is_resumed(tmp_path: Path) -> None:
 
 
 async def again(harness: Harness, session_id: str) -> bool:
-    """Whether a session of an earlier program takes one more prompt, as valid UTF-8."""
+    """Check that a resumed session accepts one more prompt and sends valid UTF-8."""
     session = await harness.runtime.store.session(session_id)
     harness.server.script(DONE)
     assert (await harness.turn(session, "still there?")).outcome == "completed"
@@ -34,8 +34,8 @@ async def again(harness: Harness, session_id: str) -> bool:
 
 
 async def test_same_ids_and_reasoning_outlive_the_program(tmp_path: Path) -> None:
-    """Three steps under one id, each with its reasoning; after a resume every call has its own
-    result, and its reasoning under the name it came with."""
+    """Three steps use the same call id, each with its reasoning; after a resume every call has its
+    own result, and its reasoning under the original name."""
     steps = [
         answer(Reason(f"thought {n}"), Call("bash", {"command": f"echo N{n}"}, id="call_0"))
         for n in range(3)

@@ -17,7 +17,7 @@ DONE = answer(Text("done"), Tokens(prompt=100, completion=10))
 
 @asynccontextmanager
 async def named_by(tmp_path: Path, titles: list) -> AsyncIterator[Harness]:
-    """A runtime whose server gives *titles* to requests for one and "done" to all others."""
+    """Open a runtime whose server sends *titles* to title requests and "done" to all others."""
 
     def script(body: dict):
         asks = "You name conversations" in json.dumps(body["messages"][0])
@@ -104,7 +104,8 @@ async def test_closing_does_not_wait_for_a_title(tmp_path: Path) -> None:
 async def test_a_title_is_a_line_without_thoughts(
     tmp_path: Path, given: tuple[Piece, ...], title: str
 ) -> None:
-    """What is no name leaves the first words; the session after it is named as usual."""
+    """After an invalid title the first words of the prompt stay; the next session is named as
+    usual."""
     async with named_by(tmp_path, [answer(*given), answer(Text("Second"))]) as harness:
         session = await harness.session()
         assert (await harness.turn(session, "first words")).outcome == "completed"

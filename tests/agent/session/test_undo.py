@@ -161,7 +161,8 @@ async def test_a_file_that_is_too_large_is_reported(tmp_path: Path) -> None:
 
 
 async def test_a_large_file_written_by_a_command_is_reported(tmp_path: Path) -> None:
-    """New, there before and grown out of what was small; what it left alone is not told."""
+    """Large files that are new, changed, or grown from small ones; unchanged files are not
+    reported."""
     async with open_harness(tmp_path, **FREE) as harness:
         for name in ("old [1].bin", "still.bin"):
             (harness.folder / name).write_bytes(b"x" * 3_000_000)
@@ -202,7 +203,7 @@ async def test_files_hidden_by_a_nested_repository_are_reported(tmp_path: Path) 
 
 
 async def test_changes_of_commands_in_a_submodule_are_reported_as_kept(tmp_path: Path) -> None:
-    """A commit made there is no change of a file either: it is not said to go back."""
+    """A commit in the submodule is no change of a file: it is not reported as reverted."""
     async with open_harness(tmp_path, **FREE) as harness:
         source = tmp_path / "lib"
         source.mkdir()
@@ -269,8 +270,8 @@ async def test_changes_of_a_sub_agent_are_undone_with_its_callers_prompt(
 
 @pytest.mark.parametrize("deputy", [False, True])
 async def test_an_undo_restores_the_users_unsaved_text(tmp_path: Path, *, deputy: bool) -> None:
-    """A change of a file that is open with unsaved text saves that first; it is no part of
-    what is taken back, though something else was changed in the same step before."""
+    """A change of a file with unsaved text in the editor saves that text first; undo keeps it, even
+    if the same step changed another file before."""
     open_files = OpenFiles()
     async with open_harness(tmp_path, editor=open_files, **FREE) as harness:
         path = harness.folder / "a.txt"
@@ -296,7 +297,7 @@ async def test_an_undo_restores_the_users_unsaved_text(tmp_path: Path, *, deputy
 async def test_changes_of_a_step_are_published_with_line_counts(
     tmp_path: Path, *, repository: bool
 ) -> None:
-    """By whatever tool, once the store holds it and before the turn ends."""
+    """With any tool, once the changes are stored and before the turn ends."""
     async with open_harness(tmp_path, **FREE) as harness:
         if repository:
             git(harness.folder, "init")
@@ -336,7 +337,7 @@ async def test_a_fork_keeps_the_undone_prompts_of_its_source(tmp_path: Path) -> 
 
 
 async def test_a_prompt_that_is_refused_drops_nothing(tmp_path: Path) -> None:
-    """Another program works in the session: what was taken back here can still be brought back."""
+    """Another instance works in the session: undone prompts can still be redone here."""
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         await turn(harness, session, "one")
@@ -353,8 +354,8 @@ async def test_a_prompt_that_is_refused_drops_nothing(tmp_path: Path) -> None:
 
 
 async def test_concurrent_changes_by_others_stay(tmp_path: Path) -> None:
-    """Calls that say which files they change are not taken for what the user, or another session,
-    does to others while they run; a command may have changed anything."""
+    """Calls that name their files do not own concurrent changes of other files by the user or
+    another session; a command can have changed any file."""
     async with open_harness(tmp_path, **FREE) as harness:
         for name in ("theirs.txt", "more.txt"):
             (harness.folder / name).write_text("before\n")
@@ -407,8 +408,8 @@ async def test_changes_of_a_background_command_are_undone_too(
 async def test_a_prompt_sent_during_an_undo_is_not_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Git is slow; the user has sent the next prompt before all files are back. It waits for them,
-    and is answered then."""
+    """Git is slow: the user sends the next prompt before all files are restored. It is queued until
+    then, and answered."""
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     slow = tmp_path / "bin" / "git"
@@ -447,8 +448,8 @@ async def test_a_prompt_sent_during_an_undo_is_not_undone(
 async def test_queued_prompts_are_neither_undone_nor_dropped_by_an_undo(
     tmp_path: Path,
 ) -> None:
-    """A prompt waits, as the turn before it was stopped. Undo takes back the one that was sent, and
-    the waiting one goes with the next."""
+    """A prompt is queued because the turn before it was stopped. Undo reverts the prompt that was
+    sent, and the queued one is sent with the next."""
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         await turn(harness, session, "one")

@@ -1,4 +1,4 @@
-"""Commands of the user's own in a session: told to the model, owned like a turn."""
+"""User shell commands in a session: sent to the model, and exclusive like a turn."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def own(parts) -> ToolPart:
 
 @pytest.mark.parametrize("api", APIS)
 async def test_the_model_reads_its_output_with_the_next_prompt(tmp_path: Path, api: str) -> None:
-    """In every dialect: the strict server refuses nothing, no turn is begun by the command."""
+    """In every protocol the strict server refuses nothing, and the command starts no turn."""
     async with open_harness(tmp_path, api=api) as harness:
         session = await harness.session()
         part = await ran(harness, session, "echo from-the-user; exit 3")

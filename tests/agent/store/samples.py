@@ -70,7 +70,7 @@ def make_assistant(session: Session, **fields) -> AssistantMessage:
 
 
 def own(message: UserMessage | AssistantMessage) -> dict[str, str]:
-    """The ids that every part carries."""
+    """Return the ids that every part has."""
     return {"id": new_id("prt"), "session_id": message.session_id, "message_id": message.id}
 
 
@@ -143,7 +143,8 @@ DECISIONS = (
 
 
 def every_part(message: AssistantMessage) -> list[Part]:
-    """One part of every kind, and one tool call in every state, with no field at its default."""
+    """Return one part of every kind, and one tool call in every state, with no field at its
+    default."""
     opaque = {"signature": "abc", "items": [1, {"a": None}]}
     return [
         make_text(
@@ -216,7 +217,7 @@ def every_part(message: AssistantMessage) -> list[Part]:
 
 
 async def stored_turn(store: Store, *parts: Callable[[AssistantMessage], Part]):
-    """A session with one open step that holds *parts*, saved."""
+    """Save a session with one open step that contains *parts*."""
     session = make_session()
     message = make_assistant(session)
     made = [make(message) for make in parts]
@@ -235,7 +236,7 @@ def rows(path: Path, sql: str, *values) -> list[tuple]:
 
 
 async def start_child(code: str, *arguments: str | Path) -> asyncio.subprocess.Process:
-    """A Python process that runs *code* in this checkout, its output on a pipe."""
+    """Start a Python process that runs *code* in this checkout, with its output on a pipe."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",

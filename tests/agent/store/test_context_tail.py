@@ -1,4 +1,4 @@
-"""The messages that a session continues from after a compaction, and those that survive one."""
+"""The messages that a compacted session continues with, and those that survive a compaction."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ def ids(items: list[MessageWithParts]) -> list[str]:
 
 
 async def talk(store: Store, session: Session, turns: int, **fields) -> list[Message]:
-    """That many requests, each with an answer."""
+    """Save *turns* requests, each with a response."""
     made: list[Message] = []
     for number in range(turns):
         user = make_user(session, turn_id=f"trn_{number}", **fields)
@@ -34,7 +34,7 @@ async def talk(store: Store, session: Session, turns: int, **fields) -> list[Mes
     return made
 
 
-async def sum_up(store: Store, session: Session, tail: Message | None) -> Message:
+async def compact(store: Store, session: Session, tail: Message | None) -> Message:
     marker = make_user(session, turn_id="trn_s", synthetic=True)
     start = tail.id if tail is not None else None
     part = CompactionPart(**own(marker), summary="so far", auto=True, tail_start_id=start)
@@ -59,33 +59,33 @@ async def test_messages_count_from_the_tail_of_the_newest_compaction_on(store: S
     await store.save(session, other)
     await talk(store, other, 2)
     first = await talk(store, session, 4)
-    one = await sum_up(store, session, first[6])
+    one = await compact(store, session, first[6])
     assert ids(await store.context_messages(session.id)) == [*ids_of(first[6:]), one.id]
     second = await talk(store, session, 3)
-    two = await sum_up(store, session, None)
+    two = await compact(store, session, None)
     third = await talk(store, session, 1)
     found = await store.context_messages(session.id)
     assert ids(found) == [two.id, *ids_of(third)]
     assert found == (await store.messages(session.id))[-3:]
-    # What was taken back, the newest summary with it, is as if it had not been.
+    # Undone messages, including the newest summary, are ignored.
     back = await store.context_messages(session.id, before=second[2].id)
     assert ids(back) == [*ids_of(first[6:]), one.id, *ids_of(second[:2])]
 
 
 async def test_queued_messages_count_wherever_they_are(store: Store):
-    """It was sent while the summary was written."""
+    """The message was sent during the compaction."""
     session = make_session()
     await store.save(session)
     made = await talk(store, session, 2)
     waits = make_user(session)
     await store.save(waits, make_text(waits, "and then?", ended=1.0))
-    marker = await sum_up(store, session, None)
+    marker = await compact(store, session, None)
     assert ids(await store.context_messages(session.id)) == [waits.id, marker.id]
     assert made[0].id not in ids(await store.context_messages(session.id))
 
 
 async def test_messages_that_a_compaction_preserves_are_found(store: Store):
-    """The first request, what is pinned, skills that were loaded; no reminder of ours."""
+    """The first request, pinned messages and loaded skills, but no reminders."""
     session = make_session()
     await store.save(session)
     reminder = (await talk(store, session, 1, synthetic=True))[0]
@@ -103,7 +103,7 @@ async def test_messages_that_a_compaction_preserves_are_found(store: Store):
 
 
 async def test_the_start_of_a_turn_is_found_by_indexes(store: Store, path: Path):
-    """The cost of going on does not grow with what was summed up."""
+    """The cost of continuing does not grow with the compacted history."""
     for sql, index in (
         (
             (

@@ -1,4 +1,4 @@
-"""A damaged file is set aside and reported, never deleted."""
+"""A damaged file is moved aside and reported, never deleted."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ def content(path: Path) -> bytes:
 
 
 def kept_files(path: Path) -> Iterator[Path]:
-    """The files that were set aside, without their logs."""
+    """Return the files that were moved aside, without their logs."""
     return (file for file in path.parent.glob("*damaged*") if file.name[-4:-3] != "-")
 
 
@@ -119,7 +119,7 @@ async def test_damage_while_running_is_one_sentence_and_repaired_at_the_next_sta
 
 
 def test_a_large_file_is_fully_checked_only_after_a_mark(path: Path):
-    """The check of a small file is what the other tests see; a large one gets a short look."""
+    """The other tests cover the check of a small file; a large one gets a quick check."""
     path.parent.mkdir(parents=True)
     database_file.open_writer(path, []).close()
     (page,) = rows(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'part_session'")[0]

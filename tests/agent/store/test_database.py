@@ -1,4 +1,4 @@
-"""Several processes on one file, and what happens when it can't be written."""
+"""Several processes on one database file, and files that cannot be written."""
 
 import asyncio
 import stat
@@ -54,7 +54,7 @@ asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
 
 
 async def test_processes_write_at_once_on_an_empty_folder(path: Path):
-    """Nobody sees a locked database, and nothing is lost."""
+    """No process sees a locked database, and nothing is lost."""
     processes, turns = 6, 5
     children = [await start_child(WRITER, path, turns) for _ in range(processes)]
     assert await asyncio.gather(*(child.wait() for child in children)) == [0] * processes
@@ -200,7 +200,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 
 async def test_a_full_disk_is_reported_and_nothing_is_lost_once_there_is_space():
-    """Here a limit on the size of the process's files."""
+    """A limit on the size of the process's files acts as the full disk."""
     with tempfile.TemporaryDirectory() as folder:
         child = await start_child(FULL_DISK, Path(folder) / "sessions.db")
         output, _ = await child.communicate()

@@ -1,5 +1,5 @@
-"""``kill -9`` at any moment: what was completed is there, the rest is marked, the
-next request is valid. KILL_POINTS moments are tried: 20 unless told otherwise."""
+"""``kill -9`` at any moment: completed records are stored, the others are marked, and the next
+request is valid. KILL_POINTS is the number of moments (default: 20)."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ TICKS = 40_000
 """Steps of SQLite's machine, by fifties, within which the moment lies: some twenty turns."""
 
 # The child ends itself in the middle of SQLite's work: no moment is out of reach, and every
-# one can be tried again. It tells what it was told to be durable before it goes on.
+# one can be tried again. It reports each record as durable before it continues.
 CHILD = """
 import asyncio, os, signal, sqlite3, sys
 from dataclasses import replace
@@ -93,7 +93,7 @@ asyncio.run(main())
 
 
 async def killed(path: Path, ticks: int) -> list[tuple[str, str]]:
-    """The records that the child reported as durable before it died."""
+    """Return the records that the child reported as durable before it died."""
     child = await start_child(CHILD, path, str(ticks))
     async with asyncio.timeout(60):
         output, _ = await child.communicate()
@@ -115,7 +115,7 @@ async def test_nothing_completed_is_lost_by_a_kill(tmp_path: Path, group: int) -
 
 
 def _when(saved: list[tuple[str, str]]) -> str:
-    """The stage in which the child died, by what it told last."""
+    """Return the stage in which the child died, from its last report."""
     stages = {
         "session": "before the first prompt",
         "user": "while a step streams or its call runs",
@@ -165,7 +165,7 @@ async def _holds(path: Path, saved: list[tuple[str, str]], where: str) -> None:
 
 
 def _valid(messages, where: str) -> None:
-    """Every call is followed by its result, which says so if it never came."""
+    """Check that every call is followed by its result, or by an error that says there is none."""
     turns = request_turns(messages)
     for at, turn in enumerate(turns):
         if isinstance(turn, AssistantTurn):

@@ -1,4 +1,4 @@
-"""Whoever is cancelled while it claims a session leaves it free."""
+"""A cancelled claim of a session leaves the session free."""
 
 import asyncio
 from pathlib import Path
@@ -29,7 +29,7 @@ async def test_a_cancelled_claim_leaves_the_session_free(store: Store, path: Pat
 
 
 async def test_a_cancelled_claim_of_a_held_session_keeps_it(store: Store, path: Path) -> None:
-    """As by what works in the background for a session in which no turn runs."""
+    """As a background task does for a session in which no turn runs."""
     session = make_session()
     await store.save(session)
     assert await store.acquire_lease(session.id)

@@ -53,7 +53,7 @@ INSERT INTO part VALUES (2, 'prt_2', 'ses_1', 'msg_1', 'tool', 'bash', 'failed',
 
 
 def build(path: Path, number: int) -> None:
-    """A database of schema version *number* with a session in it."""
+    """Return a database of schema version *number* with a session in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         migrate(connection, path, packaged()[:number])
@@ -82,7 +82,7 @@ async def test_every_earlier_version_opens_with_its_sessions(path: Path, number:
 async def test_a_record_that_is_not_json_does_not_stop_a_database_from_opening(
     path: Path, number: int
 ):
-    """Written by hand, or damaged: the rest is still there."""
+    """The record was written by hand or is damaged; the rest is still readable."""
     build(path, number)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(

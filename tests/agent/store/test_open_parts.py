@@ -100,7 +100,7 @@ async def test_flush_and_close_make_everything_durable(store: Store, path: Path)
 
 
 async def handed_over() -> None:
-    """Let tasks that were just made hand their work to the database's threads."""
+    """Let new tasks hand their work to the database's threads."""
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -183,7 +183,7 @@ def test_only_an_open_part_takes_deltas():
 
 @given(st.lists(st.one_of(st.text(max_size=4), st.none()), max_size=30))
 def test_chunks_are_joined_whenever_they_are_read(steps: list[str | None]):
-    """None stands for a read between two deltas."""
+    """None is a read between two deltas."""
     parts = OpenParts()
     call = ToolPart(**own(MESSAGE), call_id="c", tool="read", state=Pending(raw="{"))
     parts.put(call)

@@ -243,8 +243,8 @@ asyncio.run(main(Path(sys.argv[1])))
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_nothing_completed_is_lost_by_kill_9(path: Path, seed: int):
-    """A child is killed at a random moment of its work; what it had told to be saved is
-    there, and after recovery nothing is open."""
+    """A child is killed at a random moment; the records that it reported as saved are there, and
+    after recovery nothing is open."""
     child = await start_child(WORKER, path)
     assert child.stdout is not None
     saved: list[str] = []
@@ -266,7 +266,7 @@ async def test_nothing_completed_is_lost_by_kill_9(path: Path, seed: int):
     for entry in entries:
         assert isinstance(entry.message, AssistantMessage)
         assert entry.message.completed is not None
-        # The last save may be committed and not yet told.
+        # The last save can be committed and not yet reported.
         assert entry.message.interrupted == (entry.message.id not in saved) or entry is entries[-1]
     for part in parts:
         if part.id in saved:

@@ -98,7 +98,7 @@ async def test_a_text_is_found_once_it_is_finished_and_until_it_is_gone(store: S
 
 
 async def test_the_index_agrees_with_the_texts(store: Store, path: Path, ids: dict[str, str]):
-    """SQLite's own check of the search tables against what they index."""
+    """Run SQLite's own check of the search tables against the indexed texts."""
     session = make_session()
     message = make_assistant(session)
     texts = [make_text(message, f"text {i} {'é' * i}\0tail", ended=1.0) for i in range(20)]

@@ -1,4 +1,4 @@
-"""Usage of models is kept summed up, whatever happens to messages."""
+"""Totals of model usage are kept, whatever happens to messages."""
 
 import sqlite3
 from contextlib import closing
@@ -68,7 +68,7 @@ async def test_days_models_and_projects_are_separate(store: Store) -> None:
 
 
 async def test_statistics_read_no_message(store: Store, path: Path) -> None:
-    """Their cost is that of the days on which something was used."""
+    """Their cost depends on the number of days with usage."""
     await store.save(make_session())
     with closing(sqlite3.connect(path)) as connection:
         plan = connection.execute(f"EXPLAIN QUERY PLAN {stats.SUMS}", (0, None)).fetchall()
@@ -78,8 +78,8 @@ async def test_statistics_read_no_message(store: Store, path: Path) -> None:
 
 
 async def test_the_search_for_a_common_word_stops_at_the_last_hit_shown(store: Store) -> None:
-    """No beginnings are looked for where whole words are enough, and excerpts are made of what is
-    shown only."""
+    """Prefixes are not searched if whole words are enough, and excerpts are made only of shown
+    hits."""
     session = make_session(title="one")
     step = make_assistant(session)
     texts = [make_text(step, f"common word {n}", ended=1.0) for n in range(40)]

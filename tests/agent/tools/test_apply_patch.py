@@ -177,7 +177,7 @@ async def test_a_file_that_appeared_meanwhile_is_not_replaced(
 async def test_two_patches_of_the_same_files_wait_for_each_other(
     make_context: MakeContext, folder: Path
 ) -> None:
-    """Locks in one order, and the second is matched anew."""
+    """Locks are taken in one order, and the second patch is matched again."""
     ctx = make_context()
     bodies = (
         "*** Update File: a.py\n-one = 1\n+one = 11\n*** Update File: gone.txt\n-bye\n+bye bye\n",
@@ -204,7 +204,7 @@ async def test_stale_files_are_refused_and_read_ones_may_be_rewritten(
     await run(ReadTool(), ctx, file_path="a.py")
     assert "M a.py" in await apply(ctx, "*** Add File: a.py\n+all = new\n")
     assert (folder / "a.py").read_text() == "all = new\n"
-    # What was written is known: it may be changed again without another read.
+    # A written file counts as read: it can be changed again without another read.
     assert "M a.py" in await apply(ctx, "*** Update File: a.py\n-all = new\n+all = newer\n")
 
 

@@ -154,7 +154,7 @@ async def test_workdir_that_is_missing_is_an_error(
 async def test_folder_that_was_deleted_falls_back_to_the_project(
     tool: BashTool, make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """CWD."""
+    """The result says that the folder was deleted."""
     gone = tmp_path / "d"
     gone.mkdir()
     ctx = replace(make_context(gone), project=str(tmp_path))

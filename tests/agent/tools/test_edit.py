@@ -219,7 +219,7 @@ async def test_a_file_changed_since_the_read_is_refused(
 async def test_two_edits_of_one_file_never_lose_one(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """The second one is matched anew on what the first one left."""
+    """The second edit is matched again on the result of the first."""
     file, ctx = tmp_path / "a", make_context()
     file.write_text("one\ntwo\n")
     plans = [

@@ -75,7 +75,7 @@ async def test_a_change_of_the_editors_text_is_made_by_the_editor(
     assert editor.saved == []
     done = await EditTool().execute(made, None, ctx)
     assert "3: x" in done.output
-    # What the user had not saved is theirs: it is saved before the change, not with it.
+    # Unsaved text belongs to the user: it is saved before the change, not with it.
     assert editor.saved == [(str(file), UNSAVED), (str(file), "one = 1\ntwo = 2\nx\n")]
     assert stored(file) == "one = 1\ntwo = 2\nx\n"
     assert "2: y" in await edit(ctx, "two = 2", "y")  # it is known, so nothing is stale

@@ -179,7 +179,7 @@ async def test_an_allowed_call_asks_and_runs(build: Build) -> None:
 
 @pytest.mark.parametrize(("comment", "stops"), [("", True), ("use the other file", False)])
 async def test_a_refusal(comment: str, stops: bool, build: Build) -> None:
-    """Without words it stops the turn, words go to the model."""
+    """A rejection without a comment stops the turn; a comment is sent to the model."""
     tool = ProbeTool(needs=True)
     harness = build(tool, replies=(PermissionReply("reject", comment=comment),))
     outcome = failed(await harness.call("probe"))
@@ -236,7 +236,7 @@ async def test_an_unchanged_edit_asks_once(build: Build) -> None:
 
 
 async def test_a_need_found_later_is_requested_for_this_call(build: Build) -> None:
-    """Ctx.ask."""
+    """The tool requests it with ``ctx.ask``."""
 
     async def later(payload: str, ctx: ToolContext) -> Result:
         reply = await ctx.ask((PermissionNeed("webfetch", "other.host"),), "Go on there?")

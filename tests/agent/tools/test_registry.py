@@ -86,7 +86,7 @@ async def test_schemas_are_clean(tmp_path: Path) -> None:
 
 
 async def test_the_bash_description_is_true_to_the_tool(tmp_path: Path) -> None:
-    """CWD: it says whether cd lasts; the unit of the time limit."""
+    """It says whether ``cd`` persists, and the unit of the time limit."""
     (schema,) = (await built_in(tmp_path)).schemas({"bash"})
     assert "`cd`, variables and functions do not last" in schema.description
     assert "milliseconds: 120000 if left out, 600000 at most" in schema.description

@@ -1,6 +1,6 @@
 """Faults that users report of terminal agents, tested end to end: model, call, result, request.
 
-The tests of single parts are beside those parts.
+The tests of single parts are with those parts.
 """
 
 import gc

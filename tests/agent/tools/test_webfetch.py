@@ -144,7 +144,7 @@ async def test_a_name_that_points_inwards_is_refused(make_context: MakeContext) 
 
 
 async def test_the_checked_address_is_the_one_that_is_contacted(make_context: MakeContext) -> None:
-    """DNS rebinding: a second look-up, with another answer, never takes place."""
+    """DNS rebinding: there is no second lookup with another result."""
     looked_up: list[str] = []
 
     async def resolve(host: str, port: int) -> tuple[str, ...]:
@@ -273,7 +273,7 @@ async def test_a_redirect_to_another_host_needs_permission(make_context: MakeCon
 
 
 async def test_the_time_of_a_question_is_not_the_pages(make_context: MakeContext) -> None:
-    """The clock stands still while the user is asked."""
+    """The clock stops while the user is asked."""
 
     async def slow(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
         await asyncio.sleep(2.0)
@@ -329,7 +329,7 @@ async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
 
 
 async def test_a_page_without_end_ends_at_its_time(make_context: MakeContext) -> None:
-    """One byte at a time, for ever; the connection is closed then."""
+    """The page sends one byte at a time forever; the connection is closed at the limit."""
     async with WebServer({"/": drip}) as server:
         with pytest.raises(ToolError, match=r"did not answer completely within 0\.6 seconds \(\d+"):
             await run(tool(), make_context(), url=server.url, timeout=600)
@@ -356,7 +356,7 @@ async def test_a_cancel_closes_the_connection(make_context: MakeContext) -> None
 
 @pytest.mark.parametrize("length", [True, False])
 async def test_a_large_body_is_cut_off(make_context: MakeContext, length: bool) -> None:
-    """Told by its length, or noticed while it comes."""
+    """Known from its length, or noticed while it arrives."""
     body = b"x" * 20_000_000
     async with WebServer({"/": page(body, "text/plain", length=length)}) as server:
         with pytest.raises(ToolError, match="larger than 5 MB"):
@@ -403,7 +403,8 @@ async def test_a_page_that_chokes_the_parser_is_given_up(make_context: MakeConte
 
 
 async def test_a_proxy_is_used_and_reported(make_context: MakeContext) -> None:
-    """Names that only the proxy knows are left to it; what resolves inwards is not."""
+    """Names that only the proxy can resolve are left to it; names that resolve to private addresses
+    are refused."""
 
     async def resolve(host: str, port: int) -> tuple[str, ...]:
         if host == "inner.test":

@@ -69,7 +69,7 @@ async def test_an_imported_session_equals_the_exported_one(store: Store, tmp_pat
         for c in moved.children
     )
     moved = replace(moved, children=children)
-    # What was running during the export has ended: nothing would ever end it here.
+    # Calls that were running during the export have ended: nothing would end them here.
     settled = [p for m in moved.messages for p in m.parts if isinstance(p, ToolPart)]
     assert all(part.state.status in {"completed", "failed"} for part in settled)
     done = {p.id for m in before.messages for p in m.parts if p.type != "tool"}

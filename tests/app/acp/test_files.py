@@ -73,7 +73,7 @@ async def test_unsaved_text_is_read_and_changed_in_the_editor(home: Home) -> Non
         assert (shown.old_text, shown.new_text) == ("typed = 1\n", "mended = 1\n")
     assert _text(path) == "mended = 1\n"
     assert {request[1:] for request in client.requests} == {(session.session_id, path)}
-    # What was typed is saved for the user, and then changed.
+    # Typed text is saved for the user, and then changed.
     assert [kind for kind, *_ in client.requests if kind == "write"] == ["write", "write"]
 
 

@@ -239,8 +239,8 @@ async def test_permission_comes_before_the_terminal(home: Home) -> None:
 
 
 def _left(home: Home) -> tuple[str, Callable[[], bool]]:
-    """Return a command that leaves a process group of its own behind and waits, and a function that
-    tells whether all of it has ended."""
+    """Return a command that starts a process group of its own and waits, and a function that checks
+    whether all of its processes have ended."""
     pids = home.project / "pids"
     line = f"setsid sleep 600 & echo $! >> {pids}; sleep 601 & echo $! >> {pids}; echo up; wait"
     return line, lambda: bool(pids_in(pids, 2)) and all(gone(pid) for pid in pids_in(pids, 2))

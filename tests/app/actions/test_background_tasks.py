@@ -27,7 +27,7 @@ FOUND = "Two of three readers have the fault:\n\n- `reader.py`\n- `legacy.py`"
 
 
 def session_with_tasks() -> SessionView:
-    """A session that left work to the background; a report was told, another waits."""
+    """Return a session with background tasks; one report was sent, another is queued."""
     calls: list[ToolPart] = []
     statuses: dict[str, BackgroundTaskStatus] = {}
     for n, (description, state) in enumerate(STATES.items()):

@@ -27,7 +27,7 @@ Import CSV files that are empty.
 
 
 async def set_compaction_size(running: Running, *, after: int) -> None:
-    """Let the newest marker tell of so many tokens: its estimate changes with every tool."""
+    """Set the number of tokens in the newest marker: its estimate changes with every tool."""
     view = running.app.controller.live.view
     assert view is not None
     entry = view.entry(view.message_ids[-1])

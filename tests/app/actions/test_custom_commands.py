@@ -121,7 +121,7 @@ async def test_stopping_a_command_ends_its_processes(
         assert "esc to interrupt" not in running.text()
         assert running.app.is_running
         assert not scripted.requests
-        # What comes next is sent as ever.
+        # The next prompt is sent as usual.
         scripted.script(answer(Text("Hello.")))
         await running.pilot.press("ctrl+u")
         await running.type("hi", "enter")

@@ -123,7 +123,7 @@ async def test_a_provider_is_connected_and_used_without_a_restart(
         await running.until(lambda: running.app.controller.live.model == "groq/llama-9")
         assert server.requests[-1].headers["authorization"] == "Bearer gsk-right-key-1234"
         assert running.runtime.catalog.preferences.recent == ("groq/llama-9",)
-    # The next start goes on with it.
+    # The next start continues with it.
     async with start(env=env) as running:
         assert running.app.controller.live.model == "groq/llama-9"
         await running.until_shown("the one you used last")

@@ -125,7 +125,7 @@ async def test_a_deleted_folder_offers_nothing(tmp_path: Path) -> None:
 
 
 async def test_listed_files_are_offered_before_the_listing_ends(tmp_path: Path) -> None:
-    """For a tree of any size, which a listing that never ends by itself stands for."""
+    """A listing that never ends represents a tree of any size."""
     os.mkfifo(tmp_path / "gate")
     slow = tmp_path / "slow"
     slow.write_text(

@@ -152,7 +152,7 @@ def test_a_reply_in_two_reads_is_recognized(at: int) -> None:
     ],
 )
 def test_broken_and_foreign_replies_are_removed_too(answer: str) -> None:
-    """Nothing of it reaches the prompt, in one read or two."""
+    """No part of a reply reaches the prompt, in one read or two."""
     assert TerminalReplies().extract(f"a{answer}b") == ("ab", [])
     replies = TerminalReplies()
     first, _ = replies.extract(answer[:7])

@@ -1,4 +1,4 @@
-"""A terminal that is gone: writing to it blocks nobody."""
+"""A terminal that is gone: writing to it does not block."""
 
 import os
 import pty

@@ -1,8 +1,8 @@
 """The workshop behind a login, with its own authorization server: ``guarded.py PORT SECONDS``.
 
-Tokens hold for SECONDS. Whoever comes to the page of the login is let in. ``GET /seen`` tells what
-was asked for, one line each. ``GUARDED_RIGHT`` is a right that all wants, and that the first login
-does not give. With ``GUARDED_OPEN`` everybody is let in, and calls alone want a login.
+Tokens are valid for SECONDS. Everyone who opens the login page is logged in. ``GET /seen`` returns
+the received requests, one per line. ``GUARDED_RIGHT`` is a scope that every call requires and the
+first login does not grant. With ``GUARDED_OPEN`` only calls require a login.
 """
 
 import os
@@ -25,7 +25,7 @@ seen: list[str] = []
 
 
 class Doorman:
-    """Keeps everything in memory."""
+    """An authorization server that keeps everything in memory."""
 
     def __init__(self) -> None:
         self.clients: dict = {}
@@ -125,7 +125,7 @@ async def forget(request):
 
 
 class Open:
-    """Gives whoever comes without a login the token of a guest, but for calls."""
+    """Give requests without a login the token of a guest, except calls."""
 
     def __init__(self, app) -> None:
         self._app = app

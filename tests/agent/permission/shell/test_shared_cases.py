@@ -1,4 +1,4 @@
-"""The shared permission cases, if they are beside the checkout."""
+"""The shared permission cases, if they are next to the checkout."""
 
 import json
 import os

@@ -30,7 +30,7 @@ def tour_answers(**changes: Outcome | Tool) -> dict[str, Outcome | Tool]:
 
 
 def stages(steps: list[Step]) -> list[str]:
-    """The last call of each step, but the todo list beside it."""
+    """Return the last call of each step, without the todo list next to it."""
     names = [[name for name, _ in step.calls] for step in steps if step.calls]
     return [([n for n in step if n not in {"todowrite", "glob"}] or step)[0] for step in names]
 

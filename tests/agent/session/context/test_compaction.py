@@ -169,7 +169,7 @@ async def test_a_summary_that_never_fits_ends_with_an_error_and_loses_nothing(
 
 
 async def test_compactions_without_progress_end_the_turn(tmp_path: Path) -> None:
-    """A window that the prompt alone fills: two summaries, then a sentence."""
+    """The prompt alone fills the window: two compactions, then an error."""
     limit = {"context": 2_000, "output": 500}
     async with open_harness(tmp_path, abilities={"limit": limit}) as harness:
 

@@ -8,7 +8,7 @@ from agent.session.context.compaction_markers import tail_start
 
 
 def history(shape: str) -> list[MessageWithParts]:
-    """``u`` a request, ``a`` a step that answers it."""
+    """Return a history from letters: ``u`` is a request, ``a`` a step that answers it."""
     made: list[MessageWithParts] = []
     for number, letter in enumerate(shape):
         name = f"msg_{number:03}"

@@ -42,7 +42,7 @@ ABROAD = {"chinese.txt", "japanese.txt", "korean.txt", "russian.txt"}
 
 @pytest.fixture(scope="module")
 def encodings():
-    """tiktoken's two encodings from the data that litellm's package brings, if it is there."""
+    """Return tiktoken's two encodings, from the data in litellm's package if it is installed."""
     tiktoken = pytest.importorskip("tiktoken")
     found = importlib.util.find_spec("litellm")
     folder = Path(found.origin).parent if found and found.origin else Path()

@@ -1,8 +1,8 @@
 """A long session in a small window: real tool output, several summaries.
 
-The scripted model counts each request by a rule of its own, a fifth above the harness's
-estimate, refuses what does not fit its 32k window, and reports what it counted. LONG_RUN_STEPS
-says how many steps are taken; ``pytest -s`` shows the figures.
+The scripted model counts each request by a rule of its own, a fifth above the program's estimate,
+refuses requests that exceed its 32k window, and reports its count. LONG_RUN_STEPS is the number of
+steps; ``pytest -s`` shows the figures.
 """
 
 import json
@@ -36,7 +36,7 @@ SUMMARY = "## Goal\nBuild the shop.\n\n## Discoveries\n" + "- a file was read\n"
 
 @dataclass
 class Model:
-    """Takes *steps* steps, spread over the turns; each calls a tool or two."""
+    """A model that takes *steps* steps, spread over the turns; each calls a tool or two."""
 
     files: list[str]
     per_turn: int

@@ -37,7 +37,7 @@ def asks_for_a_summary(body: dict) -> bool:
 
 
 async def test_the_answers_share_of_the_window_is_counted(tmp_path: Path) -> None:
-    """8,000 tokens and room for 3,000 do not fit 10,000: nothing is sent twice alike."""
+    """8,000 tokens of input and 3,000 of output exceed 10,000: no request is repeated unchanged."""
     limit = {"context": 10_000, "output": 3_000}
 
     def strict(body: dict) -> Answer:
@@ -85,8 +85,8 @@ async def test_instructions_that_fill_the_window_are_named(tmp_path: Path) -> No
 async def test_calls_and_results_stay_together_wherever_a_summary_cuts(
     tmp_path: Path, size: int
 ) -> None:
-    """Two summaries in a row, after each possible step, over outputs that move the cut; the
-    strict server judges every request."""
+    """Two compactions in a row, after each possible step, with outputs that move the cut; the
+    strict server checks every request."""
     async with open_harness(tmp_path) as harness:
         (harness.folder / "a").write_text("x y\n" * (size // 4))
 

@@ -18,7 +18,7 @@ async def compact(harness: Harness, session) -> None:
 
 
 async def talked(harness: Harness) -> Session:
-    """A session of four turns, long enough to be summed up."""
+    """Return a session of four turns, long enough to be compacted."""
     session = await harness.session()
     for number in range(4):
         harness.server.script(answer(Text(f"answer {number} " + "lorem ipsum " * 3_000)))

@@ -80,7 +80,7 @@ async def test_only_preserved_messages_are_read_for_a_compaction(harness: Harnes
 
 
 async def compact_again(harness: Harness, session: Session) -> None:
-    """A turn, a second summary, and a turn."""
+    """Run a turn, a second compaction, and another turn."""
     await talk(harness, session, range(10, 12))
     await compact(harness, session)
     harness.server.script(answer(Text("fine")))

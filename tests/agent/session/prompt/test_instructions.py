@@ -1,4 +1,4 @@
-"""Instruction files: which ones count, their imports, and their bounds."""
+"""Instruction files: their selection, imports and limits."""
 
 import os
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Place:
     mode: str = "nearest"
 
     def write(self, files: Mapping[str, str | bytes]) -> None:
-        """Files by path; ``~/`` is the home, else the project."""
+        """Write files by path; ``~/`` is the home, other paths are in the project."""
         for name, content in files.items():
             base = self.home if name.startswith("~/") else self.project
             path = base / name.removeprefix("~/")

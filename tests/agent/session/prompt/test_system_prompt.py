@@ -279,7 +279,7 @@ async def test_a_compaction_renews_the_block_and_drops_old_reminders(
         harness.server.script(DONE)
         await harness.turn(session, "two " + "word " * 60_000)
         assert "Instructions changed" in text(harness.server.requests[-1].body)
-        # The next answer fills the window; the prompt after it is summed up first.
+        # The next response fills the window; the prompt after it compacts first.
         harness.server.script(
             answer(Text("long"), Tokens(prompt=99_000)),
             answer(Text("THE SUMMARY")),

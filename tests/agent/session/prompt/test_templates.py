@@ -1,4 +1,4 @@
-"""The heads by family of models."""
+"""The first part of the system prompt, by family of models."""
 
 import re
 from importlib.resources import files

@@ -27,7 +27,7 @@ def titled(url: str) -> dict[str, object]:
 
 
 def respond(body: dict) -> Answer:
-    """By who asks: the title, the summary, the sub-agent, the session."""
+    """Return a response by the sender: the title, the compaction, the sub-agent, the session."""
     if body["model"] == "small":
         return answer(Text("A title"), Tokens(500, 5))
     words = str(body["messages"])
@@ -93,7 +93,7 @@ async def test_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
 
 
 async def test_calls_without_a_message_have_a_model(tmp_path: Path) -> None:
-    """A question in passing, and an answer that was taken back for good."""
+    """A quick question, and a response that was undone for good."""
     more = {"abilities": PRICE}
     async with open_harness(tmp_path, **more) as harness:
         harness.server.script(
@@ -127,7 +127,7 @@ async def test_calls_without_a_message_have_a_model(tmp_path: Path) -> None:
 
 
 def test_sums_without_a_recorded_model_are_included() -> None:
-    """Sessions from before models were noted."""
+    """Sessions of versions that did not record models."""
     ledger = CostLedger()
     old = Session(
         id="ses_1", directory="/", project="/", title="", created=0.0, updated=0.0,

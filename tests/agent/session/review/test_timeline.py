@@ -48,7 +48,7 @@ SUMMARY = CompactionPart(
 
 
 def notice(message_id: str, part, turn: str = "trn_1"):
-    """A synthetic message with *part*."""
+    """Return a synthetic message with *part*."""
     return records.user(message_id, "for the model", part, turn=turn, synthetic=True)
 
 

@@ -84,7 +84,7 @@ async def test_leftovers_of_a_killed_program_are_removed(
 
 @pytest.mark.parametrize("half_made", [False, True])
 async def test_many_instances_that_start_at_once_have_one_folder(tmp_path: Path, half_made: bool) -> None:
-    """Whoever is second takes what is there: what the first has written in it stays."""
+    """The second instance uses the existing folder, and files of the first stay."""
     project = tmp_path / "project"
     project.mkdir()
     if half_made:
@@ -148,7 +148,8 @@ async def test_the_programs_own_data_is_not_in_snapshots(
 async def test_a_temporary_file_of_another_call_is_not_a_change(
     tmp_path: Path, snapshots: Snapshots
 ) -> None:
-    """Seen between two turns that write at once: undo told of a file that was never there."""
+    """Two turns that write at once saw each other's temporary files, and undo reported a file that
+    never existed."""
     project = tmp_path / "project"
     before = await snapshots.take()
     writing = temporary_path(project / "other.txt")

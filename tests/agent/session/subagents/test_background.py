@@ -29,8 +29,8 @@ async def reports(harness: Harness, session: Session) -> list[ReportPart]:
 
 
 async def left(harness: Harness, *parent: Answer, **child: list[Answer]) -> Session:
-    """A session whose first turn leaves *child* (a word of its prompt, and what it is answered) to
-    the background, and is answered by *parent* then."""
+    """Return a session whose first turn starts *child* (a word of its prompt, and its response) in
+    the background; *parent* is the response of the turn itself."""
     (word,) = child
     harness.server.always(Script(answer(task(word, background=True)), *parent, **child))
     session = await harness.session()
@@ -39,7 +39,7 @@ async def left(harness: Harness, *parent: Answer, **child: list[Answer]) -> Sess
 
 
 async def stored_report(harness: Harness, session: Session) -> ReportPart:
-    """The report, once it is stored in the session."""
+    """Return the report once it is stored in the session."""
     event = await harness.until(
         lambda e: (
             isinstance(e, PartUpdated)
@@ -53,7 +53,7 @@ async def stored_report(harness: Harness, session: Session) -> ReportPart:
 
 
 async def ended(harness: Harness, state: str) -> Session:
-    """The sub-agent whose work in the background ended so."""
+    """Return the sub-agent whose background task ended with this status."""
     event = await harness.until(
         lambda e: (
             isinstance(e, SessionUpdated)
@@ -110,7 +110,7 @@ async def test_a_report_starts_a_turn_of_an_idle_session_once(tmp_path: Path, ap
         assert child.background_task.state == "completed"
         assert "1 tool call" in child.background_task.facts
         assert len(idles(harness, session)) == 2
-        # The next prompt does not tell it again.
+        # The next prompt does not report it again.
         harness.server.always(Script(answer(Text("ok"))))
         before = len(harness.events)
         await harness.turn(session, "thanks")
@@ -215,7 +215,7 @@ async def test_a_full_cancel_stops_the_background_tasks_too(tmp_path: Path) -> N
         assert harness.runtime.sessions.status(child.id) == Idle()
         assert marked_processes() == []
         assert len(idles(harness, session)) == 1
-        # Nothing was begun for it, and the next prompt tells that it was stopped.
+        # No turn was started for it, and the next prompt reports that it was stopped.
         harness.server.always(Script(answer(Text("ok"))))
         before = len(harness.events)
         await harness.send(session, "and now?")
@@ -227,7 +227,7 @@ async def test_a_full_cancel_stops_the_background_tasks_too(tmp_path: Path) -> N
 async def test_a_cancel_of_the_turn_alone_leaves_tasks_running_and_queues_their_report(
     tmp_path: Path,
 ) -> None:
-    """The user stopped the turn: nothing begins by itself, and the next prompt brings it."""
+    """The user stopped the turn: no turn starts by itself, and the next prompt sends the report."""
     holds = [Hold(), Hold()]
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -434,7 +434,7 @@ async def test_the_user_moves_a_sub_agent_to_the_background(tmp_path: Path) -> N
 
 
 async def test_limits_apply_across_turns_started_by_reports(tmp_path: Path) -> None:
-    """One that starts the next for ever, each report another turn, comes to an end."""
+    """Tasks that start the next one forever, with a turn for each report, are stopped."""
     async with open_harness(tmp_path, holds=False, limits={"tokens": 3_000}) as harness:
 
         def endless(body: dict) -> object:
@@ -506,7 +506,7 @@ async def test_undo_waits_for_background_tasks_and_reverts_their_changes(
 
 
 async def test_changes_of_a_turn_include_those_of_its_background_tasks(tmp_path: Path) -> None:
-    """Also of one that a later turn had go on: to each turn its own."""
+    """Also those of a task that a later turn resumed: each turn has its own changes."""
 
     def write(name: str) -> Call:
         return Call("write", {"file_path": name, "content": "x\n"})

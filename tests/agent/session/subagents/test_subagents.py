@@ -187,7 +187,7 @@ async def test_an_always_rule_applies_to_the_whole_tree(tmp_path: Path) -> None:
 
 
 async def test_the_callers_deny_rules_apply_to_its_children(tmp_path: Path) -> None:
-    """The plan agent may not edit, whatever the sub-agent that it starts may."""
+    """The plan agent cannot edit files, even through a sub-agent that can."""
     write = Call("write", {"file_path": "x.txt", "content": "x"})
     async with open_harness(tmp_path, permission={"edit": "allow"}) as harness:
         harness.server.always(
@@ -258,7 +258,8 @@ async def test_usage_of_children_counts_for_the_parents_limit(tmp_path: Path) ->
 
 @pytest.mark.timeout(LONGEST)
 async def test_a_child_cancelled_with_its_parent_at_any_moment(tmp_path: Path) -> None:
-    """The cancel comes at the n-th event of the run: for a sample of n, ``make soak`` every."""
+    """The cancel comes at the n-th event of the run: a sample of n, or every n in
+    ``make soak``."""
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
 
         def scripts() -> Script:
@@ -289,13 +290,13 @@ async def test_a_child_cancelled_with_its_parent_at_any_moment(tmp_path: Path) -
 
 
 def _reached(harness: Harness, session: Session, count: int, event: object) -> bool:
-    """Return whether so many events were published, or the turn is over."""
+    """Return whether *count* events were published or the turn is over."""
     ended = isinstance(event, SessionIdle) and event.session_id == session.id
     return ended or len(harness.events) >= count
 
 
 async def test_ten_calls_run_at_once_and_the_others_wait(tmp_path: Path) -> None:
-    """Twelve children that are all held: ten are asked, and one that ends lets one more in."""
+    """Of twelve held children ten send a request; when one ends, the next starts."""
     held = {f"part{number:02}": Hold() for number in range(12)}
     async with open_harness(tmp_path) as harness:
         work = {word: [answer(hold, Text(f"report of {word}"))] for word, hold in held.items()}

@@ -1,4 +1,4 @@
-"""An executor whose calls all count as repeated, so that the user is asked about each."""
+"""An executor whose calls all count as repeated, so that each needs permission."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ AskRepeat = Callable[[ToolPart, Callable[[Decision], None]], Awaitable[None]]
 
 @dataclass
 class RepeatedCalls:
-    """The calls of a step (``executor.CallSupport``), none of which is to run."""
+    """The calls of a step (``executor.CallSupport``), none of which must run."""
 
     doom: DoomLoop
     ask: AskRepeat

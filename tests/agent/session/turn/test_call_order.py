@@ -24,8 +24,8 @@ async def reject_first(part: ToolPart, _: object) -> None:
 
 @pytest.mark.parametrize("rounds", range(10))
 async def test_a_call_that_starts_as_another_is_rejected_ends(tmp_path: Path, rounds: int) -> None:
-    """Whichever round of the event loop it comes in, also when its task was made in the very round
-    in which the refusal cancels it."""
+    """In any iteration of the event loop, also if its task was created in the iteration in which
+    the rejection cancels it."""
     async with open_harness(tmp_path) as harness:
         runtime, session = harness.runtime, await harness.session()
         step = make_assistant(session)

@@ -1,4 +1,4 @@
-"""Who allowed or refused a call is kept with it."""
+"""The source of each approval and rejection is stored with the call."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ async def test_an_allowed_or_denied_call_names_the_rule(tmp_path: Path) -> None:
         )
         session = await harness.session()
         await harness.turn(session, "go")
-        allowed, denied = await consents(harness, session)  # a list needs nobody's consent
+        allowed, denied = await consents(harness, session)  # a list needs no permission
         assert allowed[:2] == ("allow", "rule")
         assert "bash `touch *`" in allowed[3]
         assert denied[:2] == ("reject", "rule")

@@ -1,4 +1,4 @@
-"""A call that came to no sentence of its own is called what its tool's finished calls are."""
+"""A call that failed before planning has the label of its tool's finished calls."""
 
 import pytest
 

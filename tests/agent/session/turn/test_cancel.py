@@ -1,4 +1,4 @@
-"""Cancelling a turn: what it leaves, and prompts that are sent around it."""
+"""Cancelling a turn: the state after it, and prompts sent at the same time."""
 
 import json
 import os
@@ -87,7 +87,7 @@ async def test_a_store_that_fails_leaves_no_command_running(harness: Harness) ->
     harness.server.script(
         answer(
             Call("bash", {"command": "echo begun; sleep 60.125"}),
-            Call("list", {}),  # which tells that the first one is whole
+            Call("list", {}),  # so the first one is complete
             Text("more"),
             hold,
         )

@@ -1,4 +1,4 @@
-"""A cancel that comes between a step's end and what is kept of it."""
+"""A cancel between the end of a step and the storage of its changes and cost."""
 
 import asyncio
 import os
@@ -24,8 +24,8 @@ exec {git} "$@"
 async def test_a_cancel_while_a_steps_changes_are_read_loses_neither_them_nor_its_cost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The step is over and its message stored: the user stops the turn while git reads what the
-    step changed. That can be undone all the same, and its tokens are in the session's sums."""
+    """The step is over and its message is stored; the user stops the turn while git reads the
+    changes. They can still be undone, and the tokens are in the session's totals."""
     gate = tmp_path / "gate"
     await asyncio.to_thread(os.mkfifo, gate)
     slow = tmp_path / "bin" / "git"

@@ -1,8 +1,8 @@
 """A cancel after any iteration of the event loop leaves everything clean.
 
-Each scenario runs once to count its iterations, then again and again on a session of its
-own with a cancel at a chosen one. However it ends: the session is idle, every call is in
-a terminal state, nothing it started is left, and the strict server takes the next prompt.
+Each scenario runs once to count its iterations, then repeatedly in a new session with a cancel at a
+chosen one. Afterward the session is idle, every call is in a terminal state, nothing that it
+started is left, and the strict server accepts the next prompt.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ async def _cancel_everywhere(tmp_path: Path, name: str, api: str) -> None:
 
 
 async def _attempt(harness: Harness, loop: CountingLoop, name: str, point: int | None) -> int:
-    """Run the scenario, cancelled at *point*; returns the iterations that it took."""
+    """Run the scenario, cancelled at *point*; return the number of iterations."""
     session = await harness.session()
     harness.server.replace(SCENARIOS[name])
     before = len(harness.events)
@@ -71,7 +71,7 @@ async def _attempt(harness: Harness, loop: CountingLoop, name: str, point: int |
 
 @pytest.mark.timeout(LONGEST)
 def test_a_message_sent_at_any_iteration_reaches_the_model_once(tmp_path: Path) -> None:
-    """Also in the very moment in which the turn ends."""
+    """Also at the moment in which the turn ends."""
     run(_send_everywhere(tmp_path))
 
 
@@ -89,7 +89,7 @@ async def _send_everywhere(tmp_path: Path) -> None:
 
 
 async def _send_at(harness: Harness, loop: CountingLoop, point: int | None) -> int:
-    """A turn of two steps, with another message sent at *point*."""
+    """Run a turn of two steps, with another message sent at *point*."""
     session = await harness.session()
     harness.server.replace((answer(Call("list", {})), *(answer(Text("fine")) for _ in range(3))))
     requests, before, start = len(harness.server.requests), len(harness.events), loop.ticks

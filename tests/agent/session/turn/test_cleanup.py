@@ -1,4 +1,4 @@
-"""What is left after a turn that was stopped from outside: nothing."""
+"""A turn that is stopped from outside leaves nothing running."""
 
 import asyncio
 import shutil
@@ -56,7 +56,7 @@ async def test_a_cancel_ends_whatever_a_command_left_running(tmp_path: Path, nam
 
 
 async def test_a_slow_tool_is_waited_for(tmp_path: Path) -> None:
-    """The grace of 250 ms is for teardown alone: three seconds are not too long."""
+    """The grace period of 250 ms is for teardown only: three seconds of work are not too long."""
     async with open_harness(tmp_path, **FREE) as harness:
         harness.server.script(
             answer(Call("bash", {"command": "sleep 3; echo late"}), Call("list", {})), OK
@@ -169,7 +169,7 @@ async def test_a_cancel_in_mid_stream_hangs_up(
 
 
 async def test_every_task_cancelled_at_once_ends_the_turn_in_order(tmp_path: Path) -> None:
-    """As a dying event loop does it, while a question waits and a command runs."""
+    """As the event loop does when it closes, with an open question and a running command."""
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
         harness.server.script(
             answer(Call("bash", {"command": STUBBORN["a daemon"]})),

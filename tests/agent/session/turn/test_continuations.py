@@ -1,4 +1,4 @@
-"""Each reason to go on, with its bound."""
+"""Each reason for another step, with its limit."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""A stream that is cut at any byte is tried again or closed with what it has.
+"""A stream that is cut at any byte is retried, or closed with the received content.
 
-No call runs twice or on half an input, nothing of a broken answer is kept as if it were
-whole, and the strict server takes the history.
+No call runs twice or with incomplete input, no broken response is stored as complete, and the
+strict server accepts the history.
 """
 
 import json
@@ -61,7 +61,7 @@ async def _cut_at(harness: Harness, point: int) -> None:
 
 
 def _second(body: dict) -> Answer:
-    """The model looks at what its history says has run, and does the rest."""
+    """Return the calls that the history does not contain yet, as the model's next response."""
     done = [
         json.loads(call["function"]["arguments"])["command"]
         for message, result in _pairs(body)
@@ -75,7 +75,7 @@ def _second(body: dict) -> Answer:
 
 
 def _pairs(body: dict) -> list[tuple[list[dict], dict[str, str]]]:
-    """The calls of each assistant message with their results by id."""
+    """Return the calls of each assistant message with their results by id."""
     found = []
     results = {m["tool_call_id"]: m["content"] for m in body["messages"] if m["role"] == "tool"}
     for message in body["messages"]:

@@ -1,4 +1,4 @@
-"""What is kept of how a turn ended: shown whenever the session is, told to the model."""
+"""The stored message about the end of a turn, which the user and the model see."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def test_a_stop_between_steps_is_stored_and_a_stop_within_a_step_only_once() -> 
 async def test_a_stop_during_compaction_is_shown_and_sent_to_the_model(
     harness: Harness,
 ) -> None:
-    """The step before it was whole: without a word of it the work would end in silence."""
+    """The step before it was complete: without the message the turn would end silently."""
     (harness.folder / "a.txt").write_text("a\n")
     hold = Hold()
     harness.server.script(

@@ -1,4 +1,4 @@
-"""A subscriber that came late, or fell behind, ends up where one that saw everything does."""
+"""A subscriber that is late or falls behind ends in the same state as one that saw everything."""
 
 import asyncio
 import random
@@ -27,7 +27,7 @@ ROUNDS = max(4, EACH // 4) if EACH else 100
 
 
 class Follower:
-    """A front end in small: a view that applies events and rebuilds itself when it must."""
+    """A minimal front end: a view that applies events and rebuilds itself when necessary."""
 
     def __init__(self, harness: Harness, session: Session, *, limit: int | None = None) -> None:
         self._harness = harness

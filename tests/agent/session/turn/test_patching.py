@@ -1,4 +1,4 @@
-"""A model of the GPT family patches where others edit and write."""
+"""Models of the GPT family use patches; others edit and write."""
 
 from pathlib import Path
 

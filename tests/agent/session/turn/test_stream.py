@@ -1,4 +1,4 @@
-"""What a stream leaves in the store and on the bus, event by event."""
+"""The records and events of a stream, event by event."""
 
 import json
 
@@ -17,7 +17,7 @@ from tests.support.script import Call, Cut, Finish, Hold, Raw, Reason, Text, Tok
 
 
 def deltas(harness: Harness, part_id: str, field: str) -> str:
-    """What was published of a part, each piece where the one before it ended."""
+    """Return the published text of a part; each piece must begin where the previous one ended."""
     text = ""
     for event in harness.events:
         if isinstance(event, PartDelta) and (event.part_id, event.field) == (part_id, field):

@@ -1,7 +1,7 @@
 """Faults of the stream and of the calls in it, over each wire protocol.
 
-Each case says how the turn must end and what must have run; afterwards everything is clean and
-the strict server takes the next prompt.
+Each case has the expected end of the turn and the calls that must have run; afterward everything is
+clean and the strict server accepts the next prompt.
 """
 
 import json
@@ -39,7 +39,7 @@ LOG = {"permission": {"bash": "allow", "edit": "allow"}, "retry": {"attempts": 3
 
 
 def add(word: str, **more: object) -> Call:
-    """A call whose run leaves *word* in ``log.txt``."""
+    """Return a call that writes *word* to ``log.txt``."""
     return Call("bash", {"command": f"echo {word} >> log.txt"}, **more)  # type: ignore[arg-type]
 
 
@@ -57,7 +57,8 @@ class Case:
 
 
 def unfinished(*pieces: Piece) -> tuple[Piece, ...]:
-    """An answer that just ends: no finish reason, no end mark, the connection closed properly."""
+    """Return a response without finish reason and end mark, after which the connection is
+    closed."""
     return pieces
 
 
@@ -147,7 +148,7 @@ async def test_faults_of_the_stream(tmp_path: Path, api: str, name: str) -> None
         assert ran(harness) == case.ran
         tools = await harness.tools(session)
         assert sum(isinstance(tool.state, Failed) for tool in tools) == case.failed
-        # However often it was tried, what the user said is said once.
+        # However often it is retried, the user's message appears once.
         assert json.dumps(harness.server.requests[-1].body).count('"go"') == 1
         if case.requests is not None:
             assert len(harness.server.requests) == case.requests

@@ -42,7 +42,7 @@ from tests.support.script import (
 
 
 def states(harness: Harness, tool: str = "") -> list[str]:
-    """The states of tool calls as they were published, repeats left out."""
+    """Return the published states of tool calls, without repeats."""
     seen: list[str] = []
     for event in harness.events:
         if isinstance(event, PartUpdated) and isinstance(event.part, ToolPart):
@@ -367,7 +367,7 @@ async def test_a_follow_up_waits_for_the_end(harness: Harness) -> None:
 async def test_between_a_turn_and_the_one_that_follows_the_program_is_busy(
     harness: Harness,
 ) -> None:
-    """Whoever waits for the end of all work must not take the moment between them for it."""
+    """Code that waits for the end of all work must not mistake the moment between them for it."""
     hold = Hold()
     harness.server.script(answer(Text("one")), answer(hold, Text("a summary")), answer(Text("two")))
     session = await harness.session()

@@ -1,7 +1,7 @@
-"""Edits of files of our own making, and the ways in which models spoil them.
+"""Edits of sample files, and the ways in which models spoil them.
 
-Each hunk of ``tests/data/edit`` is an edit that fits exactly. A spoiling turns it into what a
-model might send instead; the result that is right follows from the edit as it was.
+Each hunk of ``tests/data/edit`` is an edit that matches exactly. A spoiling turns it into an edit
+that a model might send instead; the correct result is that of the original edit.
 """
 
 import json

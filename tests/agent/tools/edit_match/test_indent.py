@@ -22,14 +22,14 @@ def sp(count: int) -> str:
         (["a", "", "b"], UNKNOWN),
         (["a", "  b", "    c", "d", "  e"], Style(tabs=False, unit=2)),
         (["a", "    b", "", "        c"], SPACES),
-        # The lines of a block comment stand a column further in, and tell nothing.
+        # The lines of a block comment are indented by one more column, and prove nothing.
         (["/*", " * a", " * b", " */", "    c"], SPACES),
         (["a", "\tb", "\t\tc"], TABS),
         (["a", "\tb", "\tc", "    d"], Style(tabs=True, unit=4)),
         (["a", "\tb", "    c", "    d"], SPACES),
         # As many steps of two widths: the smaller one makes both.
         (["a", "    b", "c", "  d"], Style(tabs=False, unit=2)),
-        # A line that stands less deep is no step, and the next one counts from it.
+        # A line with less indentation is no step, and the next one counts from it.
         (["a", "    b", "  c", "      d", "  e"], SPACES),
     ],
 )
@@ -107,7 +107,7 @@ def test_the_map_explains_all_pairs(
 
 
 def test_one_slip_among_many_lines_is_passed_over() -> None:
-    """Two are no slip, nor is one where little else tells, nor a line that lost it all."""
+    """Two odd lines are no slip, nor is one among few others, nor a line without indentation."""
     right = [(sp(2), sp(4)), (sp(4), sp(8)), (sp(6), sp(12)), (sp(2), sp(4))]
     slip = (sp(8), sp(15))
     found = find_map([*right, slip], [sp(10)], SPACES)
@@ -124,17 +124,17 @@ def test_one_slip_among_many_lines_is_passed_over() -> None:
 
 
 def test_of_two_results_the_files_style_decides_or_the_edit_is_refused() -> None:
-    """Four more, or twice as much: four spaces that became eight say either."""
+    """Four spaces that became eight mean four more or twice as many."""
     pair = [(sp(4), sp(8))]
-    # Who indents by the file's step has begun elsewhere.
+    # A model that indents by the file's step started at another column.
     found = find_map(pair, [sp(4), sp(8)], SPACES)
     assert found is not None
     assert found.apply(sp(8)) == sp(12)
-    # Who indents by another step than the file means the file's.
+    # A model that indents by another step than the file means the file's step.
     found = find_map([(sp(2), sp(4))], [sp(2), sp(4)], SPACES)
     assert found is not None
     assert found.apply(sp(4)) == sp(8)
-    # Nothing tells where the file's step is not known.
+    # Without a known step of the file, nothing can be concluded.
     assert find_map([(sp(2), sp(4))], [sp(2), sp(4), sp(6)], Style(False, 3)) is None
 
 
@@ -164,10 +164,10 @@ def test_places_are_adjacent_or_overlap() -> None:
         ("a\nb\n", "b\n", "B", "a\nB"),
         # Indentation that the file has already is not doubled.
         ("  one(1)\n", "one(1)", "  two(2)", "  two(2)\n"),
-        # Further lines stand as deep as the line that they replace.
+        # Further lines are indented like the line that they replace.
         ("    one(1)\n", "one(1)", "one(1)\ntwo(2)", "    one(1)\n    two(2)\n"),
         ("    one(1)\n", "one(1)", "one(1)\n    two(2)", "    one(1)\n    two(2)\n"),
-        # Below an open bracket they stand deeper, if they do not yet.
+        # Below an open bracket they are indented deeper, if they are not yet.
         (
             "    one(1)\n",
             "one(1)",

@@ -1,4 +1,4 @@
-"""Chunks of patches are applied where the format says, and refused when in doubt."""
+"""Chunks of patches are applied where the format says, and refused if the place is ambiguous."""
 
 import difflib
 
@@ -102,7 +102,7 @@ def test_white_space_is_corrected_and_reported() -> None:
 
 
 def chunks_between(before: list[str], after: list[str]) -> list[ChunkEdit]:
-    """The change as chunks with up to three lines around each."""
+    """Return the change as chunks with up to three lines around each."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     return [
         ChunkEdit(before[group[0][1] : group[-1][2]], after[group[0][3] : group[-1][4]])

@@ -1,4 +1,4 @@
-"""The limits on the shared cases beside the checkout."""
+"""The limits on the shared cases next to the checkout."""
 
 import json
 import os
@@ -37,7 +37,8 @@ def test_the_shared_cases_are_right_and_hardly_ever_wrong() -> None:
 
 
 def judge(case: dict) -> str:
-    """right, refused, or how it was wrong: broken (a refusal was due), text, or space."""
+    """Return "right", "refused", or the error: "broken" (a refusal was expected), "text" or
+    "space"."""
     before: str = case["before"]
     mark = BOM if before.startswith(BOM) else ""
     expected = case["expect"].get("after")

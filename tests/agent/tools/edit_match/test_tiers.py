@@ -18,7 +18,7 @@ def refusal(text: str, old: str, new: str, *, replace_all: bool = False) -> Edit
 
 
 def test_two_exact_places_are_the_end_never_a_reason_for_a_looser_tier() -> None:
-    """With white space told apart, the second place would be the only one."""
+    """If white space counted, the second place would be the only one."""
     text = "def a():\n    x = 1\n\ndef b():\n    x = 1\n    y = 2\n"
     assert "2 places (lines 2, 5)" in refusal(text, "    x = 1\n", "    x = 3\n").reason
 
@@ -86,7 +86,7 @@ def test_intended_indentation_is_distinguished_from_a_slip() -> None:
     assert after(text, old, new) == (
         "class A:\n    start(now)\n    if ready:\n        run(all)\n    stop(now)\n"
     )
-    # All of it indented: from old_string alone it cannot be told from a file at another depth.
+    # Everything is indented: old_string alone could also be of a file at another depth.
     refused = refusal(text, old, "if ready:\n    start(now)\n    run(all)\n    stop(now)\n")
     assert "on purpose" in refused.reason
 
@@ -130,7 +130,7 @@ def test_new_lines_take_the_ending_of_those_around_them() -> None:
         ("\tx = 1\n\ty = 2\n", "\\tx = 1\\n\\ty = 2", "\\tx = 3\\n\\ty = 2", "\tx = 3\n\ty = 2\n"),
         ("re(r'\\d')\n", "re(r'\\\\d')", "re(r'\\\\w')", "re(r'\\w')\n"),
         ("a = 1\nb = 2\n", "1: a = 1\n2: b = 2", "1: a = 1\n2: b = 3", "a = 1\nb = 3\n"),
-        # A line removed, a line added without a number, numbers that go on.
+        # A removed line, an added line without a number, continued numbers.
         ("a = 1\nb = 2\n", "1: a = 1\n2: b = 2", "2: b = 2", "b = 2\n"),
         ("a = 1\nb = 2\n", "1: a = 1\n2: b = 2", "1: a = 1\nx\n2: b = 2", "a = 1\nx\nb = 2\n"),
         ("a = 1\nb = 2\n", "1:a = 1\n2:b = 2", "1:a = 1\n2:x\n3:b = 2", "a = 1\nx\nb = 2\n"),
@@ -205,7 +205,7 @@ def test_a_line_that_old_string_does_not_show_is_not_removed_with_others() -> No
 
 
 def test_a_line_much_like_the_files_is_a_twins() -> None:
-    """A twin differs by a word; a slip by a letter."""
+    """A twin differs in a word, a slip in a letter."""
     old = BLOCK.replace("answer = connect(address)", "answer = disconnect(address)")
     assert "not found" in refusal(TEXT, old, old.replace("answer.body", "answer.text")).reason
 
@@ -280,7 +280,7 @@ def test_a_very_large_file_is_searched_for_the_exact_text_only() -> None:
 
 
 def test_an_addition_next_to_a_missing_line_cannot_equal_that_line() -> None:
-    """It could not be told which of the two is kept and which is new."""
+    """It would be unclear which of the two lines is kept and which is new."""
     old = BLOCK.replace("        if answer.ready:\n", "    }\n")
     new = old.replace("    }\n", "        more()\n    }\n    }\n")
     assert "adds the same line beside it" in refusal(TEXT, old, new).reason

@@ -106,7 +106,7 @@ async def test_requests_that_a_provider_refuses_are_refused_here(
 
 
 async def test_pictures_reach_the_model_and_a_false_one_never_does(tmp_path: Path) -> None:
-    """The tool answers an error, no image is sent, the session goes on."""
+    """The tool returns an error, no image is sent, and the session continues."""
     async with open_harness(tmp_path, abilities={"vision": True}) as harness:
         (harness.folder / "good.png").write_bytes(pictures.png())
         (harness.folder / "bad.png").write_text("not an image")

@@ -1,4 +1,4 @@
-"""glob and grep answer the same with ripgrep and without it, on trees made by chance."""
+"""glob and grep return the same with and without ripgrep, on random trees."""
 
 import asyncio
 import random

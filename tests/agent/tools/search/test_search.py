@@ -71,7 +71,7 @@ async def _answers(searcher: Searcher, order: SearchRequest) -> list[bytes]:
     found: list[bytes] = []
     outcome = await searcher.run(order, found.extend)
     assert not outcome.timed_out
-    # ripgrep tells where it cut a line; that remark is not part of the answer.
+    # ripgrep marks where it cut a line; that mark is not part of the result.
     return sorted(record.split(b" [... ")[0][:8_000] for record in found)
 
 

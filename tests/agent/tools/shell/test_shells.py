@@ -48,7 +48,7 @@ class Desk:
         return result.output
 
     async def until(self, shell_id: str, text: str) -> str:
-        """Read until *text* has come; all that was read."""
+        """Read until *text* has arrived; return everything that was read."""
         seen = ""
         async with asyncio.timeout(GUARD):
             while text not in seen:
@@ -197,7 +197,7 @@ async def test_too_many_are_refused(desk: Desk) -> None:
 
 
 async def test_a_running_command_is_sent_to_the_background(desk: Desk) -> None:
-    """The call returns, the command goes on and keeps what it printed."""
+    """The call returns; the command continues and keeps its output."""
     shown = asyncio.Event()
     ctx = replace(desk.ctx, progress=lambda _: shown.set())
     calling = asyncio.create_task(
@@ -247,7 +247,7 @@ def marked(environ: bytes) -> list[int]:
 
 
 async def test_they_outlive_the_turn_and_end_with_the_program(tmp_path: Path) -> None:
-    """Also what was nohup'ed, and what ignores a polite end."""
+    """Also processes under nohup, and processes that ignore SIGTERM."""
     mark = f"MARK=shells-{os.getpid()}-{tmp_path.name}"
     stubborn = f"export {mark}; trap '' TERM; nohup sleep 300 & echo up; wait"
     async with open_harness(tmp_path, permission="allow") as harness:

@@ -244,7 +244,7 @@ def test_finished_paragraphs_are_frozen() -> None:
 
 
 def test_an_ambiguous_last_line_is_held_back() -> None:
-    """Nothing flickers: a dash after a paragraph is not a heading for a moment."""
+    """No flicker: a dash after a paragraph is not shown as a heading for a moment."""
     view = MarkdownView(page(80))
     for last in ("-", "--", "```", "==", "1.", "|"):
         view.update(f"para\n{last}", final=False)

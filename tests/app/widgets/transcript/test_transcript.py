@@ -136,7 +136,7 @@ async def test_a_rebuilt_view_keeps_place_and_folds() -> None:
 
 
 async def test_resize_and_theme_redraw_from_the_source() -> None:
-    """Nothing is left of the old width, and nothing breaks at 20x8."""
+    """No line keeps the old width, and all lines fit at 20x8."""
     app = TranscriptApp(streaming(5))
     async with app.run_test(size=SIZE) as pilot:
         for width, height in ((20, 8), (8, 3), (140, 45), SIZE):
