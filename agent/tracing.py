@@ -28,7 +28,7 @@ class Span:
         self._inner = inner
 
     def set(self, **attributes: Attribute) -> None:
-        """Add *attributes*; a double underscore stands for a dot, None is ignored."""
+        """Add *attributes*; a double underscore represents a dot, None is ignored."""
         if self._inner is not None:
             for name, value in attributes.items():
                 if value is not None:

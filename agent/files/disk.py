@@ -1,6 +1,6 @@
 """Reading and replacing files without surprises.
 
-A replacement is whole or not at all: the new bytes are written and synced beside the
+A replacement is whole or not at all: the new bytes are written and synced next to the
 target, then renamed over it. Links are written through, mode and owner stay.
 """
 
@@ -150,7 +150,7 @@ def _replace(target: Path, data: bytes, old: os.stat_result) -> None:
     try:
         temporary = _temporary(target, data, 0o600)
     except PermissionError:
-        # The folder takes no new files; this one may be writable all the same.
+        # The folder takes no new files; this one can be writable all the same.
         _overwrite(target, data)
         return
     with _removed(temporary):
@@ -180,7 +180,8 @@ def _removed(temporary: Path) -> Generator[None]:
 
 
 def _publish(temporary: Path, target: Path) -> None:
-    """Link a finished file into place, so that nobody sees a half one or loses theirs."""
+    """Link a finished file into place, so that no reader sees a partial file and no other file is
+    lost."""
     try:
         target.hardlink_to(temporary)
     except FileExistsError:
@@ -241,7 +242,7 @@ def _keep_owner(temporary: Path, old: os.stat_result) -> None:
     new = temporary.stat()
     if (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid):
         return
-    # Only root may give files away; for others the new file is their own.
+    # Only root can give files away; for others the new file is their own.
     with contextlib.suppress(PermissionError):
         os.chown(temporary, old.st_uid, old.st_gid)
         temporary.chmod(stat.S_IMODE(old.st_mode))
@@ -258,7 +259,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 async def run_to_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run *function* in a thread to its end, even if the caller is cancelled meanwhile."""
+    """Run *function* in a thread to its end, even if the caller is canceled meanwhile."""
     task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
     try:
         return await asyncio.shield(task)

@@ -1,7 +1,7 @@
-"""The user's editor, where there is one: texts of files as they stand there, saved or not.
+"""The user's editor, if there is one: the current texts of its files, saved or not.
 
-What is on disk stays the truth that everything is checked against; an editor adds what its user
-has not saved yet, and takes changes so that its views of the files follow.
+Files are always checked against the disk; an editor adds the unsaved changes of its user, and
+receives our changes so that its views of the files are updated.
 """
 
 from typing import Protocol
@@ -21,7 +21,7 @@ class Editor(Protocol):
         ...
 
     def text(self, session_id: str, path: str) -> str | None:
-        """The text of a file as it stands in the editor, None where it gives none. Blocks: for
+        """Return the text of a file in the editor, None if it provides none. Blocks: for
         threads other than the one of the event loop."""
         ...
 

@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 
 LEFTOVER_NAME = re.compile(r"\..{1,56}\.[0-9a-f]{8}\.opencode-py\.tmp", re.DOTALL)
-"""The whole name of a file that is being written (``disk.temporary_path``): nobody else's."""
+"""The whole name of a file that is being written (``disk.temporary_path``); no other program uses
+it."""
 
 LEFTOVER_AGE = 24 * 3600.0
-"""Seconds after which nobody is writing it any more: that takes less than a second."""
+"""Seconds after which a file is no longer being written: that takes less than a second."""
 
 MAX_ENTRIES = 5_000
 """Entries of a folder that are looked at."""

@@ -18,7 +18,7 @@ WINDOW = SAMPLE // 2
 """Bytes to each side of a byte that did not decode."""
 
 FEW = 40
-"""Bytes beyond ASCII below which the letters of a text do not tell its encoding."""
+"""Bytes beyond ASCII below which the letters of a text do not identify its encoding."""
 
 SYLLABLES = 8
 """Pairs from which on hardly a Chinese text happens to stay in the rows of Korean syllables: one
@@ -88,7 +88,7 @@ class TextFile:
 
 
 def newline_of(text: str) -> Newline:
-    """The commonest line ending of *text*; a lone CR counts only where no LF is."""
+    """The most common line ending of *text*; a lone CR counts only where no LF is."""
     crlf = text.count("\r\n")
     lf = text.count("\n") - crlf
     if crlf == lf == 0:
@@ -124,7 +124,7 @@ def _unmarked_utf16(sample: bytes) -> str:
 def detect(sample: bytes, *, complete: bool) -> Encoding:
     """The encoding of text that begins with *sample*.
 
-    *complete* says that the sample is the whole file; else its last character may be cut.
+    *complete* says that the sample is the whole file; else its last character can be cut.
     """
     for bom, name in _BOMS:
         if sample.startswith(bom):

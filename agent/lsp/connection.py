@@ -103,7 +103,7 @@ class Connection:
         self._reader = asyncio.create_task(self._read(), name="reading a language server")
 
     async def request(self, method: str, params: JsonObject, timeout: float) -> Json:
-        """Return the result of a request, which is cancelled after *timeout* seconds.
+        """Return the result of a request, which is canceled after *timeout* seconds.
 
         Raises ``ServerGone``, ``RequestRefused`` and ``TimeoutError``.
         """

@@ -43,7 +43,7 @@ class ServerProcess:
     async def start(
         cls, command: tuple[str, ...], root: str, env: Mapping[str, str]
     ) -> "ServerProcess":
-        """Start a server. Raises ``OSError`` if that fails. Leaves no process when cancelled."""
+        """Start a server. Raises ``OSError`` if that fails. Leaves no process when canceled."""
         making = asyncio.create_task(cls._create(command, root, env), name="starting a program")
         try:
             return await asyncio.shield(making)
@@ -104,7 +104,7 @@ class ServerProcess:
         await self._process.wait()
         self._errors.cancel()
         await asyncio.gather(self._errors, return_exceptions=True)
-        # asyncio has no call for it: pipes that nobody reads to the end stay open otherwise.
+        # asyncio has no call for it: pipes that are not read to the end stay open otherwise.
         self._process._transport.close()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue, reportUnknownMemberType] - see above
 
     async def _read_errors(self) -> None:

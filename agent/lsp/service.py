@@ -51,7 +51,7 @@ class LspService:
         max_memory: int = MAX_MEMORY,
         request_timeout: float = REQUEST_TIMEOUT,
     ) -> None:
-        """*find* looks for the servers in use once one may be needed; *project* is the root of the
+        """*find* looks for the servers in use once one can be needed; *project* is the root of the
         folder; *request_timeout* is in seconds."""
         self._find = find
         self._project = project

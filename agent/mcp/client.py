@@ -319,7 +319,7 @@ def _version() -> str:
 
 
 def instructions_of(text: str | None) -> str:
-    """Return a server's instructions as models may read them: cleaned and cut."""
+    """Return a server's instructions as models can read them: cleaned and cut."""
     clean = without_invisible(text or "").strip()
     if len(clean) <= MAX_INSTRUCTIONS:
         return clean

@@ -1,7 +1,7 @@
 """One connection to a server, from the attempt to connect until it ends.
 
 The task that opens a connection also closes it. Another task waits for it, so that a failure of
-any kind becomes a value instead of an exception in somebody else's task.
+any kind becomes a value instead of an exception in another task.
 """
 
 import asyncio

@@ -59,7 +59,7 @@ class Elicitation:
             return ElicitationResult("cancel", {})
 
     async def open_url(self, message: str, url: str) -> ElicitationResult:
-        """Ask the user to open *url*, which is shown in full and opened by nobody else."""
+        """Ask the user to open *url*, which is shown in full and opened only by the user."""
         return await self.form(f"{message}\nIt wants you to open: {url}", {})
 
     async def _form(self, message: str, schema: JsonObject) -> ElicitationResult:

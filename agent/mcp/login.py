@@ -162,7 +162,7 @@ class Logins:
     async def log_in(self, server: Server, show: ShowAddress) -> None:
         """Log in at *server*; *show* gets the address that the user has to open.
 
-        Raises ``ToolError`` with the reason when the login does not succeed. Can be cancelled.
+        Raises ``ToolError`` with the reason when the login does not succeed. Can be canceled.
         """
         if not server.uses_login:
             raise ToolError(f"The MCP server {server.name} has no login: see its settings.")

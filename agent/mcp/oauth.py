@@ -179,7 +179,8 @@ class TokenAuth(OAuthClientProvider):
         set_client_auth(context.client_info, context.oauth_metadata)
         tokens = context.current_tokens
         if tokens is not None and context.oauth_metadata is None:
-            # Without metadata it is not known who renews it, and it must go to nobody else.
+            # Without metadata the renewing server is unknown, and no other server must get the
+            # token.
             context.current_tokens = tokens.model_copy(update={"refresh_token": None})
 
     async def _auth_flow(
@@ -255,5 +256,5 @@ def set_client_auth(
 
 
 def is_web_address(address: str) -> bool:
-    """Return whether a browser may be sent to *address*."""
+    """Return whether a browser can be sent to *address*."""
     return urlsplit(address).scheme in {"https", "http"}

@@ -63,7 +63,7 @@ class ServerObserver(Protocol):
 class ActiveCall:
     """A running tool call, on whose behalf the server can ask the user or a model.
 
-    Such requests end with the call, since a server may continue a cancelled call.
+    Such requests end with the call, since a server can continue a canceled call.
     """
 
     def __init__(self, server: str, context: ToolContext, ask: Ask | None) -> None:

@@ -29,7 +29,7 @@ HTTP_TIMEOUT = 30.0
 """Seconds for an HTTP connection and for sending."""
 
 STREAM_TIMEOUT = 3_600.0
-"""Seconds that a stream of events can be silent: a server may have nothing to report."""
+"""Seconds that a stream of events can be silent: a server can have nothing to report."""
 
 MAX_QUOTED = 80
 """Characters of a name that are quoted."""

@@ -2,7 +2,7 @@
 
 A rule is ``(permission, pattern, action)`` with a source. Rules are given in the order
 defaults → global config → project config → agent → session → "always"; the last one that
-matches decides, within what its source may say:
+matches decides, within what its source can say:
 
 - a default rule only sets the starting point, which a need's floor can tighten;
 - a rule of the project can always tighten; it loosens an ``ask`` only if the project is trusted,

@@ -94,7 +94,7 @@ class PermissionContext:
 class _Pending:
     """A request that waits for its reply.
 
-    The future holds an exception as a *result*: perhaps nobody is left to retrieve it.
+    The future holds an exception as a *result*: perhaps nothing is left to retrieve it.
     """
 
     request: PermissionRequest
@@ -204,7 +204,7 @@ class PermissionService:
         return True
 
     def refuse(self, request_id: str, reason: str) -> bool:
-        """Refuse a request with a reason for the model, as a policy does if nobody can be asked.
+        """Refuse a request with a reason for the model, as a policy does if no user can be asked.
         False if it was answered or withdrawn before."""
         pending = self._pending.get(request_id)
         if pending is None:

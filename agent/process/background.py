@@ -122,7 +122,7 @@ class BackgroundShell:
         self._exited.set()
         self._on_change()
         self._printed()
-        await pumping  # what the shell left running may go on printing
+        await pumping  # what the shell left running can continue printing
         pump.close()
         self.captured = await asyncio.to_thread(self._started.capture.finish)
         self._printed()

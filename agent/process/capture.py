@@ -173,7 +173,7 @@ class Capture:
             writer.discard()
 
     def tail(self) -> str:
-        """The last characters so far, as a screen may show them."""
+        """The last characters so far, as a screen can show them."""
         parts = [self._pending.rstrip("\r")]
         missing = TAIL - len(parts[0])
         for text in reversed(self._ring):
@@ -225,7 +225,7 @@ class Capture:
                 return None
 
     def discard(self) -> None:
-        """Give up: the call was cancelled, its file is removed."""
+        """Give up: the call was canceled, its file is removed."""
         with self._writing:
             writer, self._writer = self._writer, None
             if writer is not None:

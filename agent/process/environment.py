@@ -17,7 +17,7 @@ NON_INTERACTIVE: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
     "TERM": "dumb",
 }
-"""Nothing that a command starts may wait for a person or draw a full screen."""
+"""Nothing that a command starts can wait for a user or draw a full screen."""
 
 STARTUP_FILES = frozenset({"BASH_ENV", "ENV"})
 """Variables that make a shell read a file before the command, which ``--norc`` means to stop."""
@@ -46,7 +46,7 @@ def strict_environment(
 ) -> dict[str, str]:
     """The harmless few of the user's variables, and those that *also* names.
 
-    Both may end in ``*``. A name of our own list that sounds like a secret is left out.
+    Both can end in ``*``. A name of our own list that sounds like a secret is left out.
     """
     kept = {
         name: value

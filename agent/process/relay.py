@@ -125,7 +125,7 @@ class Relay:
         return RelayStatus(told["code"], told["signal"], told["left"])
 
     def revoke(self) -> None:
-        """The terminal may still be opened, by a client that took its time: nothing runs then."""
+        """The terminal can still be opened, by a client that took its time: nothing runs then."""
         self._begin("exit 130")
         self._close_links()
         atexit.register(shutil.rmtree, self._folder, ignore_errors=True)

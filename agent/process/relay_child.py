@@ -25,7 +25,7 @@ GRACE = 0.25
 """Seconds between the polite and the hard signal."""
 
 DRAIN = 0.2
-"""Seconds that output may still come after the command has exited."""
+"""Seconds that output can still come after the command has exited."""
 
 READ = 65_536
 

@@ -1,7 +1,7 @@
 """Run one command and return its result.
 
 ``run`` returns when the *shell* has exited. A process that it left in the background continues,
-without its output being read, until the program ends (``kill_all``). A time-out or a cancel ends
+without its output being read, until the program ends (``kill_all``). A timeout or a cancel ends
 the shell and everything it started: SIGTERM, 250 ms, SIGKILL. A command that is detached meanwhile
 continues and is handed over to the caller.
 """
@@ -22,7 +22,7 @@ from agent.process.pump import Pump
 __all__ = ["Command", "FinishedCommand", "RunningCommand", "kill_all", "run", "start"]
 
 DRAIN_TIMEOUT = 0.2
-"""Seconds that output may still come after the shell has exited."""
+"""Seconds that output can still come after the shell has exited."""
 
 _cleanups: set[asyncio.Task[None]] = set()
 

@@ -1,11 +1,11 @@
-"""Private files that keep what was too long to show.
+"""Private files that keep output that was too long to show.
 
 A file has a random name in the ``spill`` folder of the data directory, mode 0600, and is
 made new each time (never through a link). At most 64 MB of a call are kept, its first and
 its last half; all files together stay below 1 GB, the oldest going first; none outlives
-seven days by much. The folder, which may hold a hundred thousand files, is only looked through
-once what was written since may have filled it, or an hour has passed. Every method may raise
-``OSError`` (a full disk): callers go on without.
+seven days by much. The folder, which can hold a hundred thousand files, is only looked through
+once what was written since may have filled it, or an hour has passed. Every method can raise
+``OSError`` (a full disk): callers continue without.
 """
 
 import contextlib
@@ -101,7 +101,7 @@ class SpillWriter:
         self._ring: _Ring | None = None
 
     def write(self, data: bytes) -> None:
-        """Add *data*, UTF-8 that may be cut anywhere."""
+        """Add *data*, UTF-8 that can be cut anywhere."""
         if self._ring is None:
             room = self._half - self._first
             head = data if len(data) <= room else data[: _boundary(data, room)]

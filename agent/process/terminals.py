@@ -1,4 +1,4 @@
-"""Terminals of somebody else's, such as the user's editor: it runs a command and shows it."""
+"""Terminals of another program, such as the user's editor, which runs and shows a command."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ class TerminalMissing(Exception):
 
 
 class TerminalRefused(Exception):
-    """The command is not to run, or nobody knows whether it does; ``str(error)`` says why."""
+    """The command cannot run, or it is unknown whether it does; ``str(error)`` says why."""
 
 
 class TerminalLost(Exception):

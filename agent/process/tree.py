@@ -130,7 +130,7 @@ class ProcessTree:
     def signal_group(self, number: signal.Signals) -> None:
         """Signal the shell's group; at once, without a look at the process table."""
         if LINUX and self.shell_reaped:
-            return  # The number may be another's by now; members are signalled one by one.
+            return  # The number may be another's by now; members are signaled one by one.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._session, number)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 DecisionAnswer: TypeAlias = Literal["allow", "once", "always", "reject"]
-"""``allow`` means that nobody was asked: something settled before allows the call."""
+"""``allow`` means that the user was not asked: an earlier decision allows the call."""
 
 DecisionSource: TypeAlias = Literal["person", "rule", "mode", "policy", "hook"]
 """The source of a decision: the user who was asked, a rule, a permission mode that asks less, the

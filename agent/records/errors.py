@@ -99,7 +99,7 @@ class ProviderError(OpencodePyError):
     """A failed model call.
 
     *retry_after* is in seconds, None where the server named none. *retry_once* marks a refusal that
-    one more try may cure although its kind is not retried: the provider could not parse its own
+    one more try can cure although its kind is not retried: the provider could not parse its own
     model's tool call.
     """
 
@@ -135,7 +135,7 @@ class PermissionRejected(OpencodePyError):
     """A rejected tool call.
 
     *feedback* is the user's message to the model, None without one. *by_rule* is true when a rule
-    denied the call and nobody was asked, *withdrawn* when the request was withdrawn before it was
+    denied the call without a request, *withdrawn* when the request was withdrawn before it was
     answered.
     """
 

@@ -92,7 +92,7 @@ class UserMessage:
     """None while the message is queued."""
     delivery: Delivery = "steer"
     steered: bool = False
-    """Set for good when the message was dequeued at a later step than the first of its turn: its
+    """Set permanently when the message was dequeued at a later step than the first of its turn: its
     text is then always sent wrapped in a reminder."""
     synthetic: bool = False
     """Whether the program wrote the message (continue, nudge); it is hidden."""

@@ -66,8 +66,8 @@ def permission_service(opened: OpenedFolder, agents: Agents, config: Config) -> 
 
 
 def models_and_agents(opened: OpenedFolder) -> tuple[Catalog, Agents, LoadedConfig]:
-    """The models and agents. A wrong name is told now, not at the first prompt: one of the
-    user's ends the start, one of a project's is left out with a notice."""
+    """The models and agents. A wrong name is reported now, not at the first prompt: in the
+    user's settings it ends the start, in a project's it is ignored with a notice."""
     loaded = opened.loaded
     catalog = catalog_from_config(loaded, opened.paths, opened.env)
     agents = Agents(loaded)

@@ -19,7 +19,7 @@ UNDONE = "A part of this session is taken back. Bring it back with /redo or send
 
 
 class CompactionRequests:
-    """Claims a session like a prompt does, so that it can be cancelled like a turn and nothing
+    """Claims a session like a prompt does, so that it can be canceled like a turn and nothing
     else changes the session meanwhile."""
 
     def __init__(self, store: Store, runner: Runner) -> None:

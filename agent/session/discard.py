@@ -1,4 +1,4 @@
-"""Discarding undone messages for good, before a new turn begins."""
+"""Discarding undone messages permanently, before a new turn begins."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from agent.store.store import Store
 async def discard_undone(store: Store, session_id: str) -> None:
     """Discard the undone messages of a session in which a turn is about to begin.
 
-    To be called by who has claimed the session: nobody brings it back meanwhile.
+    Call it only if the caller has claimed the session: nobody brings it back meanwhile.
     """
     session = await store.session(session_id)
     if session.undone_at is None:

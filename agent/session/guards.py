@@ -65,7 +65,7 @@ class TokenLimit:
 
 @dataclass(frozen=True, slots=True)
 class CostLimit:
-    """The most that a turn may cost."""
+    """The most that a turn can cost."""
 
     dollars: float
 

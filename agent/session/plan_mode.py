@@ -25,7 +25,7 @@ def plan_tools(
     async def hand_over(session_id: str, text: str, accept: bool) -> None:
         if accept:
             permissions.mode = "accept edits"
-        # Taken up at the turn's next step, so that the worker goes on at once.
+        # Dequeued at the turn's next step, so that the worker continues at once.
         await sessions.prompt(session_id, PromptInput(text=text, agent=worker))
 
     return (PlanExitTool(questions, hand_over),)

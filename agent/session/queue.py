@@ -145,7 +145,7 @@ class Queues:
                     continue
                 newest = max(after, self._entered.get(session_id, ""))
                 taken.append(await self._enter(item, turn_id, newest, steered=steered))
-                # Each stands behind the one before.
+                # Each follows the one before.
                 self._entered[session_id] = max(newest, taken[-1].message.id)
         self._changed(session_id)
         return taken
@@ -183,7 +183,7 @@ class Queues:
 
 
 def is_queued(item: MessageWithParts) -> bool:
-    """Return whether no turn has taken up the message yet."""
+    """Return whether no turn has picked up the message yet."""
     return isinstance(item.message, UserMessage) and item.message.turn_id is None
 
 

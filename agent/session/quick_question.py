@@ -1,7 +1,7 @@
-"""Quick questions beside the work: answered from the session, kept nowhere.
+"""Quick questions during the work: answered from the session, never stored.
 
 The request begins with the bytes of the session's own, so the provider's cache serves it, and
-it runs beside a turn: nothing is claimed and nothing is stored but what it cost.
+it runs in parallel to a turn: nothing is claimed, and only its cost is stored.
 """
 
 from collections.abc import AsyncGenerator

@@ -38,7 +38,7 @@ class AgentSwitch:
         if before is not None and not _has_own(before):
             self._left[session.id] = (model, effort)
             if after is not None and _brought(after, session):
-                del self._left[session.id]  # whoever calls has given it the new one's already
+                del self._left[session.id]  # whatever calls has given it the new one's already
         elif before is not None and _brought(before, session):
             model, effort = self._left.get(session.id) or await self._last(session)
         if after is not None and _has_own(after):
@@ -179,15 +179,15 @@ class SessionRepository:
         return await self.update(session_id, lambda s: replace(s, model=model, effort=effort))
 
     async def set_agent(self, session_id: str, agent: str) -> Session:
-        """Have another agent go on, with the model that ``taken_over`` says."""
+        """Have another agent continue, with the model that ``taken_over`` says."""
         now = await self.switch_agent(await self.get(session_id), agent)
         return await self.update(
             session_id, lambda s: replace(s, agent=agent, model=now.model, effort=now.effort)
         )
 
     async def fork(self, session_id: str, at_message: str | None = None) -> Session:
-        """A copy of a session: all of it, or what stands before *at_message*. What is undone
-        in it is undone in the copy, and can be redone there.
+        """Return a copy of a session: all of it, or the messages before *at_message*. Undone
+        messages are undone in the copy too, and can be redone there.
 
         Raises ``SessionNotFound`` if that message is not in the session.
         """
@@ -256,7 +256,7 @@ def _copied(
                 message = replace(message, completed=now, interrupted=True)
     parts: list[Part] = []
     for part in item.parts:
-        # A turn may be running in the source: nobody would ever end its open parts here.
+        # A turn can be running in the source: nobody would ever end its open parts here.
         copy = close_part(part, now) if item.message.role == "assistant" else part
         if isinstance(copy, CompactionPart) and copy.tail_start_id is not None:
             start = renamed.get(copy.tail_start_id, copy.tail_start_id)

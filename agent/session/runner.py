@@ -135,7 +135,7 @@ class Runner:
     def launch(self, session_id: str, running: RunningTurn) -> None:
         running.start_next = (
             running.start_next and running.cancelling
-        )  # else it takes up what waits
+        )  # else it picks up what waits
         running.supervisor = asyncio.create_task(
             self._supervise(session_id, running), name=f"supervisor of {running.turn.id}"
         )
@@ -272,7 +272,7 @@ class Runner:
         """Cancel the running turn; return true if there was something to cancel. Acknowledged on
         the bus at once.
 
-        Its sub-agents are cancelled with it, those in the *background* only if it
+        Its sub-agents are canceled with it, those in the *background* only if it
         is true.
         """
         stopped = False

@@ -129,7 +129,7 @@ class SessionService:
             running := self._runner.running(session_id)
         ):
             # Sent after the cancel: it is what the user wants next. And what was to take it
-            # up may never begin.
+            # up can never begin.
             running.start_next = (
                 running.start_next or running.cancelling or running.supervisor is None
             )
@@ -139,7 +139,7 @@ class SessionService:
         """Cancel the running turn; return true if there was something to cancel. Acknowledged on
         the bus at once.
 
-        Its sub-agents are cancelled with it, those in the *background* only if it
+        Its sub-agents are canceled with it, those in the *background* only if it
         is true.
         """
         return await self._runner.cancel(session_id, background=background)
@@ -172,11 +172,11 @@ class SessionService:
     async def attach(
         self, session_id: str, loaded: int = 0
     ) -> tuple[Subscription, SessionSnapshot]:
-        """A subscription to a session's events, and how it stands now, in one step: with
-        its last page of messages, or the *loaded* ones if these were more.
+        """Return a subscription to a session's events and a snapshot of the session, with its last
+        page of messages, or as many as *loaded* if these were more.
 
-        The subscription is made first: what happens while the snapshot is read comes again
-        as events, and both forms of it agree.
+        The subscription is made first: changes while the snapshot is read are published again
+        as events, and both agree.
         """
         subscription = self._services.bus.subscribe(lambda event: concerns(event, session_id))
         try:

@@ -95,7 +95,7 @@ class SessionServices:
     """The time in seconds since the epoch."""
     wait_for_background: bool = True
     """Whether a turn ends only after its background tasks. A sub-agent's turn always waits:
-    nobody else would get the reports."""
+    otherwise its reports would be lost."""
 
     def step_settings(
         self,

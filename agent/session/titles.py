@@ -28,10 +28,10 @@ MAX_PROMPT = 4_000
 """Characters of the first prompt that the small model reads."""
 
 NO_MODEL = "none"
-"""The config's ``small_model`` that stands for no such requests."""
+"""The config's ``small_model`` that represents no such requests."""
 
 MAX_OUTPUT = 1_000
-"""Tokens that it may write: a reasoning model thinks before it names."""
+"""Tokens that it can write: a reasoning model thinks before it names."""
 
 log = logging.getLogger(__name__)
 

@@ -1,8 +1,8 @@
 """Undo and redo of the last prompts with their changes to files.
 
-What is undone stays in the store until the next prompt: the session only remembers from
-which message on. Files go back to the snapshot before the message; one that somebody else has
-changed since is left alone unless that is asked for.
+Undone messages stay in the store until the next prompt: the session only records the first of
+them. Files are restored from the snapshot before the message; a file that was changed by something
+else since is restored only on request.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ class UndoPlan:
     not_restorable: tuple[str, ...] = ()
     """Changed files that cannot be restored."""
     nested_repositories: tuple[str, ...] = ()
-    """Repositories inside the project in which commands may have changed something."""
+    """Repositories inside the project in which commands can have changed something."""
     reason: str = ""
     """Why no file can be restored."""
     tree: str = ""

@@ -56,7 +56,7 @@ def with_model_usage(
 
 
 def add_costs(one: float | None, other: float | None) -> float | None:
-    """The sum of two costs, of which either may be unknown; None where both are."""
+    """The sum of two costs, of which either can be unknown; None where both are."""
     if one is None or other is None:
         return other if one is None else one
     return one + other

@@ -1,7 +1,7 @@
 """A command that the user runs in the session: a turn of its own kind.
 
 It is stored as a synthetic message with the command's call as its part, so that it is
-drawn, cut, cancelled and recovered like the agent's own; the model reads it as text.
+drawn, cut, canceled and recovered like the agent's own; the model reads it as text.
 """
 
 import asyncio

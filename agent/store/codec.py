@@ -2,7 +2,7 @@
 
 The schemas are built when the first record is read or written, not on import: they take some 60 ms,
 which the first frame need not wait for. Lone surrogates (half of a character, which a model or a
-file name may contain) become U+FFFD, as they cannot be written as UTF-8.
+file name can contain) become U+FFFD, as they cannot be written as UTF-8.
 """
 
 import dataclasses

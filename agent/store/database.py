@@ -86,7 +86,7 @@ class Database:
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run *work* in one write transaction. It can run more than once if the database is busy,
-        and runs to its end even when the caller is cancelled."""
+        and runs to its end even when the caller is canceled."""
         return await self._run(self._writer, partial(_transaction, work))
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -104,7 +104,7 @@ def _open_intact(path: Path, notices: list[str]) -> sqlite3.Connection:
         damaged = True
     if not damaged:
         return connection
-    # Renamed before it is closed, as closing may write the log back into the file.
+    # Renamed before it is closed, as closing can write the log back into the file.
     notices.append(_set_aside(path, "was damaged"))
     connection.close()
     return _open_intact(path, notices)

@@ -136,7 +136,7 @@ class Leases:
         self.held: set[str] = set()
 
     async def acquire(self, session_id: str) -> bool:
-        """Take the lease; false while another living process has it. A cancelled call takes no
+        """Take the lease; false while another living process has it. A canceled call takes no
         lease that the store did not have before."""
         pid = os.getpid()
         lease = Lease(session_id, self._token, pid, process_start(pid), machine(), time.time())

@@ -245,7 +245,7 @@ class Store:
         """Insert or replace records in one transaction, then publish them in their order.
 
         An open part is replaced, and leaves memory if it is closed now. Runs to its end even if the
-        caller is cancelled. Raises ``StoreError`` with nothing saved and nothing published; open
+        caller is canceled. Raises ``StoreError`` with nothing saved and nothing published; open
         parts stay in memory and are retried.
         """
         parts = [r for r in given if not isinstance(r, Session | UserMessage | AssistantMessage)]
@@ -453,7 +453,7 @@ class Store:
         return list(found.session_ids)
 
     async def _run_to_end(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of *work*, which runs to its end even if the caller is cancelled: the
+        """Return the result of *work*, which runs to its end even if the caller is canceled: the
         database will commit it, so memory and bus must follow."""
         task = asyncio.create_task(work)
         self._writes.add(task)

@@ -86,7 +86,7 @@ class PendingPrompts:
             self._prompts.remove(prompt)
 
     def cancel(self) -> list[PendingPrompt]:
-        """Mark all prompts as cancelled; return those that no turn has picked up."""
+        """Mark all prompts as canceled; return those that no turn has picked up."""
         for prompt in self._prompts:
             prompt.cancelled = True
         return [prompt for prompt in self._prompts if prompt.message_id in self.queued]
@@ -210,7 +210,7 @@ class OpenSession:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _wait_for_end(self, prompt: PendingPrompt) -> SessionIdle:
-        if prompt.cancelled:  # cancelled while it was being stored
+        if prompt.cancelled:  # canceled while it was being stored
             await self.runtime.sessions.cancel(self.session.id)
         return await prompt.ended
 

@@ -179,7 +179,7 @@ class OpenSessions:
             await before.close()
 
     async def close(self) -> None:
-        """Close everything: turns are cancelled and stored."""
+        """Close everything: turns are canceled and stored."""
         await self._folders.close()
         for session_id in tuple(self._open):
             await self.close_one(session_id)

@@ -45,7 +45,7 @@ class ClientTerminals:
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            # The client may still ask its user, and open a terminal that is no longer needed.
+            # The client can still ask its user, and open a terminal that is no longer needed.
             self._late.add(opening)
             opening.add_done_callback(self._release_late)
             raise

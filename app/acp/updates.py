@@ -204,7 +204,7 @@ def call_title(part: ToolPart) -> str:
 
 
 def plan_update(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:
-    """Return the todo list. The protocol has no status for cancelled items: they are omitted."""
+    """Return the todo list. The protocol has no status for canceled items: they are omitted."""
     return update_plan(
         PlanEntry(content=sanitize_line(item.content), priority=item.priority, status=item.status)
         for item in items

@@ -62,7 +62,7 @@ async def _run(launch: LaunchOptions, env: Mapping[str, str]) -> int:
     async def ask(question: "TrustQuestion") -> "TrustAnswer":
         return await ask_trust(question, printer, lines)
 
-    # Nobody answers through a pipe, so the folder is not trusted.
+    # No user can reply through a pipe, so the folder is not trusted.
     runtime = await load_runtime(
         launch, env, ask if sys.stdin.isatty() else None, wait_for_subagents=True
     )

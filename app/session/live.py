@@ -96,7 +96,7 @@ class LiveSession:
 
     @property
     def busy(self) -> bool:
-        """True while a turn runs or a prompt is prepared, unless it was told to stop."""
+        """True while a turn runs or a prompt is prepared, unless it is being stopped."""
         if self.preparation.started:
             return True
         if self.view is None or isinstance(self.view.status, Idle):

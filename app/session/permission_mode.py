@@ -1,6 +1,6 @@
 """Permission modes and the order in which they are cycled: ask, accept edits, plan, auto.
 
-The plan mode is the plan agent with questions asked: there is one mechanism for what an agent may
+The plan mode is the plan agent with questions asked: there is one mechanism for what an agent can
 do. The other three are modes of the permission service and keep the agent.
 """
 

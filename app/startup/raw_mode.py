@@ -39,7 +39,7 @@ def raw_terminal(terminal: int) -> Generator[None]:
 
 
 def restore_terminal(terminal: int) -> None:
-    """Restore the modes of a *terminal* in raw mode, for the time of a suspend or for good."""
+    """Restore the modes of a *terminal* in raw mode, for the time of a suspend or permanently."""
     if terminal in _modes:
         with contextlib.suppress(termios.error):  # the terminal may be gone by now
             # Not TCSADRAIN: a terminal that no longer reads would block it.

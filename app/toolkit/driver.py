@@ -148,7 +148,7 @@ class TerminalOutput:
     """The terminal's output file.
 
     Once the terminal is gone, output is dropped: Textual's writer thread would end with the error,
-    and whoever writes next would wait forever. *drained* is called in the writer's thread when its
+    and whatever writes next would wait forever. *drained* is called in the writer's thread when its
     queue is empty.
     """
 

@@ -13,7 +13,7 @@ from textual.message import Message
 ASK_BACKGROUND = "\x1b]11;?\x07"
 
 _REPLY_START = re.compile(r"\x1b\]\d+;")
-"""The beginning of any OSC reply, which nobody types."""
+"""The beginning of any OSC reply; it is never typed."""
 _END = r"(?:\x07|\x1b\\)"
 _MAX_LENGTH = 80
 """The longest reply in characters; anything longer is not one."""

@@ -92,7 +92,7 @@ DOUBLE_ESCAPE = 0.8
 class InterruptHandler:
     """Handles Ctrl+C and Esc.
 
-    A dialog or picker is closed by its own ``interrupt``. On the main screen a turn is cancelled,
+    A dialog or picker is closed by its own ``interrupt``. On the main screen a turn is canceled,
     else a selection is copied, else the prompt is cleared, else exit is offered. *cleared* gets the
     text of a cleared prompt, *rewind* shows the session's prompts.
     """

@@ -76,7 +76,7 @@ def builtin_reason(base: str, program: Program, words: Sequence[Word]) -> str:
 
 
 def _may_be(word: Word, flags: tuple[str, ...]) -> bool:
-    """Return whether *word* is, or at run time may be, one of *flags*, with a value joined to
+    """Return whether *word* is, or at run time can be, one of *flags*, with a value joined to
     it."""
     if word.values is None:
         return word.may_be_option

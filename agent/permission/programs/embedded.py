@@ -1,6 +1,6 @@
 """Shell commands inside the arguments of other programs: ``--to-command='rm x'``.
 
-A use of a program whose arguments may run something needs approval anyway; this finds what it
+A use of a program whose arguments can run something needs approval anyway; this finds what it
 would run, so that deny rules apply. Only they look at it, so finding too much does no harm.
 """
 
@@ -14,7 +14,7 @@ _MAX_TEXTS = 200
 """Limit of the texts of one command."""
 
 _MAX_COMMAND = 2_000
-"""Characters of a text that may be one command; a longer one is a program that holds some."""
+"""Characters of a text that can be one command; a longer one is a program that holds some."""
 
 _LEAD = re.compile(
     r"(?:[\s:+@|&;,\d]*!|\\!|[|:]+|\.(?:shell|system)\s|(?:exec|system|spawn|shell|sh|cmd)[:\s]|"
@@ -38,7 +38,7 @@ _SUBSTITUTE = re.compile(r"s([/|#,:@!])(?:(?!\1).)*\1((?:(?!\1).)*)\1\w*e")
 
 
 def embedded_texts(words: Sequence[Word]) -> list[str]:
-    """Return texts in the arguments *words* that may be shell code."""
+    """Return texts in the arguments *words* that can be shell code."""
     found: dict[str, None] = {}
     for word in words[:_MAX_TEXTS]:
         for text in _forms(word.text):

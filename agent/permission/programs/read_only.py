@@ -88,12 +88,12 @@ class _Scan:
                 continue
             self.proven = self.proven and words[at].literal
             step = self._long(words, at) if text.startswith("--") else self._short(words, at)
-            # A word that splits may hold a path too.
+            # A word that splits can hold a path too.
             self.files += [word for word in words[at : at + step] if not is_one_word(word)]
             at += step
 
     def _long(self, words: Sequence[Word], at: int) -> int:
-        """Take the long option at *at*; return the number of words that it takes up."""
+        """Take the long option at *at*; return the number of words that it picks up."""
         name, joined, _ = words[at].text.partition("=")
         option = self._option(name)
         if option is None:

@@ -42,7 +42,7 @@ Operands = Literal[
 
 - ``none``: it takes none; ``text``: no paths;
 - ``read``: files that are read; ``one``: one file that is read, a second one would be written;
-  ``folders``: as ``read``, and a folder stands for what is in it; ``pattern``: a pattern, then
+  ``folders``: as ``read``, and a folder represents what is in it; ``pattern``: a pattern, then
   files that are read;
 - ``write``: files that are written or removed, but not read; ``mode``: a mode or owner, then such
   files; ``copy``: files that are read, the last one is written; ``change``: files that are read
@@ -66,7 +66,7 @@ class Option:
     """One option, or several with the same facts."""
 
     names: str
-    """The names, separated by blanks: ``-o --output``."""
+    """The names, separated by spaces: ``-o --output``."""
 
     effect: Effect = "none"
 
@@ -79,7 +79,7 @@ class Option:
     """True if it takes the place of the pattern among the operands."""
 
     harmless: str = ""
-    """Values with which it has no side effect, separated by blanks: ``/dev/null``."""
+    """Values with which it has no side effect, separated by spaces: ``/dev/null``."""
 
     destructive: bool = False
     """True if work can be lost with it."""
@@ -125,7 +125,7 @@ class Command:
     """The facts about a program or one of its subcommands; several names share one record."""
 
     names: str
-    """The names, separated by blanks."""
+    """The names, separated by spaces."""
 
     always: int | None = None
     """The number of words that name a use of it, for the pattern that "always" stores: 2 for ``git

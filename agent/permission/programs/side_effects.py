@@ -2,7 +2,7 @@
 program or reads, writes or sends something because of an option.
 
 Each check returns the reason, "" where it finds nothing of the kind. A word that is only known at
-run time may be such an option, so for these programs it counts as one.
+run time can be such an option, so for these programs it counts as one.
 """
 
 import itertools

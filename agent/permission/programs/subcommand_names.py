@@ -86,7 +86,7 @@ def _without_options(base: str, known: Program, words: Sequence[Word]) -> tuple[
 
 
 def option_lengths(known: Program, text: str) -> tuple[int, ...]:
-    """Return how many words the option *text* takes up, in each of its readings."""
+    """Return how many words the option *text* picks up, in each of its readings."""
     # The options of a wrapper are read both ways: what follows them is a program.
     valued = known.valued if known.wrapper is None else frozenset[str]()
     name, joined, _ = text.partition("=")

@@ -84,7 +84,7 @@ def always_pattern(
 
 
 def pattern_of(words: Sequence[Word], *, exact_only: bool = False) -> str | None:
-    """Return the pattern for the command *words* by itself, None where none may be stored.
+    """Return the pattern for the command *words* by itself, None where none can be stored.
 
     It is a literal prefix that ends before the first option, with `` *``; else the exact line.
     """

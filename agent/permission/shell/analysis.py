@@ -99,7 +99,7 @@ def analyze(
 def _add_hidden_code(
     found: Findings, walker: Walker, command: str, problem: str, directory: str
 ) -> None:
-    """Add the commands and paths in text that the line may run as code."""
+    """Add the commands and paths in text that the line can run as code."""
     if found.runs_text or found.runs_code:
         aliases = _commands_in_data(found, walker)
         if aliases:

@@ -10,7 +10,7 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 """A word that sets a variable, or an element of one: its name first."""
 
 FoldersAfter = tuple[Dirs, Dirs]
-"""The folders that the next command may run in after success, and after failure."""
+"""The folders that the next command can run in after success, and after failure."""
 
 
 class Call(NamedTuple):
@@ -23,7 +23,7 @@ class Call(NamedTuple):
     """The text in the line."""
 
     dirs: Dirs
-    """The folders it may run in."""
+    """The folders it can run in."""
 
     sets: tuple[tuple[str, str], ...] = ()
     """The variables set in front of it, with their values."""

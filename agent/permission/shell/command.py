@@ -100,7 +100,7 @@ class Commands:
     """Analyzes calls into *found*.
 
     *analyze_code* is called for literal shell code. *commands_in* returns the commands in text that
-    may be code, for deny rules. *lookup* finds the record of a program.
+    can be code, for deny rules. *lookup* finds the record of a program.
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class Commands:
         )
 
     def _operator_reason(self, base: str, arguments: tuple[Word, ...]) -> str:
-        """Return the reason why operands of ``test`` may become operators, "" if they can't."""
+        """Return the reason why operands of ``test`` can become operators, "" if they can't."""
         bare = (part.source for word in arguments for part in word.parts if not part.quoted)
         return (
             READ_SPLITS
@@ -297,7 +297,7 @@ class Commands:
         )
 
     def _mentions(self, call: Call) -> tuple[str, ...]:
-        """Return texts that an unknown program may run as commands."""
+        """Return texts that an unknown program can run as commands."""
         quoted = [word for word in call.words[1:] if " " in word.text]
         if not quoted:
             return (word_by_word(call),)

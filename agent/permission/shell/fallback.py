@@ -1,4 +1,4 @@
-"""The commands that a line may run if it is not understood; only deny rules look at them.
+"""The commands that a line can run if it is not understood; only deny rules look at them.
 
 No limit applies that padding could fill: everything in the line is looked at once, however long it
 is.
@@ -34,7 +34,7 @@ def tails(words: Sequence[str]) -> list[str]:
 
 
 def possible_commands(command: str) -> list[str]:
-    """Return the texts in *command* that may be commands, each once."""
+    """Return the texts in *command* that can be commands, each once."""
     text = _normalize_blanks(command)
     found: dict[str, None] = {}
     if len(text) <= MAX_PARSED:

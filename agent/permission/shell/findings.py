@@ -44,7 +44,7 @@ class Findings:
     """The variables that can hold the output of a command."""
 
     code: dict[str, None] = field(default_factory=dict[str, None])
-    """Texts that hold a substitution as data. If *evaluates* is true too, it may be run."""
+    """Texts that hold a substitution as data. If *evaluates* is true too, it can be run."""
 
     evaluates: bool = False
     """True if something in the line evaluates text as an expression."""

@@ -42,7 +42,7 @@ def add_paths(
     uncovered: bool,
 ) -> str:
     """Add the paths that the program reads or changes; *words* are its arguments. *uncovered*: they
-    may write or run something, whatever the program is for.
+    can write or run something, whatever the program is for.
 
     Return the reason if a path is known at run time only, else "".
     """
@@ -81,7 +81,7 @@ def add_paths(
 
 
 def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
-    """Add the paths among the arguments *words* of a program that is not in the catalog: it may
+    """Add the paths among the arguments *words* of a program that is not in the catalog: it can
     write or show each of them."""
     candidates = _candidates(words)
     _add_guarded(found, candidates, dirs)
@@ -92,7 +92,7 @@ def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
 def _readable_words(
     program: Program, words: Sequence[Word], operands: Sequence[Word]
 ) -> Sequence[Word]:
-    """Return the words whose files the program may show; *words* itself if it may show each."""
+    """Return the words whose files the program can show; *words* itself if it can show each."""
     shown = operands[:-1] if program.operands == "copy" else words
     if program.interpreter:
         return [word for word in shown if not _CODE.search(word.text)]
@@ -125,7 +125,7 @@ def _add_folder(found: Findings, words: Sequence[Word], dirs: Dirs) -> str:
 
 
 def path_candidates(value: str) -> Iterator[str]:
-    """Yield the texts in *value* that may be a path: the whole, a value joined to an option or a
+    """Yield the texts in *value* that can be a path: the whole, a value joined to an option or a
     name, the parts of a list."""
     yield value
     if not _COMPOSED.search(value):
@@ -145,7 +145,7 @@ def path_candidates(value: str) -> Iterator[str]:
 
 
 def _candidates(words: Sequence[Word]) -> list[Word]:
-    """Return each text in *words* that may be a path, once."""
+    """Return each text in *words* that can be a path, once."""
     if len(words) == 1 and _SINGLE_PATH.fullmatch(words[0].raw):
         return [words[0]]
     found: dict[str, Word] = {}
@@ -172,7 +172,7 @@ def _add_outside(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> Non
 
 
 def _add_guarded(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
-    """Add each guarded file among *candidates*, which the program may write.
+    """Add each guarded file among *candidates*, which the program can write.
 
     Each word is checked once in the same folders: a line often repeats words.
     """
@@ -192,7 +192,7 @@ def _add_guarded(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> Non
 
 
 def _add_secrets(found: Findings, candidates: Sequence[Word], dirs: Dirs) -> None:
-    """Add each file with secrets among *candidates*, which the program may show."""
+    """Add each file with secrets among *candidates*, which the program can show."""
     for word in candidates:
         text = plain(word.raw)
         # The value after ``--file=`` is a candidate of its own, and an address is no file.

@@ -12,10 +12,10 @@ from agent.permission.protected import is_guarded, is_secret
 from agent.permission.syntax.words import Word, glob_pattern, home_path, is_pattern, plain
 
 Dirs = frozenset[str]
-"""The folders that a command may run in, absolute; empty if that is not known."""
+"""The folders that a command can run in, absolute; empty if that is not known."""
 
 MAX_DIRS = 64
-"""Limit of folders that a command may run in: each ``cd x;`` doubles them."""
+"""Limit of folders that a command can run in: each ``cd x;`` doubles them."""
 
 MAX_MATCHES = 1_000
 """Limit of the matches of one pattern."""

@@ -1,6 +1,6 @@
 """A walk over the parsed command line that knows every node type it visits.
 
-The walk carries the folders that commands may run in. A node type that is not listed, or an
+The walk carries the folders that commands can run in. A node type that is not listed, or an
 unexpected token, means that the text cannot be analyzed.
 """
 
@@ -112,7 +112,7 @@ _TOKENS = word_set(
 ) | {"\n"}
 _EXPANDS = re.compile(r"[$`<>(]")
 _SIMPLE = re.compile(r"[\w./:@%+-]+(?: [\w./:@%+-]+)*", re.ASCII)
-"""A command of plain words, which stand for themselves."""
+"""A command of plain words, which represent themselves."""
 _GRAMMATICAL = KEYWORDS | word_set(
     "time coproc export declare typeset readonly local unset unsetenv read mapfile readarray "
     "getopts printf"
@@ -328,7 +328,7 @@ class Walker:
         return ends
 
     def _branches(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
-        """Analyze branches, each of which may run in any folder that one before it leads to."""
+        """Analyze branches, each of which can run in any folder that one before it leads to."""
         states = [dirs]
         for child in nodes:
             if child.type in ("elif_clause", "else_clause", "do_group"):

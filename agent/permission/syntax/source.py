@@ -33,7 +33,7 @@ _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\uf8ff]")
 
 
 class CannotAnalyzeError(Exception):
-    """The text may run something that the analysis does not see; ``str()`` is the reason."""
+    """The text can run something that the analysis does not see; ``str()`` is the reason."""
 
 
 def refuse_early(text: str) -> None:

@@ -25,7 +25,7 @@ _SET = re.compile("\ue005[^/]*\\]")
 _GLOB = re.compile(f"[{''.join(_GLOBS)}]")
 _FIRST_PART = 0xE100
 _BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
-"""A word that stands for itself."""
+"""A word that represents itself."""
 _IN_BARE = re.compile(r"[\w./@%+-]+")
 _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _CODE = re.compile(r"\$\(|`")
@@ -73,7 +73,7 @@ class Word:
     is needed some twenty times."""
 
     plain: bool = field(init=False, compare=False, repr=False)
-    """True if it stands for itself; no mark is ASCII."""
+    """True if it represents itself; no mark is ASCII."""
 
     def __post_init__(self) -> None:
         plain = self.raw.isascii()
@@ -106,7 +106,7 @@ class Word:
 
     @property
     def values(self) -> tuple[str, ...] | None:
-        """Every text that the word can stand for, with marks; None if that is not known."""
+        """Every text that the word can represent, with marks; None if that is not known."""
         return (self.raw,) if self.plain else self._values
 
     @cached_property

@@ -20,7 +20,7 @@ from agent.records.json import Json, JsonObject
 IDLE_SECONDS = 300.0
 LOADING_SECONDS = 180.0
 CANCEL_SECONDS = 2.0
-"""The time for a cancelled call to end before the process is killed."""
+"""The time for a canceled call to end before the process is killed."""
 
 EXIT_SECONDS = 1.0
 MAX_LINE = 1 << 28

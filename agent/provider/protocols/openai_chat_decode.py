@@ -24,7 +24,7 @@ FAILURE_REASONS = {
     "insufficient_system_resource": "server_error: it ran out of resources",
     "malformed_function_call": "malformed_function_call",
 }
-"""Finish reasons (or parts of them) that stand for a failure of the provider, with its error."""
+"""Finish reasons (or parts of them) that represent a failure of the provider, with its error."""
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 CONTENT_FIELD = "content"

@@ -18,7 +18,7 @@ _OPEN = (
     "starcoder|yi-|ernie|hunyuan|longcat|step-?[1-9]|smollm|falcon"
 )
 _PATTERNS: tuple[tuple[str, Family], ...] = (
-    # First, since an open model may be named after the one that it was made from.
+    # First, since an open model can be named after the one that it was made from.
     (rf"(^|[^a-z])({_OPEN})", "open"),
     (r"(^|[^a-z])claude", "claude"),
     (r"codex", "codex"),
@@ -57,7 +57,7 @@ def system_head(model_id: str, agent_prompt: str | None, own: Mapping[str, str])
     """Return the head for a model and an agent.
 
     An agent's own prompt replaces the template, before the shared rules. One of the user's *own* by
-    family replaces everything; ``{{shared}}`` in it stands for the shared rules.
+    family replaces everything; ``{{shared}}`` in it represents the shared rules.
     """
     family = model_family(model_id)
     if agent_prompt:

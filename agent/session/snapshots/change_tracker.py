@@ -75,7 +75,7 @@ class ChangeTracker:
 
     async def after_step(self, message: AssistantMessage) -> PatchPart | None:
         """Store the changes of the step *message* as a part of it and publish them; None without
-        changes. A cancelled call continues: the next call waits for its end."""
+        changes. A canceled call continues: the next call waits for its end."""
         if self._storing is None:
             self._storing = asyncio.create_task(self._store_patch(message), name="patch")
         keeping = self._storing

@@ -350,7 +350,7 @@ class Snapshots:
 
 
 async def _run_to_end(work: Callable[[], T]) -> T:
-    """Do *work* in a thread, to its end even if cancelled: none of it continues during the next
+    """Do *work* in a thread, to its end even if canceled: none of it continues during the next
     operation."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:

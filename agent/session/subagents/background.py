@@ -51,7 +51,7 @@ class BackgroundRun:
     on_activity: Callable[[str], None]
     """Called with each new activity."""
     work: "asyncio.Task[SpawnResult] | None" = None
-    """Does the task, and ends the child when it is cancelled."""
+    """Does the task, and ends the child when it is canceled."""
     activity: str = ""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -75,7 +75,7 @@ class BackgroundTasks:
         release: Callable[[str], Awaitable[None]],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """*start_turn* begins a turn in a session that has queued messages, if it may; *release*
+        """*start_turn* begins a turn in a session that has queued messages, if it can; *release*
         gives up the claim on a session in which nothing runs any more."""
         self._store = store
         self._bus = bus

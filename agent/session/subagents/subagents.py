@@ -135,7 +135,7 @@ class Subagents:
     async def run(
         self, caller: Session, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Detached:
-        """Do *request* for *caller*; a cancelled call ends the child that it waits for."""
+        """Do *request* for *caller*; a canceled call ends the child that it waits for."""
         child = await self._resume_or_create(caller, request)
         if self._background_tasks.run(child.id) is not None:
             await self._sessions.prompt(child.id, PromptInput(text=request.prompt))

@@ -29,7 +29,7 @@ class TurnCalls:
         subagents: Subagents,
         before_change: BeforeChange,
     ) -> None:
-        """*before_change* is awaited before a call that may change files."""
+        """*before_change* is awaited before a call that can change files."""
         self.services = services
         self.session = session
         self.lineage = lineage

@@ -1,7 +1,7 @@
 """Schedules the tool calls of one step.
 
 A call is announced when its input starts to arrive, submitted when the input is whole, and
-runs while the stream goes on. Safe neighbours run side by side, everything else one at a
+runs while the stream continues. Safe neighbors run side by side, everything else one at a
 time, and results are handed over in call order.
 """
 
@@ -91,7 +91,7 @@ class _PartObserver:
         await self._store.save(slot.part)
 
     def on_request(self, request_id: str | None) -> None:
-        # Time counts from the answer on: what a person took to decide is not the tool's.
+        # Time counts from the reply: the time that the user took is not the tool's.
         def change(state: Running) -> Running:
             started = state.started if request_id else self._clock()
             return replace(state, waiting=request_id, started=started)
@@ -195,7 +195,7 @@ class StepExecutor:
         self._pump()
 
     def _pump(self) -> None:
-        """Start every call that may start now."""
+        """Start every call that can start now."""
         executing = [s for s in self._slots if s.state is SlotState.EXECUTING]
         for slot in self._slots:
             if slot.state in {SlotState.EXECUTING, SlotState.COMPLETED}:
@@ -221,7 +221,7 @@ class StepExecutor:
         except asyncio.CancelledError:
             outcome = self._aborted(slot)
         except Exception as error:
-            # The boundary of one tool call, around what stands outside the pipeline's.
+            # The boundary of one tool call, including the code outside the pipeline.
             log.exception("the call of %s failed outside the tool", slot.part.tool)
             text = f"The call could not be run: {type(error).__name__}: {error}"
             outcome = CallFailed(kind="error", error=text)
@@ -274,7 +274,7 @@ class StepExecutor:
         try:
             await asyncio.shield(self._store.save(slot.part))
         except OpencodePyError:
-            # The step's own end fails on the same store and tells; ending calls goes on.
+            # The end of the step fails on the same store and reports it; go through all calls.
             log.exception("the end of a call of %s could not be stored", slot.part.tool)
         finally:
             self._calls.doom.record_result(slot.part.id, result_text(slot.part)[0])
@@ -357,7 +357,7 @@ class StepExecutor:
     async def break_off(self, reason: str, kind: FailureKind = "error") -> None:
         """The stream ended: nothing is started any more that was not submitted whole.
 
-        Calls that run go on; calls whose input never arrived end with *reason*.
+        Calls that run continue; calls whose input never arrived end with *reason*.
         """
         for slot in self._slots:
             if slot.state is SlotState.ARRIVING:

@@ -1,4 +1,4 @@
-"""The inbox of a running turn: the queued messages and background reports that it takes up."""
+"""The inbox of a running turn: the queued messages and background reports that it picks up."""
 
 from agent.records.messages import MessageWithParts, Session, UserMessage
 from agent.session.context.conversation import Conversation

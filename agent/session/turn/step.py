@@ -166,7 +166,7 @@ class Step:
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:
         """Discard this attempt, show the countdown, wait."""
-        # In a task of its own: a cancel half-way would leave parts that nobody closes.
+        # In a task of its own: a cancel half-way would leave open parts behind.
         self._forgetting = asyncio.create_task(self._forget())
         await asyncio.shield(self._forgetting)
         now = self._services.clock()

@@ -1,7 +1,7 @@
 """A prompt that a sub-agent works on before the model is asked.
 
-The work is a call of the ``task`` tool like any other, but for who asks for it: a step whose
-answer is that call. So it is shown, cancelled, stored and told to the model in the usual way.
+The work is a call of the ``task`` tool like any other, except that the program requests it: the
+response of its step is that call. So it is shown, canceled, stored and sent in the usual way.
 """
 
 import json

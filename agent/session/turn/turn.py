@@ -1,6 +1,6 @@
 """A running turn of one session: its conversation, its settings and its steps.
 
-``loop`` runs it, ``inbox`` takes up queued messages, ``compactor`` keeps it within the window and
+``loop`` runs it, ``inbox`` picks up queued messages, ``compactor`` keeps it within the window and
 ``ending`` cleans up after it.
 """
 

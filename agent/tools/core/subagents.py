@@ -74,7 +74,7 @@ class Subagents(Protocol):
         self, request: SpawnRequest, progress: Callable[[str], None]
     ) -> SpawnResult | Detached:
         """Run *request*; *progress* gets a line for each new activity. When the call is
-        cancelled, a sub-agent that it waits for is cancelled too."""
+        canceled, a sub-agent that it waits for is canceled too."""
         ...
 
     async def wait_for(self, session_id: str, wait: float) -> SubagentStatus:

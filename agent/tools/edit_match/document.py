@@ -172,7 +172,7 @@ class Document:
             return "\r"
         if not self._crlf:
             return "\n"
-        # The ending of the changed line; the last line of a file may have none.
+        # The ending of the changed line; the last line of a file can have none.
         here = self.lf.find("\n", position)
         if here < 0:
             here = self.lf.rfind("\n")

@@ -3,7 +3,7 @@
 Two similar functions are 95 % alike, and so is a block with a typo: the similarity of whole
 blocks cannot distinguish them. So lines are counted. One line can differ, be missing, be extra
 or be swapped with its neighbor; enough of the others must be rare in the file; and no other
-place may be nearly as similar. When in doubt, nothing is found.
+place can be nearly as similar. When in doubt, nothing is found.
 """
 
 from collections import Counter

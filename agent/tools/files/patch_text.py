@@ -5,7 +5,7 @@
     *** Delete File: <path>
     *** Update File: <path>
     *** Move to: <path>             optional
-    @@ <a line above the place>     optional, may be repeated to narrow it down
+    @@ <a line above the place>     optional, can be repeated to narrow it down
      kept line
     -removed line
     +added line

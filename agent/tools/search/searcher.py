@@ -57,7 +57,7 @@ class Searcher:
         self, order: SearchRequest, take: Callable[[list[bytes]], None], *, holding: bytes = b""
     ) -> Outcome:
         """Hand the records of *order* to *take* (without their end marks), some at a time and in
-        any order. In a listing, those that do not hold *holding* may be passed over.
+        any order. In a listing, those that do not hold *holding* can be passed over.
 
         Raises ``ToolError`` for a pattern that the engine refuses.
         """
@@ -137,7 +137,7 @@ class _PathSplitter:
 
 
 class _MatchSplitter:
-    """Splits matches: ``path NUL line:text LF``, where a path may hold line breaks, too.
+    """Splits matches: ``path NUL line:text LF``, where a path can hold line breaks, too.
 
     Messages of the program are on lines of their own between them, without a NUL; all paths
     begin with *root*.

@@ -97,7 +97,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         self.query_one("#ask-subject").display = bool(self.request.blocks)
         self.query_one("#ask-who", Static).update(
             self._side_note()
-        )  # more may be open than at compose
+        )  # more can be open than at compose
         self._place_offer()
 
     def on_resize(self) -> None:

@@ -1,6 +1,6 @@
 """A tool call as a sentence: one row with a state glyph, then its blocks.
 
-The appearance depends on the call's state (pending, running, waiting, completed, failed, cancelled)
+The appearance depends on the call's state (pending, running, waiting, completed, failed, canceled)
 and on its kinds of block, never on the name of the tool.
 """
 
@@ -222,7 +222,7 @@ _FAILURE_FACTS: dict[str, Fact] = {
 
 
 def _failure_lines(state: Failed, context: BlockContext) -> DrawnBlock:
-    """Return why a call failed. A cancelled call needs no reason."""
+    """Return why a call failed. A canceled call needs no reason."""
     if state.kind in {"aborted", "interrupted"} and not context.open:
         return [], bool(state.error)
     if state.kind == "invalid" and not context.open:

@@ -29,7 +29,7 @@ ALIASES = {
     "S": "cc",
     "Y": "yy",
 }
-"""Keys that stand for an operator with its motion."""
+"""Keys that represent an operator with its motion."""
 
 
 @dataclass(frozen=True, slots=True)

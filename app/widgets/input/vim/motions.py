@@ -144,7 +144,7 @@ KEYS = frozenset("0^$webWEBhljkGg")
 def motion(text: str, at: int, key: str, count: int, given: int | None) -> Motion | None:
     """Return the target of *key*, repeated *count* times, or None if there is none.
 
-    *given* is the count as typed, None if none was. ``g`` stands for ``gg``.
+    *given* is the count as typed, None if none was. ``g`` represents ``gg``.
     """
     if key in _SIMPLE:
         return _SIMPLE[key](text, at)
