@@ -88,7 +88,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "timeouts end the whole process tree": (
         "agent/process/test_run.py::test_a_timeout_ends_the_whole_tree",
-        "agent/session/turn/test_cleanup.py::test_a_cancel_ends_whatever_a_command_left_running",
+        "agent/session/turn/test_cleanup.py::test_a_cancel_ends_processes_that_a_command_left_running",
         "e2e/test_processes.py::test_the_whole_process_tree_of_a_command_ends",
     ),
     "floods of output": (

@@ -59,7 +59,7 @@ def test_a_file_is_read_with_the_tool_that_is_offered(tool: dict, argument: str)
     assert call.args[argument] == "file2.txt"
 
 
-def test_without_such_a_tool_it_says_so() -> None:
+def test_without_such_a_tool_it_is_reported() -> None:
     with pytest.raises(LookupError, match="reads a file"):
         read_call({"tools": [{"name": "bash"}]}, 0)
 

@@ -55,7 +55,7 @@ CASES = [
     ),
     Case("calls or none", "empty list", request(USER, calls(content="x"), USER), ASKED),
     Case(
-        "no empty text beside calls",
+        "no empty text with calls",
         "beside calls",
         request(USER, calls(call(), content=""), result()),
         request(USER, calls(call(), content="x"), result()),

@@ -22,7 +22,7 @@ _WORDS = {"end": "end_turn", "calls": "tool_use", "limit": "max_tokens"}
 class AnthropicWriter:
     """The writer of one response, piece by piece.
 
-    Tokens at the start go into ``message_start``, others beside the finish reason; real streams
+    Tokens at the start go into ``message_start``, others with the finish reason; real streams
     have both.
     """
 

@@ -164,7 +164,7 @@ def sse(*chunks: Any, done: bool = True) -> bytes:
 
 
 def finish(reason: str | None, **delta: Any) -> dict[str, Any]:
-    """Return a chunk with a finish reason, and *delta* beside it."""
+    """Return a chunk with a finish reason and *delta*."""
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
 

@@ -58,7 +58,7 @@ def test_all_settings_and_rules_of_an_agent_file_count(setting):
     ]
 
 
-def test_another_programs_list_of_tools_only_takes_tools_away(setting):
+def test_another_programs_list_of_tools_only_removes_tools(setting):
     setting.write(
         setting.home / ".claude/agents/look.md",
         "---\nname: look\ndescription: Looks.\ntools: Read, Grep, Bash\nmodel: sonnet\n"

@@ -77,7 +77,7 @@ def test_older_tool_switches_become_rules():
         ("a" * 5000, "b", True),
     ],
 )
-def test_patterns_that_may_overlap(one, other, expected):
+def test_patterns_that_can_overlap(one, other, expected):
     for first, second in ((one, other), (other, one)):
         assert may_overlap(rule("bash", first, "ask"), rule("*", second, "deny")) is expected
     assert not may_overlap(rule("bash", one, "ask"), rule("edit", other, "deny"))

@@ -167,7 +167,7 @@ except OSError:
 
 
 @pytest.mark.parametrize("names", [1, 2])
-def test_a_disk_that_takes_no_more_leaves_the_old_file(tmp_path: Path, names: int) -> None:
+def test_a_full_disk_keeps_the_old_file(tmp_path: Path, names: int) -> None:
     """A limit on file size refuses the write in its middle, like a full disk."""
     file = tmp_path / "a"
     file.write_text("old")

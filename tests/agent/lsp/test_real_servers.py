@@ -34,8 +34,8 @@ class Real:
 
 def program(name: str, variable: str = "") -> str | None:
     named = os.environ.get(variable, "") if variable else ""
-    beside = str(Path(sys.executable).parent)
-    return named or shutil.which(name) or shutil.which(name, path=beside)
+    bin_folder = str(Path(sys.executable).parent)
+    return named or shutil.which(name) or shutil.which(name, path=bin_folder)
 
 
 SERVERS = (

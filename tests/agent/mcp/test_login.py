@@ -205,7 +205,7 @@ async def test_a_server_that_wants_a_login_for_calls_alone(tmp_path: Path) -> No
         assert (await mcp.call("safe_secret")).output == "the key is under the mat"
 
 
-async def test_a_server_without_a_login_says_so(tmp_path: Path) -> None:
+async def test_a_server_without_a_login_is_reported(tmp_path: Path) -> None:
     async def show(address: str) -> None:
         raise AssertionError(address)
 
@@ -266,7 +266,7 @@ async def test_the_callback_accepts_one_local_request_only() -> None:
         assert (returned.code, returned.state, returned.issuer) == ("c 1", "s", "i")
 
 
-async def test_a_refused_login_says_why() -> None:
+async def test_a_refused_login_has_a_reason() -> None:
     async with callback_server(None) as loopback, httpx2.AsyncClient() as client:
         page = await client.get(f"{loopback.uri}?error=access_denied&error_description=No%20way")
         assert "not given" in page.text

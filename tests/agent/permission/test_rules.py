@@ -234,7 +234,7 @@ def test_a_word_that_only_starts_like_project_is_no_project_source() -> None:
     assert not is_project_rule(rule("allow", source="projects"))
 
 
-def test_a_permission_may_hold_wildcards() -> None:
+def test_a_permission_can_contain_wildcards() -> None:
     rules = (rule("allow", permission="db_*"), rule("deny", "drop*", permission="*"))
     assert [deciding_rule("db_query", text, rules) for text in ("select", "drop x")] == list(rules)
     assert deciding_rule("web", "select", rules) is None

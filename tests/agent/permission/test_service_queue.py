@@ -15,7 +15,7 @@ from tests.agent.permission.request_queue import ALWAYS, ONCE, REJECT, WITH_WORD
 CONTEXT = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/w")
 
 
-async def test_a_late_or_foreign_reply_is_refused_and_changes_nothing() -> None:
+async def test_a_late_or_unknown_reply_is_refused() -> None:
     queue = RequestQueue()
     first, second = queue.ask("one", always="one *"), queue.ask("two")
     request, other = await queue.published(2)

@@ -162,7 +162,7 @@ def test_the_spill_folder_is_looked_through_once_and_not_for_each_file(tmp_path:
     left = old()
     for _ in range(300):
         store.save("y" * 10)
-    assert left.exists(), "3,000 bytes of 4,000: nobody had to look"
+    assert left.exists(), "3,000 bytes of 4,000: no cleanup was necessary"
     for _ in range(100):
         store.save("y" * 10)
     assert not left.exists(), "full: looked through"

@@ -118,7 +118,7 @@ async def test_a_chosen_model_is_restored_even_if_it_was_never_used(
         assert (session.model, session.effort) == ("other/worker", "high")
 
 
-async def test_leaving_plan_mode_brings_the_model_of_before_back(tmp_path: Path) -> None:
+async def test_leaving_plan_mode_restores_the_previous_model(tmp_path: Path) -> None:
     agents = {"plan": {"model": "other/thinker", "effort": "high"}}
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
         harness.server.script(*(answer(Text(word)) for word in ("Hello.", "A plan.", "Done.")))
@@ -160,7 +160,7 @@ async def test_a_plain_no_ends_the_turn_in_plan_mode(tmp_path: Path, reply: Ques
         assert (await harness.runtime.store.session(session.id)).agent == "plan"
 
 
-async def test_it_is_of_no_use_elsewhere_nor_with_a_file_that_is_not_there(
+async def test_it_is_invalid_elsewhere_and_with_a_missing_file(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path) as harness:

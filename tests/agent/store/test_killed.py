@@ -20,10 +20,10 @@ from tests.support.aftermath import trial
 
 POINTS = int(os.environ.get("KILL_POINTS", "20"))
 GROUPS = 10
-"""Tests that share the moments, so that they run beside each other."""
+"""Number of tests that share the moments, so that they can run in parallel."""
 
 LONGEST = 120 if POINTS <= 100 else 3600
-"""Seconds until a group counts as hung: many moments take long beside other work."""
+"""Seconds until a group counts as hung: many moments take long on a busy machine."""
 
 TICKS = 40_000
 """Steps of SQLite's machine, by fifties, within which the moment lies: some twenty turns."""

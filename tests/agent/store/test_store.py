@@ -289,7 +289,7 @@ async def test_surrogates_never_make_a_write_fail(store: Store):
     assert stored.opaque == {"k": "\ufffd"}
 
 
-async def test_a_closed_store_says_so(path: Path):
+async def test_a_closed_store_raises_a_clear_error(path: Path):
     store = await reopened(path)
     await store.close()
     await store.close()

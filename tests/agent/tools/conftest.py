@@ -24,7 +24,7 @@ class MakeContext(Protocol):
 
 
 async def _refuse(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
-    raise PermissionRejected(f"nobody answers in this test: {heading} {needs}")
+    raise PermissionRejected(f"no user answers in this test: {heading} {needs}")
 
 
 @pytest.fixture

@@ -135,9 +135,7 @@ async def test_a_refusal_shows_the_nearest_text(make_context: MakeContext, folde
     )
 
 
-async def test_a_failing_write_takes_everything_back(
-    make_context: MakeContext, folder: Path
-) -> None:
+async def test_a_failing_write_reverts_all_changes(make_context: MakeContext, folder: Path) -> None:
     """All or nothing on disk too."""
     made = await plan(ApplyPatchTool(), make_context(), patch=patch(ALL))
     before = files(folder)
@@ -152,7 +150,7 @@ async def test_a_failing_write_takes_everything_back(
     assert (folder / "a.py").stat().st_mtime_ns == old.st_mtime_ns
 
 
-async def test_files_that_changed_meanwhile_stop_all(
+async def test_a_concurrently_changed_file_stops_the_patch(
     make_context: MakeContext, folder: Path
 ) -> None:
     """The shown change is written, or nothing."""
@@ -241,7 +239,7 @@ async def test_sections_of_one_file_are_joined(make_context: MakeContext, folder
     assert (folder / "a.py").read_text() == "one = 11\ntwo = 22\nthree = 3\n"
 
 
-async def test_hunks_may_be_refused(make_context: MakeContext, folder: Path) -> None:
+async def test_hunks_can_be_refused(make_context: MakeContext, folder: Path) -> None:
     """Hunks are numbered on over all files."""
     before = files(folder)
     result_text = await apply(make_context(), ALL, PermissionReply("once", hunks=frozenset({1})))

@@ -230,7 +230,7 @@ async def test_two_edits_of_one_file_never_lose_one(
     assert file.read_text() == "1\n2\n"
 
 
-async def test_an_edit_that_was_shown_is_never_matched_anew(
+async def test_a_shown_edit_is_never_matched_again(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     file, ctx = tmp_path / "a", make_context()

@@ -1,4 +1,4 @@
-"""The file tools beside an editor that has files open: its text counts, it gets the
+"""The file tools with an editor that has files open: its text counts, it gets the
 changes, and what the file tools promise of bytes, staleness and wholeness stays true."""
 
 from pathlib import Path

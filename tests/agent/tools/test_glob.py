@@ -53,7 +53,9 @@ async def test_a_hundred_and_a_notice(
     assert lines[-1] == "(130 files match; these are the 100 newest.)"
 
 
-async def test_no_match_is_said(tool: GlobTool, make_context: MakeContext, tmp_path: Path) -> None:
+async def test_no_match_is_reported(
+    tool: GlobTool, make_context: MakeContext, tmp_path: Path
+) -> None:
     _files(tmp_path, "a.py")
     assert (await run(tool, make_context(), pattern="*.rs")).output == "No files match."
 

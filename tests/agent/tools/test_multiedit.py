@@ -86,7 +86,7 @@ async def test_a_missing_file_is_created_by_the_first(
         )
 
 
-async def test_edits_that_take_each_other_back_are_refused(
+async def test_edits_that_revert_each_other_are_refused(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_text(TEXT)

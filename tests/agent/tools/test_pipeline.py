@@ -51,7 +51,7 @@ class RecordingObserver:
     service: PermissionService
     replies: list[PermissionReply] = field(default_factory=list[PermissionReply])
     events: list[object] = field(default_factory=list[object])
-    consents: list[Decision] = field(default_factory=list[Decision])
+    decisions: list[Decision] = field(default_factory=list[Decision])
 
     async def on_running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]
@@ -67,8 +67,8 @@ class RecordingObserver:
     def on_terminal(self, terminal: str) -> None:
         _ = terminal
 
-    def on_decision(self, consent: Decision) -> None:
-        self.consents.append(consent)
+    def on_decision(self, decision: Decision) -> None:
+        self.decisions.append(decision)
 
 
 @dataclass
@@ -350,7 +350,7 @@ def lives(pid: int) -> bool:
     return False
 
 
-async def test_a_cancel_takes_the_question_away(build: Build) -> None:
+async def test_a_cancel_closes_the_question(build: Build) -> None:
     harness = build(ProbeTool(needs=True))
     call = asyncio.create_task(harness.call("probe"))
     async with asyncio.timeout(30):

@@ -27,7 +27,7 @@ async def built_in(tmp_path: Path) -> Registry:
         await store.close()
 
 
-async def test_all_tools_are_there_in_a_stable_order(tmp_path: Path) -> None:
+async def test_all_tools_are_listed_in_a_stable_order(tmp_path: Path) -> None:
     registry = await built_in(tmp_path)
     names = [schema.name for schema in registry.schemas()]
     assert names == sorted(names)

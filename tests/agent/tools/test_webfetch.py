@@ -104,7 +104,7 @@ async def test_invisible_text_is_removed_and_reported(make_context: MakeContext)
     assert result.output == "(6 invisible characters were removed.)\n\nabc 👩‍👩‍👧"
 
 
-async def test_a_page_of_scripts_says_so(make_context: MakeContext) -> None:
+async def test_a_page_of_scripts_is_reported(make_context: MakeContext) -> None:
     async with WebServer({"/": page("<script>go()</script>")}) as server:
         result = await run(tool(), make_context(), url=server.url)
     assert "has no text" in result.output
@@ -231,13 +231,13 @@ async def test_a_redirect_loop_ends(make_context: MakeContext) -> None:
 async def test_redirects_are_judged_like_any_address(
     make_context: MakeContext, where: str, said: str
 ) -> None:
-    ctx = replace(make_context(), ask=consent([]))
+    ctx = replace(make_context(), ask=answerer([]))
     async with WebServer({"/": redirect(where)}) as server:
         with pytest.raises(ToolError, match=said):
             await run(tool(), ctx, url=server.url)
 
 
-def consent(asked: list[PermissionNeed], *, no: bool = False):
+def answerer(asked: list[PermissionNeed], *, no: bool = False):
     async def ask(needs: tuple[PermissionNeed, ...], heading: str) -> PermissionReply:
         asked.extend(needs)
         if no:
@@ -257,7 +257,7 @@ def names(*hosts: str) -> Web:
 
 async def test_a_redirect_to_another_host_needs_permission(make_context: MakeContext) -> None:
     asked: list[PermissionNeed] = []
-    ctx = replace(make_context(), ask=consent(asked))
+    ctx = replace(make_context(), ask=answerer(asked))
     async with WebServer({"/b": page("end", "text/plain")}) as server:
         server.pages["/a"] = redirect(f"http://two.test:{server.port}/b")
         web = names("one.test", "two.test")
@@ -266,7 +266,7 @@ async def test_a_redirect_to_another_host_needs_permission(make_context: MakeCon
         (need,) = asked
         assert (need.permission, need.pattern, need.always) == ("webfetch", "two.test", "two.test")
         assert need.reason == "one.test redirects there"
-        refusing = replace(ctx, ask=consent([], no=True))
+        refusing = replace(ctx, ask=answerer([], no=True))
         with pytest.raises(PermissionRejected):
             await run(tool(web), refusing, url=f"http://one.test:{server.port}/a")
         assert [one.path for one in server.asked] == ["/a", "/b", "/a"]
@@ -312,7 +312,7 @@ async def test_the_question_shows_all_of_the_address(make_context: MakeContext) 
         ("https://x.test/QUtJQUlPU0ZPRE5ON0VYQU1QTEU6d0phbHJYVXRuRkVNSS9LN01ERU5H.png", True),
     ],
 )
-def test_addresses_that_may_lead_data_out(url: str, carries: bool) -> None:
+def test_addresses_that_can_leak_data_need_permission(url: str, carries: bool) -> None:
     """A permitted host is no permission for what is sent."""
     need = web_need(parse_url(url))
     assert bool(exfiltration_risk(parse_url(url))) is carries

@@ -95,7 +95,7 @@ async def test_errors_are_reported_without_the_key(
 
 
 @pytest.mark.parametrize("answered", ["[]", "{}", '{"web": 3}', '{"web": {"results": null}}', "3"])
-async def test_no_results_are_said(make_context: MakeContext, answered: str) -> None:
+async def test_no_results_are_reported(make_context: MakeContext, answered: str) -> None:
     async with WebServer({"/s": page(answered, "application/json")}) as server:
         result = await run(tool(server, "brave"), make_context(), query="x")
         assert result.output == "Nothing was found. Try other words."

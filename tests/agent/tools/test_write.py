@@ -141,7 +141,7 @@ async def test_a_link_through_a_linked_folder_lands(
     assert (tmp_path / "deep" / "other" / "x").read_text() == "new\n"
 
 
-async def test_the_same_text_asks_and_writes_nothing(
+async def test_unchanged_text_needs_no_permission_and_writes_nothing(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_text("same\n")
@@ -182,7 +182,7 @@ async def test_only_accepted_hunks_are_written_and_named(
         )
 
 
-async def test_an_encoding_that_cannot_hold_the_text_is_named(
+async def test_an_encoding_that_cannot_represent_the_text_is_named(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     file, ctx = tmp_path / "a", make_context()

@@ -180,7 +180,7 @@ async def test_markdown_fences_enclose_any_output(store: Store) -> None:
     assert "``cat `a` ``" in text or "`` cat `a` ``" in text
 
 
-async def test_errors_say_what_to_do(store: Store, tmp_path: Path) -> None:
+async def test_errors_explain_the_next_step(store: Store, tmp_path: Path) -> None:
     session_id = await stored_session(store)
     (tmp_path / "a.html").write_text("mine")
     with pytest.raises(NothingToDo, match="is there already"):

@@ -55,7 +55,7 @@ async def test_the_marker_shows_where_the_compaction_was_and_folds_the_summary(
         await running.until_idle()
         assert "Why does it fail?" in running.text(), "earlier messages stay visible"
         assert "reader.py returns" not in running.text()
-        assert "▰▰" not in running.text(), "the bar tells of what is left"
+        assert "▰▰" not in running.text(), "the bar shows the remaining tokens"
         await set_compaction_size(running, after=6_500)
         await running.until_shown("30.0k → 6.5k tokens")
         assert_snapshot(running.app, f"screen-compacted-{size[0]}")
@@ -142,7 +142,7 @@ async def test_the_command_shows_the_open_session(scripted: ModelServer, start: 
         await running.until(running.app.controller.on_main_screen)
 
 
-async def test_before_the_first_prompt_it_shows_what_a_session_starts_with(
+async def test_before_the_first_prompt_it_shows_the_initial_content(
     start: Starter,
 ) -> None:
     async with start() as running:

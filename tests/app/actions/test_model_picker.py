@@ -129,7 +129,7 @@ async def test_a_provider_is_connected_and_used_without_a_restart(
         await running.until_shown("the one you used last")
 
 
-async def test_a_provider_without_key_says_what_to_do(start: Starter) -> None:
+async def test_a_provider_without_key_explains_how_to_add_one(start: Starter) -> None:
     async with start() as running:
         await running.type("/model", "enter")
         await chosen(running, "Models")
@@ -205,7 +205,7 @@ async def test_modules_for_the_first_prompt_are_loaded_after_the_first_frame(
         made = [clients.client_for(model) for _ in range(2)]
         assert made[0] is made[1]
         await asyncio.sleep(0)
-    assert server.requests == [], "nothing is sent before somebody asks"
+    assert server.requests == [], "nothing is sent before the user asks"
 
 
 async def test_pictures_of_the_pickers(start: Starter, tmp_path: Path) -> None:

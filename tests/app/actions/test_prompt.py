@@ -87,7 +87,7 @@ async def test_the_editor_gets_the_text_and_gives_it_back(tmp_path: Path) -> Non
     assert await run_editor("hello", editor(tmp_path, body), os.environ) == "HELLO é"
 
 
-async def test_an_editor_that_fails_or_is_not_there_says_so(tmp_path: Path) -> None:
+async def test_a_failing_or_missing_editor_is_reported(tmp_path: Path) -> None:
     with pytest.raises(EditorError, match="ended with code 3"):
         await run_editor("hello", editor(tmp_path, "sys.exit(3)"), os.environ)
     with pytest.raises(EditorError, match="cannot be started: no such file"):

@@ -114,7 +114,7 @@ def test_a_variable_that_overrides_the_stored_key_is_named(place: Path) -> None:
     assert "The one in GROQ_API_KEY is still used." in logout.stderr
 
 
-def test_every_known_provider_is_listed_with_what_it_needs(place: Path) -> None:
+def test_every_known_provider_is_listed_with_its_requirements(place: Path) -> None:
     listed = run(place, "auth", "list", "--all").stdout
     assert "needs ANTHROPIC_API_KEY" in listed
     assert "needs GEMINI_API_KEY or GOOGLE_API_KEY" in listed

@@ -18,7 +18,7 @@ from app.session.queue_text import queued_label
         (Idle(), "follow_up", "not sent, goes with your next message, up to edit"),
     ],
 )
-def test_the_label_says_when_the_message_is_sent(
+def test_the_label_shows_when_the_message_is_sent(
     status: SessionStatus, delivery: Delivery, label: str
 ) -> None:
     assert queued_label(status, delivery) == label

@@ -49,7 +49,7 @@ def test_joiners_of_scripts_and_emoji_are_kept(text: str) -> None:
 
 
 @given(st.text(st.characters()))
-def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
+def test_no_control_sequence_is_left(text: str) -> None:
     for shown in (sanitize(text), *(p for line in sanitize_ansi(text) for p, _ in line)):
         assert not any(ord(c) < 0x20 and c != "\n" for c in shown)
         assert not any(0x7F <= ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000 for c in shown)

@@ -68,7 +68,7 @@ def test_wrong_usage_is_reported_and_exits_with_2(
     assert sentence in capsys.readouterr().err
 
 
-def test_without_a_terminal_the_full_screen_says_what_to_use(
+def test_without_a_terminal_the_full_screen_names_the_alternative(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main([str(tmp_path)]) == 2

@@ -75,7 +75,7 @@ def test_a_path_from_the_root_is_known_in_any_folder(line: str) -> None:
     assert under(line, deny) == "deny"
 
 
-def test_a_rule_may_name_one_file_outside() -> None:
+def test_a_rule_can_name_one_outside_file() -> None:
     deny = Rule("external_directory", "/opt/data/ledger", "deny", "user")
     assert under("cat /opt/data/ledger", deny) == "deny"
     assert under("cat /opt/data/other", deny) == "ask"
@@ -190,7 +190,7 @@ def test_substitutions_in_a_case_word_are_analyzed(line: str) -> None:
     assert under(line, Rule("bash", "rm *", "deny", "user")) == "deny"
 
 
-def test_an_archive_on_another_machine_asks() -> None:
+def test_an_archive_on_another_machine_needs_permission() -> None:
     assert not covered("tar tf host:x.tar")
 
 

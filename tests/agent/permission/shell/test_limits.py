@@ -129,7 +129,7 @@ def test_patterns_are_looked_up_to_a_number() -> None:
 
 
 @pytest.mark.parametrize("count", [MAX_MATCHES, MAX_MATCHES + 1])
-def test_a_pattern_may_match_up_to_a_number_of_files(count: int, tmp_path: Path) -> None:
+def test_a_pattern_can_match_a_limited_number_of_files(count: int, tmp_path: Path) -> None:
     for number in range(count):
         (tmp_path / f"a{number}").touch()
     assert only_looks("cat a*", str(tmp_path)) == (count <= MAX_MATCHES)
@@ -161,7 +161,7 @@ PADDING = "true; " * 20
 
 
 @pytest.mark.parametrize("line", ["foo 'rm x'", "foo --run='rm x'", "foo \"sh -c 'rm x'\""])
-def test_a_text_that_may_be_a_command_is_found_after_others(line: str) -> None:
+def test_a_possible_command_is_found_after_other_texts(line: str) -> None:
     texts = "".join(f"foo 'text {n}'; " for n in range(300))
     assert without_rm(line) == without_rm(f"{texts}{line}") == "ask"
 
@@ -181,7 +181,7 @@ def test_text_in_text_is_analyzed() -> None:
     ],
     ids=ascii,
 )  # fmt: skip
-def test_a_character_that_bash_and_the_parser_may_read_differently_asks(line: str) -> None:
+def test_a_character_that_bash_and_the_parser_can_read_differently_asks(line: str) -> None:
     assert look(line).problem
     assert not only_looks(line)
 

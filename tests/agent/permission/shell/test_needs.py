@@ -83,7 +83,7 @@ CASES = [(path.stem, *entry) for path in FILES for entry in entries(path)]
 @pytest.mark.parametrize(
     ("kind", "line", "expected"), CASES, ids=[f"{kind}: {line}" for kind, line, _ in CASES]
 )
-def test_a_line_needs_what_its_transcript_says(kind: str, line: str, expected: str) -> None:
+def test_the_needs_of_a_line_match_its_transcript(kind: str, line: str, expected: str) -> None:
     found = analyze_here(line)
     assert transcript(found) == expected, kind
 

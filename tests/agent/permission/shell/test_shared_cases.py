@@ -17,7 +17,7 @@ FILE = (
 )
 
 
-@pytest.mark.skipif(not FILE.exists(), reason="the shared cases are not beside this checkout")
+@pytest.mark.skipif(not FILE.exists(), reason="the shared cases are not next to this checkout")
 def test_no_shared_case_is_milder_than_expected() -> None:
     """No unsafe allow, no missed deny, and at most 3 % of the harmless lines ask."""
     cases = [json.loads(line) for line in FILE.read_text("utf-8").splitlines() if line.strip()]

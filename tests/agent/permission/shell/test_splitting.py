@@ -171,14 +171,14 @@ def test_the_value_of_an_option_hides_no_denied_command(line: str) -> None:
         "env -u $x ls",
     ],
 )
-def test_no_rule_covers_a_wrapper_whose_flag_may_split(line: str) -> None:
+def test_no_rule_covers_a_wrapper_whose_flag_can_split(line: str) -> None:
     assert not covered(line, "sudo *", "nice *", "timeout *", "env *", "ls", "x", "u=*")
 
 
 @pytest.mark.parametrize(
     "line", ["n='1 BEGIN{x}'; awk -v n=$n '{print}' a", "s=':x'; awk -F$s '{print}' a"]
 )
-def test_no_rule_covers_an_awk_whose_variable_may_split(line: str) -> None:
+def test_no_rule_covers_an_awk_whose_variable_can_split(line: str) -> None:
     assert not covered(line, "awk *", "n=*", "s=*")
 
 

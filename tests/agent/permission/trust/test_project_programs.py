@@ -17,7 +17,7 @@ LISTED: list[tuple[str, JsonObject, list[Listed]]] = [
     ("nothing", {"model": "a/b", "mcp": {}, "plugin": [], "hooks": {}, "lsp": False}, []),
     ("no table", {"mcp": "x", "plugin": 3, "instructions": "https://x.test"}, []),
     (
-        "a server with arguments beside its command",
+        "a server with arguments next to its command",
         {"mcp": {"d": {"command": "npx", "args": ["-y", "docs"]}}},
         [("MCP server", "d", "npx -y docs")],
     ),
@@ -47,7 +47,7 @@ LISTED: list[tuple[str, JsonObject, list[Listed]]] = [
         [("MCP server", "a", "a"), ("MCP server", "b", "https://b.test")],
     ),
     (
-        "a server switched off is told whole",
+        "a disabled server is listed completely",
         {"mcp": {"d": {"enabled": False, "a": 1}}},
         [("MCP server", "d", '{"a": 1, "enabled": false}')],
     ),

@@ -316,7 +316,7 @@ def test_placeholder_in_a_base_url_is_filled_or_named() -> None:
     assert "azure" in filled.providers()
 
 
-def test_provider_without_address_says_so() -> None:
+def test_a_provider_without_address_is_reported() -> None:
     own = catalog(ProviderSettings(id="acme"))
     with pytest.raises(MissingKey, match=r"options\.baseURL"):
         ClientPool(own).client_for(own.model("acme/m"))

@@ -148,7 +148,7 @@ async def test_a_sub_agent_where_the_tool_is_offered():
     "text",
     ["list", "read a", "find *.a", "run x", "create a.b with c", "replace a with b in c", "todo a"],
 )
-async def test_without_tools_it_says_so(text):
+async def test_without_tools_it_is_reported(text):
     (step,) = await DemoSession(tools=()).say(text)
     assert "No tools are offered" in step.text
 

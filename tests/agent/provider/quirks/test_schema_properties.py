@@ -47,7 +47,9 @@ def test_gemini_takes_every_schema(schema: dict[str, Any]) -> None:
 
 @settings(max_examples=250)
 @given(SCHEMAS, st.sampled_from(["openai/gpt-5.4", "moonshot/kimi-k3", "anthropic/claude-x"]))
-def test_others_get_an_object_whose_arrays_have_items(schema: dict[str, Any], name: str) -> None:
+def test_other_providers_get_an_object_whose_arrays_have_items(
+    schema: dict[str, Any], name: str
+) -> None:
     (tool,) = body(name, USER, tools=(ToolSchema("t", "", schema),))["tools"]
     made = tool.get("input_schema") or tool.get("parameters") or tool["function"]["parameters"]
     assert made["type"] == "object"

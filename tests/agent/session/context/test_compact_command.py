@@ -35,7 +35,7 @@ async def test_a_requested_compaction_does_not_continue_the_work(harness: Harnes
     (marker,) = await markers(harness, session)
     assert not marker.auto
     messages = await harness.messages(session)
-    assert messages[-1].message.id == marker.message_id, "nothing goes on behind it"
+    assert messages[-1].message.id == marker.message_id, "nothing continues after it"
     assert len(messages) == 5
     harness.server.script(answer(Text("yes")))
     await harness.turn(session, "and now?")

@@ -131,7 +131,7 @@ def test_an_implausible_report_changes_an_estimate_only_within_bounds() -> None:
     assert calibration.factor("s", "m") == MAX_FACTOR, "no report is no news"
 
 
-def test_a_text_is_estimated_once_however_often_it_is_weighed() -> None:
+def test_a_text_is_estimated_only_once() -> None:
     text = "def once(upon, a_time): return 7\n" * 2_000
     counted = estimate_tokens(text)
     before = len(estimate.cached_estimates)

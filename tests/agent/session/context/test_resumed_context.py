@@ -76,7 +76,7 @@ async def test_only_preserved_messages_are_read_for_a_compaction(harness: Harnes
     await compact_again(harness, session)
     body = json.dumps(harness.server.requests[-1].body)
     assert "question 0" in body
-    assert "question 3" in body, "pinned: word for word behind both summaries"
+    assert "question 3" in body, "pinned: word for word after both summaries"
 
 
 async def compact_again(harness: Harness, session: Session) -> None:

@@ -77,7 +77,7 @@ CHAINS = {
         {"AGENTS.md": "a", "sub/CONTEXT.md": "b", "sub/CLAUDE.md": "c"},
         ["sub/CLAUDE.md"],
     ),
-    "not of folders beside": ({"other/AGENTS.md": "a", "sub/deep/x/AGENTS.md": "b"}, []),
+    "not of neighboring folders": ({"other/AGENTS.md": "a", "sub/deep/x/AGENTS.md": "b"}, []),
 }
 
 

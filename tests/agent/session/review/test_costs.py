@@ -80,7 +80,7 @@ def total(rows: tuple) -> Usage:
     return usage
 
 
-async def test_a_call_without_a_price_leaves_the_sum_unknown_and_says_so(
+async def test_a_call_without_a_price_makes_the_total_unknown(
     tmp_path: Path,
 ) -> None:
     async with open_harness(tmp_path) as harness:

@@ -66,7 +66,7 @@ def test_a_turn_has_the_visible_synthetic_messages() -> None:
     assert second.steps == ()
 
 
-def test_a_turn_started_by_a_report_says_so_and_excludes_its_queue_time() -> None:
+def test_a_turn_started_by_a_report_is_marked_and_excludes_queue_time() -> None:
     report = notice("msg_a", records.report("msg_a", "Two."))
     (turn,) = timeline((report, step("msg_b", created=2000.0, completed=2003.0)))
     assert turn.text == "Explore reports: find the readers · 3 tool calls"

@@ -118,7 +118,7 @@ async def test_a_report_starts_a_turn_of_an_idle_session_once(tmp_path: Path, ap
         await left_clean(harness, session, before, "background task: idle")
 
 
-async def test_a_running_turn_takes_the_report_at_its_next_step(tmp_path: Path) -> None:
+async def test_a_running_turn_receives_the_report_at_its_next_step(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
         session = await left(
@@ -137,7 +137,7 @@ async def test_a_running_turn_takes_the_report_at_its_next_step(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_an_unattended_turn_ends_once_the_reports_are_there(tmp_path: Path, api: str) -> None:
+async def test_an_unattended_turn_ends_after_its_reports(tmp_path: Path, api: str) -> None:
     holds = [Hold(), Hold()]
     async with open_harness(tmp_path, api=api) as harness:
         harness.server.always(

@@ -14,12 +14,12 @@ TOUCH = Call("bash", {"command": "touch made"})
 ASKED = "Run this command?"
 
 
-def facts(consent: Decision) -> tuple[str, str, str, str]:
-    assert consent.at > 0
-    return consent.answer, consent.by, consent.comment, consent.reason
+def facts(decision: Decision) -> tuple[str, str, str, str]:
+    assert decision.at > 0
+    return decision.answer, decision.by, decision.comment, decision.reason
 
 
-async def consents(harness: Harness, session) -> list[tuple[str, str, str, str]]:
+async def decisions_of(harness: Harness, session) -> list[tuple[str, str, str, str]]:
     return [facts(c) for part in await harness.tools(session) for c in part.decisions]
 
 
@@ -42,7 +42,7 @@ async def test_the_users_answer_is_stored_with_the_call(harness: Harness) -> Non
     )
     harness.answer(await harness.asked(after=seen), "reject", "use y instead")
     await harness.idle(session)
-    assert await consents(harness, session) == [
+    assert await decisions_of(harness, session) == [
         ("once", "person", "", ""),
         ("always", "person", "fine", "bash `touch *`; with another command"),
         ("reject", "person", "use y instead", ""),
@@ -62,14 +62,14 @@ async def test_an_allowed_or_denied_call_names_the_rule(tmp_path: Path) -> None:
         )
         session = await harness.session()
         await harness.turn(session, "go")
-        allowed, denied = await consents(harness, session)  # a list needs no permission
+        allowed, denied = await decisions_of(harness, session)  # a list needs no permission
         assert allowed[:2] == ("allow", "rule")
         assert "bash `touch *`" in allowed[3]
         assert denied[:2] == ("reject", "rule")
         assert "bash `rm *`" in denied[3]
 
 
-async def test_the_auto_mode_answers_by_itself_and_says_so(harness: Harness) -> None:
+async def test_the_auto_mode_answers_by_itself_and_is_shown(harness: Harness) -> None:
     harness.runtime.permissions.mode = "auto"
     harness.server.script(answer(TOUCH), answer(Text("ok")))
     session = await harness.session()
@@ -85,7 +85,7 @@ async def test_an_unattended_run_answers_by_policy(harness: Harness) -> None:
     session = await harness.session()
     async for _ in HeadlessRun(harness.runtime).run(session, PromptInput(text="go")):
         pass
-    ((answered, by, comment, _),) = await consents(harness, session)
+    ((answered, by, comment, _),) = await decisions_of(harness, session)
     assert (answered, by) == ("reject", "policy")
     assert "Nobody is here to allow bash of `touch made`" in comment
 
@@ -100,7 +100,7 @@ async def test_always_approves_a_waiting_call_by_the_new_rule(harness: Harness) 
     await harness.send(session, "go")
     harness.answer(await harness.asked(), "always")
     await harness.idle(session)
-    kept = await consents(harness, session)
+    kept = await decisions_of(harness, session)
     assert [one[:2] for one in kept] == [("always", "person"), ("allow", "rule")]
     assert "this session" in kept[1][3]
 

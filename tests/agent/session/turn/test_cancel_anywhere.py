@@ -61,7 +61,7 @@ async def _attempt(harness: Harness, loop: CountingLoop, name: str, point: int |
     loop.target = -1
     if idle.outcome == "cancelled":
         last = (await harness.messages(session))[-1].message
-        assert isinstance(last, AssistantMessage), f"{name} {point}: nothing tells of the stop"
+        assert isinstance(last, AssistantMessage), f"{name} {point}: no message of the stop"
         assert last.interrupted or last.finish == "stop", f"{name} {point}: {last}"
     await left_clean(
         harness, session, before, f"cancel at an iteration: {name}", f"{point}: {idle.outcome}"

@@ -42,7 +42,9 @@ async def stopped(harness: Harness, session: Session, before: int = 0) -> None:
 
 
 @pytest.mark.parametrize("name", STUBBORN)
-async def test_a_cancel_ends_whatever_a_command_left_running(tmp_path: Path, name: str) -> None:
+async def test_a_cancel_ends_processes_that_a_command_left_running(
+    tmp_path: Path, name: str
+) -> None:
     async with open_harness(tmp_path, **FREE) as harness:
         harness.server.script(answer(Call("bash", {"command": STUBBORN[name]})))
         session = await harness.session()

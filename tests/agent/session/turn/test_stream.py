@@ -113,7 +113,7 @@ async def test_text_received_before_a_cancel_stays_and_is_marked(
     assert part.ended is not None
 
 
-async def test_nothing_of_a_step_that_is_tried_again_is_left(harness: Harness) -> None:
+async def test_a_retried_step_leaves_no_records(harness: Harness) -> None:
     harness.server.script(
         answer(Reason("lost"), Text("lost too"), Cut()), answer(Reason("kept"), Text("kept too"))
     )

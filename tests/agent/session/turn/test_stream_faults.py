@@ -83,7 +83,7 @@ CASES: dict[str, Case] = {
     "signs of life are no fault": Case(
         (answer(Raw(b": ping\n\n"), add("a"), Raw(b": ping\n\n")), OK), ran="a", requests=2
     ),
-    "broken for ever": Case(
+    "broken forever": Case(
         tuple(answer(Text("x"), Cut()) for _ in range(3)), outcome="failed", requests=3
     ),
     "error event in mid-stream": Case(

@@ -237,7 +237,7 @@ async def test_a_partly_accepted_change_is_reported_to_the_model(harness: Harnes
     assert "not in the middle" in result
 
 
-async def test_a_command_changed_by_the_user_is_what_runs(harness: Harness) -> None:
+async def test_a_command_changed_by_the_user_is_the_one_that_runs(harness: Harness) -> None:
     harness.server.script(answer(Call("bash", {"command": "touch one"})), answer(Text("k")))
     session = await harness.session()
     await harness.send(session, "run it")
@@ -447,7 +447,7 @@ async def test_a_call_cut_by_the_output_limit_is_never_run(harness: Harness) -> 
     assert all(isinstance(t.state, Failed) and "output limit" in t.state.error for t in tools)
 
 
-async def test_a_refused_key_fails_at_once_with_the_servers_words(harness: Harness) -> None:
+async def test_a_refused_key_fails_at_once_with_the_servers_message(harness: Harness) -> None:
     harness.server.script(Failure(401, '{"error": {"message": "bad key"}}'))
     idle = await harness.turn(await harness.session(), "go")
     assert idle.outcome == "failed"

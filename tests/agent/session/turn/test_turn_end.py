@@ -20,7 +20,7 @@ async def test_why_a_turn_ended_stays_with_the_session(tmp_path: Path) -> None:
         assert "of 100 tokens" in last.error.message
 
 
-async def test_a_turn_that_fails_before_its_first_step_says_so(tmp_path: Path) -> None:
+async def test_a_turn_that_fails_before_its_first_step_has_an_error(tmp_path: Path) -> None:
     async with open_harness(tmp_path, compaction={"auto": False}) as harness:
         session = await harness.session()
         harness.server.script(answer(Text("long"), Tokens(85_000, 100)))

@@ -115,7 +115,7 @@ def test_captured_output_that_fits_without_notes_only_is_kept_whole(tmp_path: Pa
     assert Path(done.spill).read_text() == numbered(9)
 
 
-def test_a_paged_output_may_add_numbers_and_a_note(tmp_path: Path) -> None:
+def test_a_paged_output_can_add_numbers_and_a_note(tmp_path: Path) -> None:
     ready = truncator(tmp_path)
     text = numbered(12)
     assert not ready.fits(text)

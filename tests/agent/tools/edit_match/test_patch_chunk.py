@@ -62,7 +62,7 @@ def test_the_end_of_the_file_distinguishes_places() -> None:
     assert placed.edit.text == TEXT[: TEXT.rindex("        x = 10")] + "        x = 20\n"
 
 
-def test_an_anchor_that_is_not_there_matters_only_in_doubt() -> None:
+def test_a_missing_anchor_matters_only_for_ambiguous_places() -> None:
     placed = apply_chunk(TEXT, ChunkEdit(["class B:"], ["class C:"], ["no such line"]))
     assert "class C:" in placed.edit.text
     with pytest.raises(EditRefused) as raised:
@@ -111,7 +111,7 @@ def chunks_between(before: list[str], after: list[str]) -> list[ChunkEdit]:
 
 
 @given(st.data(), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_a_change_cut_into_chunks_comes_out_whole_or_not_at_all(
+def test_a_change_cut_into_chunks_is_applied_completely_or_not_at_all(
     data: st.DataObject, ending: str, last: bool
 ) -> None:
     words = st.sampled_from(["    a = 1", "    b = 2", "}", "", "def f():", "\treturn x", "end"])

@@ -19,7 +19,7 @@ FILE = (
 BOM = "\ufeff"
 
 
-@pytest.mark.skipif(not FILE.exists(), reason="the shared cases are not beside this checkout")
+@pytest.mark.skipif(not FILE.exists(), reason="the shared cases are not next to this checkout")
 def test_the_shared_cases_are_right_and_hardly_ever_wrong() -> None:
     cases = [json.loads(line) for line in FILE.read_text("utf-8").splitlines() if line.strip()]
     verdicts: Counter[str] = Counter()

@@ -150,7 +150,7 @@ def test_numbers_that_are_not_those_of_lines_are_text() -> None:
 
 @pytest.mark.parametrize("old", ["1: ", "1: \n2: \n3: ", "\\t", "\\n", "\\n\\t"])
 @pytest.mark.parametrize("replace_all", [False, True])
-def test_nothing_but_white_space_is_left_is_no_reading(old: str, *, replace_all: bool) -> None:
+def test_an_edit_that_leaves_only_white_space_is_no_reading(old: str, *, replace_all: bool) -> None:
     assert "not found" in refusal("a\n\tb\n", old, "x", replace_all=replace_all).reason
 
 

@@ -64,7 +64,7 @@ def test_a_new_file_is_all_added() -> None:
     assert [line.new for line in block.hunks[0].lines] == [1, 2]
 
 
-def test_a_very_long_diff_is_cut_and_says_so() -> None:
+def test_a_very_long_diff_is_cut_with_a_note() -> None:
     new = "".join(f"{n}\n" for n in range(50_000))
     block = make_diff("f", "", new).block
     assert sum(len(hunk.lines) for hunk in block.hunks) == MAX_LINES

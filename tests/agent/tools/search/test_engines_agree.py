@@ -43,7 +43,7 @@ async def said(tool: Any, ctx: Any, **arguments: str) -> str:
 
 @pytest.mark.skipif(RG is None, reason="no ripgrep on this machine")
 @pytest.mark.parametrize("seed", [10, 16, 18, 23, 31, 33, *range(1_000, 1_004)])
-async def test_both_engines_say_the_same(
+async def test_both_engines_return_the_same(
     make_context: MakeContext, tmp_path: Path, seed: int
 ) -> None:
     """The first numbers are trees on which they once did not."""

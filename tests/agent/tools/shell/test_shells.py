@@ -227,7 +227,7 @@ async def test_a_cancel_while_it_starts_leaves_nothing(desk: Desk) -> None:
     assert desk.shells.snapshot()[0].state == "killed"
 
 
-async def test_a_deleted_session_takes_its_shells_along(desk: Desk) -> None:
+async def test_deleting_a_session_ends_its_shells(desk: Desk) -> None:
     _, done = await desk.start(f"echo $$; {wait_for('go')}")
     await desk.shells.end_session("ses_1")
     assert desk.shells.snapshot() == ()

@@ -74,7 +74,7 @@ def test_files_that_the_user_opens(entry: str, host: str, address: str, open_to_
         ("", "Only http and https"),
     ],
 )
-def test_addresses_that_are_never_asked(url: str, said: str) -> None:
+def test_addresses_that_are_never_contacted(url: str, said: str) -> None:
     with pytest.raises(ToolError, match=said):
         parse_url(url)
 

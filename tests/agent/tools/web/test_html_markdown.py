@@ -73,7 +73,7 @@ NESTING = [
 
 
 @given(st.lists(st.sampled_from(NESTING), max_size=25))
-def test_words_are_never_lost(tags: list[str]) -> None:
+def test_text_is_never_lost(tags: list[str]) -> None:
     html = "".join(f"{tag}word{n} " for n, tag in enumerate(tags))
     text = convert(html, BASE)
     assert all(f"word{n}" in text for n in range(len(tags)))

@@ -212,7 +212,7 @@ def test_a_sub_agents_request_follows_the_same_policy(
     assert events[-1]["answer"] == "it could not"
     assert not (place.project / "made").exists()
     (refused,) = (m for m in scripted.server.requests[2].body["messages"] if m["role"] == "tool")
-    assert "Nobody is here" in refused["content"], "the child is told why"
+    assert "Nobody is here" in refused["content"], "the child gets the reason"
 
 
 def test_a_limit_has_its_own_exit_code(place: InstalledProgram, scripted: ServerThread) -> None:

@@ -115,7 +115,7 @@ ALL: dict[str, Callable[[], Dialog[object]]] = {
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("size", [(99, 30), (80, 24), (40, 16), (100, 30)])
 async def test_below_100_columns_a_dialog_fills_the_width(name: str, size: tuple[int, int]) -> None:
-    """No sliver of the screen is left beside it, and all of it is visible."""
+    """No part of the screen is left next to it, and all of it is visible."""
     host = Host(ALL[name](), below=True)
     async with host.run_test(size=size) as pilot:
         await pilot.pause()

@@ -31,7 +31,7 @@ def pressed(text: str, at: int, keys: str) -> tuple[str, int, Vim]:
     CASES,
     ids=[f"{case[3]}-{number}" for number, case in enumerate(CASES)],
 )
-def test_keys_do_what_vim_does(
+def test_keys_work_as_in_vim(
     text: str, line: int, column: int, keys: str, left: str, to_line: int, to_column: int
 ) -> None:
     done, at, vim = pressed(text, offset(text, line, column), keys)
