@@ -69,8 +69,8 @@ class Skills:
         trusted: Callable[[], bool],
         extra_folders: Iterable[str] = (),
     ) -> None:
-        """*trusted* tells whether the project's skills count now; *extra_folders* are folders of
-        skills that the settings name."""
+        """*trusted* returns whether the project's skills are used; *extra_folders* are further
+        folders of skills from the settings."""
         self._directory = directory
         self._project = project
         self._paths = paths

@@ -150,7 +150,7 @@ def _replace(target: Path, data: bytes, old: os.stat_result) -> None:
     try:
         temporary = _temporary(target, data, 0o600)
     except PermissionError:
-        # The folder takes no new files; this one can be writable all the same.
+        # The folder takes no new files; this file can still be writable.
         _overwrite(target, data)
         return
     with _removed(temporary):
@@ -171,7 +171,7 @@ def _replace(target: Path, data: bytes, old: os.stat_result) -> None:
 
 @contextlib.contextmanager
 def _removed(temporary: Path) -> Generator[None]:
-    """Leave no temporary file behind, whatever happens."""
+    """Remove the temporary file in any case."""
     try:
         yield
     finally:
@@ -249,7 +249,7 @@ def _keep_owner(temporary: Path, old: os.stat_result) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    # Some file systems refuse to sync a folder; the rename has happened all the same.
+    # Some file systems refuse to sync a folder; the rename has happened anyway.
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

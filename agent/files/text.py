@@ -1,7 +1,7 @@
 """Text of a file and how it is written on disk: encoding, BOM, line endings.
 
-Decoding is faithful: ``TextFile.encode(text)`` gives back every byte of what was not
-changed, whatever the encoding turned out to be.
+Decoding is faithful: ``TextFile.encode(text)`` returns every byte of unchanged text,
+whatever encoding was detected.
 """
 
 import codecs
@@ -176,13 +176,13 @@ def _legacy(sample: bytes) -> Encoding:
 
 
 def _told_by_runs(sample: bytes) -> str:
-    """The codec of text that its runs of bytes beyond ASCII tell, "" where they do not."""
+    """Return the codec that the runs of bytes beyond ASCII identify, "" if they do not."""
     runs = _BEYOND_ASCII.findall(sample[: -1 if len(sample) == SAMPLE else None])
     few = sum(len(run) for run in runs) <= FEW
     paired = all(len(run) % 2 == 0 and min(run) > 0xA0 for run in runs)
     codec = _of_pairs(b"".join(run[::2] for run in runs), few=few) if paired else ""
     alone = b"".join(run for run in runs if len(run) == 1)
-    # A letter beyond ASCII stands alone in Western words, and so do signs, one of them a rare one.
+    # A letter beyond ASCII is isolated in Western words, and so are signs, of which one is rare.
     if not codec and few and len(alone) * 2 > len(runs):
         western = len(alone) - len(alone.translate(None, _WESTERN))
         codec = "cp1252" if western * 2 >= len(alone) - 1 else ""

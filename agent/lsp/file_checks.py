@@ -26,7 +26,7 @@ MAX_SHOWN = 20
 """Errors of one file that the model is shown; more do not help it."""
 
 MAX_OTHER_FILES = 5
-"""Further files whose errors are shown beside those of the edited one."""
+"""Further files whose errors are shown in addition to those of the edited one."""
 
 HEAD = "The language server reports errors in {path}. Mend those that this change brought in:"
 MORE = "… and {count} more"

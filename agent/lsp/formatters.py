@@ -1,7 +1,7 @@
 """Formatters that run after a write, where the settings switch them on.
 
 Commands are those of the formatters' own documentation. A formatter that follows a project's
-settings runs only where the project has some: nobody wants a whole file in another style.
+settings runs only where the project has some, so that no file is changed to another style.
 """
 
 import shutil

@@ -17,7 +17,7 @@ KILL_ROUNDS = 50
 """Checks for survivors after SIGKILL, 10 ms apart."""
 
 LAST_LINES = 20
-"""Lines of the error stream that are kept, to tell why the server ended."""
+"""Lines of the error stream that are kept, to report why the server ended."""
 
 READ_LIMIT = 1024 * 1024
 """Bytes of output that are buffered before the server has to wait."""

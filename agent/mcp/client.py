@@ -40,7 +40,7 @@ from agent.records.json import JsonObject
 from agent.tools.core.clean_text import without_invisible
 
 SAMPLING_REFUSED = -1
-"""The error code for a prompt that the user does not let a model answer."""
+"""The error code for a prompt that the user rejected."""
 
 MAX_PAGES = 100
 """Pages of a list that are read."""

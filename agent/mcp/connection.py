@@ -38,7 +38,7 @@ FIRST_PAUSE = 1.0
 
 
 class LazyLogins:
-    """The logins of all servers; the module behind them is imported on first use."""
+    """The logins of all servers; their module is imported on first use."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -66,7 +66,7 @@ class ConnectionSettings:
     """Settings that all connections of an opened folder share."""
 
     root: Path
-    """The opened folder, the only one that servers are told of."""
+    """The opened folder, the only one that is reported to servers."""
     environment: Mapping[str, str]
     """The environment that server programs are started with."""
     logins: LazyLogins

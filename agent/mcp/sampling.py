@@ -1,6 +1,6 @@
-"""Sampling: a server has a model answer a prompt during a call.
+"""Sampling: a server requests a model's response to a prompt during a call.
 
-The user has to allow it. A model of the session's answers, and the session pays.
+The user has to allow it. A model of the session responds, and the session pays.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ PERMISSION = "mcp_sampling"
 """The permission that rules name; the pattern is the server's name."""
 
 MAX_REQUESTS = 20
-"""Requests of one call: each costs money, and the user must not be asked for ever."""
+"""Requests of one call: each costs money, and the user must not be asked forever."""
 
 MAX_PROMPT = 200_000
 """Characters of a prompt."""
 
 
 class SamplingRefused(Exception):
-    """A prompt is not answered; ``str`` is the reason, for the server."""
+    """A prompt gets no response; ``str`` is the reason, for the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +39,21 @@ class SampleMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleResult:
-    """A model's answer."""
+    """A model's response."""
 
     text: str
     model: str
-    """The model that answered, as ``provider/model``."""
+    """The model that responded, as ``provider/model``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRequest:
-    """A prompt that a server wants answered."""
+    """A prompt of a server, for a model to respond to."""
 
     system: str
     messages: tuple[SampleMessage, ...]
     max_tokens: int
-    """The longest answer, in tokens."""
+    """The longest response, in tokens."""
     temperature: float | None = None
     hints: tuple[str, ...] = ()
     """Parts of models' names, the preferred one first."""

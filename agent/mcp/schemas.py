@@ -27,7 +27,7 @@ _TYPE_ALIASES = {
 _IGNORED_KEYWORDS = frozenset(
     {"$schema", "$id", "$comment", "$anchor", "examples", "deprecated", "readOnly", "writeOnly"}
 )
-"""Keywords that tell a model nothing, and that some providers refuse."""
+"""Keywords that are useless to a model, and that some providers refuse."""
 
 _TYPE_NAMES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 _SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
@@ -80,7 +80,7 @@ def _walk(schema: JsonObject, depth: int) -> JsonObject:
 
 
 def for_models(schema: JsonObject) -> JsonObject:
-    """Return a repaired *schema* without what tells a model nothing."""
+    """Return a repaired *schema* without keywords that are useless to a model."""
     made: JsonObject = {}
     for key, value in schema.items():
         if key in _IGNORED_KEYWORDS or (key == "title" and isinstance(value, str)):

@@ -165,7 +165,7 @@ def _in_thread(
         if not future.done():
             future.set_result(loaded)
 
-    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nothing waits any more
         loop.call_soon_threadsafe(report)
 
 
@@ -202,7 +202,7 @@ def _from_file(file: DefinitionFile) -> _Candidate:
 
 
 class _NoBytecodeLoader(SourceFileLoader):
-    """Writes no bytecode beside the file: the folder is the user's."""
+    """Writes no bytecode next to the file: the folder is the user's."""
 
     def set_data(self, path: str, data: "ReadableBuffer", *, _mode: int = 0o666) -> None:
         """Write nothing."""

@@ -31,7 +31,7 @@ KEPT = (
 SECRET_WORDS = (
     "TOKEN", "SECRET", "PASSW", "KEY", "AUTH", "CREDENTIAL", "PRIVATE", "CERT",
 )  # fmt: skip
-"""Words in a variable's name that tell of a secret."""
+"""Words in a variable's name that indicate a secret."""
 
 
 def child_environment(env: Mapping[str, str], secret_names: Collection[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Run one command in somebody else's terminal, to the same end as ``run``.
+"""Run one command in a terminal of another program, with the same result as ``run``.
 
-Where the terminal reaches the relay, what is printed comes whole and at once, and ends are exact.
-Else the terminal's own text and word have to do.
+If the terminal reaches the relay, output arrives complete and at once, and the exit status is
+exact. Otherwise the terminal's own text and status are used.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ KEPT = 1024 * 1024
 """Bytes of output that a terminal is asked to keep."""
 
 SETTLING = 1.0
-"""Seconds that a terminal gets to tell of an end that is known."""
+"""Seconds that a terminal gets to report an end that is known."""
 
 CUT = (
     "The terminal of the user's editor kept only a part of the output, and the rest is lost. Run "
@@ -206,7 +206,7 @@ class _Call:
         return CUT if shown.truncated else ""
 
     async def abandon(self) -> None:
-        """After a cancel: end everything, show what was printed, keep nothing."""
+        """After a cancel: end everything, show the output so far, keep nothing."""
         await self.end()
         if self._pump is None:
             await self._read_text()

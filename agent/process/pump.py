@@ -13,7 +13,7 @@ INTERVAL = 0.1
 """Seconds between two live tails (at most ten a second)."""
 
 DISCARD_PAUSE = 0.05
-"""Seconds between two reads for a background process that nobody listens to."""
+"""Seconds between two reads for a background process without a listener."""
 
 
 class Pump:

@@ -1,10 +1,10 @@
-"""Runs a command inside a terminal of somebody else's: a program of its own, which imports
+"""Runs a command inside a terminal of another program. It is a program of its own that imports
 nothing of the package, so that it starts in some ten milliseconds.
 
 Its argument is a folder that ``agent.process.relay`` made: ``order.json`` says what to run and
 with which variables, ``link`` is the socket that gets all the command prints, and ``status.json``
-tells at the end how it went. The command stands at no terminal, reads nothing and leads a group
-of its own, as in a shell of the program's. When the link is hung up, the group is ended.
+is written at the end. The command has no controlling terminal, reads nothing and leads a group
+of its own, as in a shell of the program. When the link is closed, the group is ended.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Relay:
             pass  # the terminal is gone; the link has it all
 
     def drain(self) -> None:
-        """Leave somebody behind who reads what a process in the background still prints."""
+        """Fork a process that reads the remaining output of background processes."""
         if os.fork() == 0:
             os.setsid()
             self._link.close()
@@ -186,7 +186,7 @@ def main(folder: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(told, file)
     except OSError:
-        pass  # nobody asks any more
+        pass  # the requester is gone
     if relay.open:
         relay.drain()
     link.close()

@@ -147,7 +147,7 @@ def signal_name(number: int) -> str:
 async def _abandon(
     child: ShellProcess, pump: Pump, pumping: asyncio.Task[None], capture: Capture
 ) -> None:
-    """After a cancel: end everything, show what was printed, keep nothing."""
+    """After a cancel: end everything, show the output so far, keep nothing."""
     try:
         await child.end()
         await asyncio.wait({pumping}, timeout=DRAIN_TIMEOUT)

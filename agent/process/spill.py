@@ -3,8 +3,8 @@
 A file has a random name in the ``spill`` folder of the data directory, mode 0600, and is
 made new each time (never through a link). At most 64 MB of a call are kept, its first and
 its last half; all files together stay below 1 GB, the oldest going first; none outlives
-seven days by much. The folder, which can hold a hundred thousand files, is only looked through
-once what was written since may have filled it, or an hour has passed. Every method can raise
+seven days by much. The folder, which can hold a hundred thousand files, is only scanned
+once the data written since may have filled it, or an hour has passed. Every method can raise
 ``OSError`` (a full disk): callers continue without.
 """
 
@@ -119,7 +119,7 @@ class SpillWriter:
             view = view[os.write(self._fd, view) :]
 
     def close(self) -> Path:
-        """Put the last half behind the first one and close."""
+        """Append the last half to the first one and close."""
         ring = self._ring
         try:
             if ring is not None:

@@ -14,7 +14,7 @@ class TerminalRefused(Exception):
 
 
 class TerminalLost(Exception):
-    """An open terminal does not answer; ``str(error)`` says why."""
+    """An open terminal does not respond; ``str(error)`` says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,7 @@ class ModelRequest:
     """False to only declare the tools: none of them must be called."""
 
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Headers beside those of the provider."""
+    """Headers in addition to those of the provider."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ NON_CHAT_KINDS = frozenset(
 
 
 def parse_model_list(answer: Json) -> dict[str, ModelFacts]:
-    """Return the models in a server's *answer* by id, in its order."""
+    """Return the models in a server's response (*answer*) by id, in its order."""
     entries: Json = answer
     if isinstance(answer, dict):
         entries = answer.get("data") or answer.get("models")

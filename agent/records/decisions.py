@@ -22,7 +22,7 @@ class Decision:
     question: str = ""
     """The question that was asked; "" for none."""
     comment: str = ""
-    """Words of the user or the policy."""
+    """The comment of the user or the policy."""
     reason: str = ""
     """The rule, the scope of "always", or the changes that the decision rests on."""
 

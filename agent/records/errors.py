@@ -82,7 +82,7 @@ class MissingKey(OpencodePyError):
 
 
 class ProviderErrorKind(StrEnum):
-    """The kinds of failed model calls that the turn loop tells apart."""
+    """The kinds of failed model calls that the turn loop distinguishes."""
 
     OVERFLOW = "overflow"
     RATE_LIMIT = "rate_limit"

@@ -2,7 +2,7 @@
 
 An id is ``<prefix>_<14 hex digits of time><12 random hex digits>``. The time part is milliseconds ×
 4096 plus a counter, so ids made in one process within one millisecond keep their order; the random
-part tells processes apart.
+part keeps processes apart.
 """
 
 import secrets

@@ -57,8 +57,8 @@ class Approval:
         return cls(permission.strip(), pattern.strip() or "*")
 
     def covers(self, judged: EvaluatedNeed) -> bool:
-        """Return whether it allows a need. What the pattern of a need does not tell (an unknown
-        command) is covered by ``*`` alone, what is guarded by nothing."""
+        """Return whether it allows a need. Only ``*`` covers a need that its pattern does not
+        describe (an unknown command); nothing covers a guarded one."""
         need = judged.need
         if not matches(need.permission, self.permission) or need.strict == "guarded":
             return False

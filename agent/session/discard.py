@@ -11,13 +11,13 @@ from agent.store.store import Store
 async def discard_undone(store: Store, session_id: str) -> None:
     """Discard the undone messages of a session in which a turn is about to begin.
 
-    Call it only if the caller has claimed the session: nobody brings it back meanwhile.
+    The caller must have claimed the session, so that no redo happens meanwhile.
     """
     session = await store.session(session_id)
     if session.undone_at is None:
         return
     stored = await store.messages(session.id)
-    # What waits came later, be it while this one was claimed: it was never taken back.
+    # Queued messages came later, perhaps while the session was claimed: they were never undone.
     gone = [m for m in stored if m.message.id >= session.undone_at and not is_queued(m)]
     for item in gone:
         await store.remove_message(session.id, item.message.id)

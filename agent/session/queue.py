@@ -141,7 +141,7 @@ class Queues:
         async with self._doors.setdefault(session_id, asyncio.Lock()):
             for due_one in due:
                 item = self._leaves(session_id, due_one.message.id)
-                if item is None:  # taken back by the user while those before it were stored
+                if item is None:  # removed by the user while those before it were stored
                     continue
                 newest = max(after, self._entered.get(session_id, ""))
                 taken.append(await self._enter(item, turn_id, newest, steered=steered))
@@ -161,7 +161,7 @@ class Queues:
     async def _enter(
         self, item: MessageWithParts, turn_id: str, after: str, *, steered: bool
     ) -> MessageWithParts:
-        """Give a message its place in the history: behind everything that came before it.
+        """Give a message its place in the history: after everything that came before it.
 
         Ids sort by time, so one that waited while a step began gets a new id.
         """

@@ -27,7 +27,7 @@ from agent.session.usage import record_usage
 NOTHING = "Nothing was said in this session yet: just ask."
 CUT = "The answer ended before its end."
 MAX_OUTPUT = 8_192
-"""Tokens of an answer at most: it is read in passing."""
+"""Maximum tokens of a response."""
 
 QUESTION = (
     "<system-reminder>\nThe user asks something beside the work. Answer from what you know of "
@@ -48,7 +48,7 @@ class QuickQuestions:
         self._subagents = subagents
 
     async def ask(self, session_id: str, question: str) -> AsyncGenerator[str, None]:
-        """The answer as it comes, in pieces.
+        """Yield the response as it arrives, in pieces.
 
         Raises ``SessionNotFound``, ``NothingToDo`` for a session without messages,
         ``MissingKey`` and ``ProviderError``.

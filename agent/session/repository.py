@@ -101,8 +101,8 @@ class SessionRepository:
         title: str = "",
         session_id: str | None = None,
     ) -> Session:
-        """A new, empty session, under *session_id* if that is given. An empty title is replaced
-        by the first prompt's words."""
+        """Create an empty session, under *session_id* if that is given. An empty title is replaced
+        by the first words of the first prompt."""
         session = replace(
             self.draft(agent, model),
             id=session_id or new_id("ses"),
@@ -256,7 +256,7 @@ def _copied(
                 message = replace(message, completed=now, interrupted=True)
     parts: list[Part] = []
     for part in item.parts:
-        # A turn can be running in the source: nobody would ever end its open parts here.
+        # A turn can be running in the source: its open parts would never end here.
         copy = close_part(part, now) if item.message.role == "assistant" else part
         if isinstance(copy, CompactionPart) and copy.tail_start_id is not None:
             start = renamed.get(copy.tail_start_id, copy.tail_start_id)

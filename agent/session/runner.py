@@ -261,7 +261,7 @@ class Runner:
         return True
 
     async def _discard_undone(self, session_id: str) -> None:
-        """Discard what was undone in a claimed session; release it if that fails."""
+        """Discard the undone messages of a claimed session; release it if that fails."""
         try:
             await discard_undone(self._services.store, session_id)
         except BaseException:

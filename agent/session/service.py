@@ -31,7 +31,7 @@ from agent.session.undo import Undo
 from agent.session.user_shell import UserShell
 
 PAGE_SIZE = 400
-"""Messages that a front end gets when it attaches; older ones are asked for."""
+"""Messages that a front end gets when it attaches; older ones are loaded on request."""
 
 
 class SessionService:

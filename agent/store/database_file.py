@@ -1,6 +1,6 @@
 """The database file before anything is read from it: created, checked, set aside if damaged.
 
-All of it runs under a lock on a file beside the database, so that of two processes that start
+All of it runs under a lock on a file next to the database, so that of two processes that start
 together neither sets aside the file that the other has just created.
 """
 

@@ -143,7 +143,7 @@ class Leases:
         try:
             taken = await self._database.write(partial(_acquire, lease=lease))
         except asyncio.CancelledError:
-            # The database carries the write out all the same, so the lease has to be released.
+            # The database still carries the write out, so the lease has to be released.
             if session_id not in self.held:
                 await self._give_back((session_id,))
             raise

@@ -1,6 +1,6 @@
 """Numbered, forward-only schema migrations.
 
-A migration is a file ``NNNN_name.sql`` in the folder ``migrations`` beside this module. ``PRAGMA
+A migration is a file ``NNNN_name.sql`` in the folder ``migrations`` next to this module. ``PRAGMA
 user_version`` is the number of the last one that ran. Each runs in one transaction with its own
 number, so an interrupted one has no effect.
 """

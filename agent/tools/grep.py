@@ -109,7 +109,7 @@ class _Hits:
         self._named_secret = plan.root.is_secret
         self._found = NewestMatches()
         self._secrets: set[str] = set()
-        # An include glob overrides ignore rules in ripgrep; here they apply all the same.
+        # An include glob overrides ignore rules in ripgrep; here they still apply.
         filtered = plan.request.include is not None and not plan.request.ignored
         self._ignore = IgnoreRules(plan.request.folder) if filtered else None
         self._verdicts: dict[str, bool] = {}

@@ -66,7 +66,7 @@ class ResolvedCall:
     """The arguments of the model, repaired."""
 
     safe: bool
-    """The call can run beside others."""
+    """The call can run in parallel to others."""
 
     polling: bool
     tool: AnyTool

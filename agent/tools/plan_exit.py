@@ -61,7 +61,7 @@ class PlanExitTool:
         return False
 
     async def prepare(self, args: PlanExitArgs, ctx: ToolContext) -> Plan[ExitPlan]:
-        # It is offered to every agent all the same: the tools of requests must not change.
+        # It is still offered to every agent: the tools of requests must not change.
         if ctx.agent != PLAN_AGENT or ctx.callers:
             raise ToolError(NOT_PLANNING)
         file = _shown(args.file, ctx)

@@ -127,7 +127,7 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
     results: list[ToolResultContent] = []
 
     def close() -> None:
-        # Reasoning alone is no answer: several providers refuse a turn that holds nothing else.
+        # Reasoning alone is no response: several providers refuse a turn that holds nothing else.
         if any(not isinstance(c, ReasoningContent) for c in content):
             turns.append(AssistantTurn(tuple(content), message.model))
         if results:

@@ -106,7 +106,7 @@ class MentionReader:
         )
         reads = tuple(need for need in needs if need.permission == "read")
         try:
-            if mention.server:  # the user named it; a deny holds all the same
+            if mention.server:  # the user named it; a deny still applies
                 await self._permissions.raise_if_denied(asker, reads)
             else:
                 await self._permissions.ask(asker, reads, HEADING)

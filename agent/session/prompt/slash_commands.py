@@ -219,5 +219,5 @@ def _ignore(text: str) -> None:
 async def _never_asks(
     needs: tuple[PermissionNeed, ...], heading: str, blocks: tuple[Block, ...] = (), /
 ) -> PermissionReply:
-    """Stand in until the pipeline sets its own function."""
+    """A placeholder until the pipeline sets its own function."""
     raise AssertionError(heading, needs, blocks)

@@ -17,7 +17,7 @@ PURPOSES: tuple[Purpose, ...] = (
     "titles, asides, retries",
 )
 UNKNOWN_MODEL = "model not noted"
-"""Stands for the models of calls of which the session keeps only the sums."""
+"""The placeholder for the models of calls of which the session keeps only the sums."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class Snapshots:
             if self.unavailable_reason or not await self._prepare():
                 return None
             if await self._run("add", "--all", "--ignore-errors", ".") is None:
-                # An unreadable file makes git say no and add the rest all the same.
+                # An unreadable file makes git fail, but it adds the rest.
                 await self._run("add", "--all", "--ignore-errors", "--update", ".")
             tree = await self._run("write-tree")
             if tree:
@@ -281,7 +281,7 @@ class Snapshots:
         return made
 
     async def _create(self) -> bool:
-        """Create the git directory beside its place and move it there complete: one whose creation
+        """Create the git directory next to its place and move it there complete: one whose creation
         was interrupted has stale locks."""
         try:
             words = ("init", "--quiet", "--bare", "--template=", "--shared=0600")

@@ -17,7 +17,7 @@ from agent.session.turn.turn import Turn
 from agent.session.turn_state import PlannedStep, TurnEnd, TurnTotals
 
 DEFAULT_OUTPUT = 8_192
-"""Output cap of a step, in tokens. A response that it cuts off is asked for again with a larger
+"""Output cap of a step, in tokens. A response that it cuts off is requested again with a larger
 cap, up to ``MAX_OUTPUT``."""
 
 MAX_OUTPUT = 65_536

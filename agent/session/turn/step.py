@@ -157,7 +157,7 @@ class Step:
         error = end.error
         if error is None or (why := give_up_reason(attempt, error, self._services.retry)) is None:
             return end
-        # The server's own words end as they like.
+        # The server's own message keeps its ending.
         said = (
             error.message if error.message.endswith((".", "!", "?", "…")) else f"{error.message}."
         )

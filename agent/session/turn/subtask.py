@@ -1,4 +1,4 @@
-"""A prompt that a sub-agent works on before the model is asked.
+"""A prompt that a sub-agent works on before the model is called.
 
 The work is a call of the ``task`` tool like any other, except that the program requests it: the
 response of its step is that call. So it is shown, canceled, stored and sent in the usual way.
@@ -22,7 +22,7 @@ TASK = "task"
 
 
 class SubtaskClient:
-    """A model client that responds with the calls of *subtasks*; no server is asked."""
+    """A model client that responds with the calls of *subtasks*; no server is called."""
 
     def __init__(self, subtasks: Sequence[SubtaskPart]) -> None:
         self._subtasks = tuple(subtasks)

@@ -1,6 +1,6 @@
 """The protocol of a tool: its arguments, a plan without effects, then the effect.
 
-A tool is one module ``x.py`` beside its description ``x.txt``. The pipeline calls ``prepare``,
+A tool is one module ``x.py`` with its description ``x.txt``. The pipeline calls ``prepare``,
 which has no effect: it says what the call would do, which permissions it needs and what the
 dialog shows. After the user's reply it calls ``execute`` with that very plan, so what was shown
 is what runs.
@@ -79,7 +79,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionRequest:
-    """A prompt from outside the session, such as an MCP server's, for a model to answer."""
+    """A prompt from outside the session, such as an MCP server's, for a model to respond to."""
 
     system: str
     turns: tuple[UserTurn | AssistantTurn, ...]
@@ -90,7 +90,7 @@ class CompletionRequest:
 
 
 class Completer(Protocol):
-    """A model that answers prompts from outside; the session pays for it."""
+    """A model that responds to prompts from outside; the session pays for it."""
 
     @property
     def model(self) -> str:
@@ -224,7 +224,7 @@ class ToolSpec:
     """It cuts its output itself: line numbers and a closing note can pass the limits a little."""
 
     changes_indirectly: bool = False
-    """Its calls run beside others although files can change through them."""
+    """Its calls run in parallel to others although they can change files."""
 
     on_demand: bool = False
     """It is left out of requests while there are many such tools; ``finds_tools`` finds it."""
@@ -252,7 +252,7 @@ class Tool(Protocol[ArgsT, PayloadT]):
     args: type[ArgsT]
 
     def concurrency_safe(self, args: ArgsT) -> bool:
-        """Return whether a call with these arguments can run beside others."""
+        """Return whether a call with these arguments can run in parallel to others."""
         ...
 
     async def prepare(self, args: ArgsT, ctx: ToolContext) -> Plan[PayloadT]:

@@ -16,8 +16,8 @@ from agent.records.requests import Question, QuestionReply
 
 @dataclass(frozen=True, slots=True)
 class _PendingQuestion:
-    """A question and its future. An exception is set as the *result*: an exception that nobody
-    retrieves would be logged."""
+    """A question and its future. An exception is set as the *result*: an exception that is
+    never retrieved would be logged."""
 
     question: Question
     future: asyncio.Future[QuestionReply | OpencodePyError]
@@ -57,7 +57,7 @@ class QuestionService:
         return self._resolve(question_id, reply, reply)
 
     def decline(self, question_id: str, why: str) -> bool:
-        """End a question that nobody can answer; the model reads *why* and continues."""
+        """End a question that no user can answer; the model reads *why* and continues."""
         return self._resolve(question_id, None, ToolError(why))
 
     def pending(self, root_id: str | None = None) -> tuple[Question, ...]:

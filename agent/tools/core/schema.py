@@ -1,7 +1,7 @@
 """The schema and description of a built-in tool, as models get them.
 
 Schemas have no titles, no references and no open objects. Descriptions are the text files
-beside the modules, with their ``{{slots}}`` filled.
+next to the modules, with their ``{{slots}}`` filled.
 """
 
 import inspect
@@ -98,7 +98,7 @@ def fill_slots(template: str, variables: Mapping[str, str], *, name: str = "a de
 
 
 def read_description(tool: Tool[Any, Any], common: Mapping[str, str]) -> str:
-    """Return the description of *tool*: ``<name>.txt`` beside its module.
+    """Return the description of *tool*: ``<name>.txt`` next to its module.
 
     Its slots take the tool's own variables, all of which must be used, and the *common* ones.
     Raises ``ValueError`` otherwise.
