@@ -19,7 +19,7 @@ class PutFile:
     """With links resolved."""
     data: bytes
     create: bool = False
-    """Whether the file is new: the step fails if something exists at *path*."""
+    """True if the file is new: the step fails if something exists at *path*."""
     mode: int | None = None
     """The permission bits; None keeps those that the file has or would get."""
 

@@ -62,7 +62,7 @@ class LspStatus:
     root: str
     state: LspState
     reason: str = ""
-    """Why it failed or ended."""
+    """The reason why it failed or ended."""
     files: int = 0
     """The number of files that it has open."""
     errors: int = 0

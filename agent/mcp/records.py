@@ -39,7 +39,7 @@ class Server:
     idle_timeout: float = IDLE_TIMEOUT
     """Seconds that a call can go without a progress message."""
     problem: str = ""
-    """Why the server can never work, as a sentence; empty if it can."""
+    """The reason why the server can never work, as a sentence; empty if it can."""
 
     @classmethod
     def from_config(cls, name: str, given: McpConfig, directory: Path) -> "Server":

@@ -28,8 +28,8 @@ def tool_names(
     """Return the name of each ``(server, tool)``: ``server_tool``.
 
     A name of a *builtin* tool gets ``mcp_`` in front. Where two tools would share a name, neither
-    gets it, whichever came first, since a rule on it was made for one of them: two underscores tell
-    them apart, or a number if that is not enough.
+    gets it, whichever came first, since a rule on it was made for one of them: two underscores
+    distinguish them, or a number if that is not enough.
     """
     names = {key: f"{safe_name(key[0])}_{safe_name(key[1])}" for key in sorted(set(tools))}
     names = {key: f"mcp_{name}" if builtin(name) else name for key, name in names.items()}

@@ -50,7 +50,7 @@ class LoadedPlugin:
     project: bool = False
     """True if it came with the opened folder."""
     failure: str = ""
-    """Why it failed, as a sentence; empty if it did not."""
+    """The reason why it failed, as a sentence; empty if it did not."""
     traceback: str = ""
     """The traceback of the failure."""
 

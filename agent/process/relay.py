@@ -49,7 +49,7 @@ class RelayStatus:
     signal: int
     """The number of the signal; 0 if there was none."""
     left: bool
-    """Whether a background process still has its output open."""
+    """True if a background process still has its output open."""
 
 
 class Relay:

@@ -49,7 +49,7 @@ class FinishedCommand:
     """The name of the signal, or ""."""
     timed_out: bool
     left_running: bool
-    """Whether a process that the command started still runs."""
+    """True if a process that the command started still runs."""
     duration: float
     """In seconds."""
     output: CapturedOutput

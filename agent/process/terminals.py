@@ -44,7 +44,7 @@ class TerminalText:
 
     text: str
     truncated: bool
-    """Whether more was printed."""
+    """True if more was printed."""
 
 
 class Terminal(Protocol):

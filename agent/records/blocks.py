@@ -126,7 +126,7 @@ class SubtaskBlock:
     text: str = ""
     """Its report (markdown), once it is done."""
     background: bool = False
-    """Whether the work outlives the call; its report then comes as a message of its own."""
+    """True if the work outlives the call; its report then comes as a message of its own."""
     kind: Literal["subtask"] = "subtask"
 
 

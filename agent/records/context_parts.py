@@ -34,7 +34,7 @@ class CompactionPart:
     message_id: str
     summary: str
     auto: bool
-    """Whether the compaction started by itself."""
+    """True if the compaction started by itself."""
     tail_start_id: str | None = None
     """The first message that is kept as it is; None for the marker's own message."""
     pins: str = ""
@@ -71,7 +71,7 @@ _STATE_VERBS: dict[BackgroundTaskState, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPart:
-    """The report of a background task, as users see it; the model reads a text part beside it."""
+    """The report of a background task, as users see it; the model reads a separate text part."""
 
     id: str
     session_id: str

@@ -95,9 +95,9 @@ class UserMessage:
     """Set permanently when the message was dequeued at a later step than the first of its turn: its
     text is then always sent wrapped in a reminder."""
     synthetic: bool = False
-    """Whether the program wrote the message (continue, nudge); it is hidden."""
+    """True if the program wrote the message (continue, nudge); it is hidden."""
     pinned: bool = False
-    """Whether every compaction keeps the message word for word."""
+    """True if every compaction keeps the message word for word."""
     role: Literal["user"] = "user"
 
 
@@ -139,9 +139,9 @@ class TextPart:
     ended: float | None = None
     """None while the model still writes the text."""
     synthetic: bool = False
-    """Whether the program added the text."""
+    """True if the program added the text."""
     ignored: bool = False
-    """Whether the text is shown but never sent."""
+    """True if the text is shown but never sent."""
     interrupted: bool = False
     opaque: JsonObject | None = None
     """Provider data that goes back unchanged with the text (its phase, its thought signature)."""

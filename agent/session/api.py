@@ -57,7 +57,7 @@ class PromptInput:
     """The text that the user sees, if it differs from *text*."""
     subtask: Subtask | None = None
     one_off: bool = False
-    """Whether agent, model and effort apply to this prompt alone."""
+    """True if agent, model and effort apply to this prompt alone."""
     context: str = ""
     """Additional text for the model, sent with the prompt."""
 
@@ -145,5 +145,5 @@ class SessionSnapshot:
     """Pending questions of the session's tree, oldest first."""
     todos: tuple[TodoItem, ...] = ()
     older: int = 0
-    """How many messages precede *messages*."""
+    """The number of messages before *messages*."""
     background_tasks: BackgroundTaskList = field(default_factory=BackgroundTaskList)

@@ -38,7 +38,7 @@ class AgentSwitch:
         if before is not None and not _has_own(before):
             self._left[session.id] = (model, effort)
             if after is not None and _brought(after, session):
-                del self._left[session.id]  # whatever calls has given it the new one's already
+                del self._left[session.id]  # the caller has already set the new one's
         elif before is not None and _brought(before, session):
             model, effort = self._left.get(session.id) or await self._last(session)
         if after is not None and _has_own(after):

@@ -42,7 +42,7 @@ class RunningTurn:
     supervisor: "asyncio.Task[None] | None" = None
     cancelling: bool = False
     start_next: bool = False
-    """Whether messages were sent after the cancel: a new turn starts on them."""
+    """True if messages were sent after the cancel: a new turn starts on them."""
 
 
 class Runner:

@@ -45,7 +45,7 @@ class CompactionSettings:
     reserved_tokens: int | None = None
     """Tokens of the window that are kept for the response; None for the default rule."""
     prune: bool = True
-    """Whether old tool outputs are shortened before a session is compacted."""
+    """True if old tool outputs are shortened before a session is compacted."""
     protected_tools: frozenset[str] = PROTECTED_TOOLS
     """Tools whose outputs are never shortened."""
     model: str | None = None
@@ -94,7 +94,7 @@ class SessionServices:
     clock: Callable[[], float] = field(default=time.time)
     """The time in seconds since the epoch."""
     wait_for_background: bool = True
-    """Whether a turn ends only after its background tasks. A sub-agent's turn always waits:
+    """True if a turn ends only after its background tasks. A sub-agent's turn always waits:
     otherwise its reports would be lost."""
 
     def step_settings(

@@ -28,7 +28,7 @@ MAX_PROMPT = 4_000
 """Characters of the first prompt that the small model reads."""
 
 NO_MODEL = "none"
-"""The config's ``small_model`` that represents no such requests."""
+"""The value of the config's ``small_model`` that turns such requests off."""
 
 MAX_OUTPUT = 1_000
 """Tokens that it can write: a reasoning model thinks before it names."""

@@ -48,7 +48,7 @@ class UndoFile:
     effect: str
     """The effect on the file, as a short phrase."""
     modified_since: bool = False
-    """Whether the file was changed by something else since; it is not restored then."""
+    """True if the file was changed by something else since; it is not restored then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class UndoPlan:
     nested_repositories: tuple[str, ...] = ()
     """Repositories inside the project in which commands can have changed something."""
     reason: str = ""
-    """Why no file can be restored."""
+    """The reason why no file can be restored."""
     tree: str = ""
 
 

@@ -53,7 +53,7 @@ class SessionScope:
     directory: str | None = None
     """The folder of the sessions; None for every folder."""
     archived: bool = False
-    """Whether archived sessions are included."""
+    """True if archived sessions are included."""
 
     def includes(self, line: SessionListItem) -> bool:
         here = self.directory is None or line.directory == self.directory

@@ -48,7 +48,7 @@ CANNOT_ASK_PERMISSION = (
 class RequestPrompter:
     """Sends requests to the client and passes on the replies.
 
-    *session_id* is the root of the session tree; *forms* tells whether the client shows forms.
+    *session_id* is the root of the session tree; *forms* is true if the client shows forms.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """The protocol's messages on two file descriptors: one JSON object per line.
 
-One thread reads and one writes. So a client that does not read blocks only whatever sends, any kind
+One thread reads and one writes. So a client that does not read blocks only the sender, any kind
 of file works, and the descriptors keep the flags that a terminal shares with others. Both are
 daemon threads.
 """

@@ -104,7 +104,8 @@ class Change:
     parts_of: frozenset[str] = frozenset()
     """Ids of the messages that contain these parts."""
     other: bool = False
-    """Something beside the transcript changed: session, status, queue, todos, pending requests."""
+    """Something other than the transcript changed: session, status, queue, todos, pending
+    requests."""
     stale: bool = False
     """Events were missed: build a new view from a new snapshot."""
 

@@ -24,7 +24,7 @@ async def load_runtime(
     """Import the agent package and open the runtime for *launch*.
 
     The import runs in a thread: keys echo meanwhile. *ask_trust* is asked before the folder's files
-    run anything; without it nobody can be asked. With *wait_for_subagents*, turns wait for their
+    run anything; without it no question is shown. With *wait_for_subagents*, turns wait for their
     sub-agents in the background.
     """
     await asyncio.to_thread(importlib.import_module, "agent.runtime.runtime")

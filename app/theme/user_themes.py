@@ -1,4 +1,4 @@
-"""The user's own themes: ``themes/*.json`` beside the settings.
+"""The user's own themes: ``themes/*.json`` next to the settings.
 
 Each file is one object. ``base`` names the theme that it changes (``opencode-py-dark``, the
 default, or ``opencode-py-light``); every other key is a tone of ``app.theme.themes.Palette`` with

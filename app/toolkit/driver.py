@@ -60,7 +60,7 @@ _KEYS = cast("dict[str, object]", ANSI_SEQUENCES_KEYS)
 def split_unmarked_paste(data: str) -> tuple[str, str] | None:
     """Split *data*, one read, into pasted text and the keys after it; None if it was typed.
 
-    Nobody types a line break amid text within one read. A final carriage return after lines that
+    A line break amid text within one read is never typed. A final carriage return after lines that
     end with line feeds is the Enter key, and so is an initial one, which over a slow line arrives
     together with what was typed after it.
     """
@@ -148,7 +148,7 @@ class TerminalOutput:
     """The terminal's output file.
 
     Once the terminal is gone, output is dropped: Textual's writer thread would end with the error,
-    and whatever writes next would wait forever. *drained* is called in the writer's thread when its
+    and the next writer would wait forever. *drained* is called in the writer's thread when its
     queue is empty.
     """
 

@@ -20,7 +20,7 @@ from app.widgets.transcript.paging import HistoryPager
 class ActionDispatcher:
     """Runs each action in a task of its own.
 
-    *reopen* opens the folder again with its present settings. *on_main_screen* tells whether
+    *reopen* opens the folder again with its present settings. *on_main_screen* returns whether
     keys reach the main screen: only it has actions.
     """
 

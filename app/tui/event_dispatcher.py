@@ -22,7 +22,7 @@ from app.tui.subagent_navigation import SubagentNavigation
 
 
 class EventDispatcher:
-    """Passes on what happens in the open session to whatever shows it."""
+    """Passes the events of the open session on to the widgets that show them."""
 
     def __init__(
         self,

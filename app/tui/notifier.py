@@ -48,7 +48,7 @@ def tmux_passthrough(sequence: str) -> str:
 class Notices:
     """Warnings on the screen, and the dialog for a crash of the front end.
 
-    *on_main_screen* tells whether no dialog is open. *grace* is how long the crash dialog ignores
+    *on_main_screen* returns whether no dialog is open. *grace* is how long the crash dialog ignores
     keys, in seconds.
     """
 

@@ -26,7 +26,7 @@ class RequestDialogs:
     request is withdrawn.
 
     *reply* passes on an answer by the request's id, *cancel* stops the work of the session (by its
-    id) that made the request, *may_show* tells whether a dialog can open, and *grace* is how long
+    id) that made the request, *may_show* returns whether a dialog can open, and *grace* is how long
     one ignores keys, in seconds.
     """
 

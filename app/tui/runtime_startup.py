@@ -160,7 +160,7 @@ class StartupSequence:
         self._status = status
         self._tasks = tasks
         self.exit_message = ""
-        """Why the program could not start, to be printed once the screen is closed."""
+        """The reason why the program could not start, to be printed once the screen is closed."""
 
     async def run(self, home: str) -> None:
         """Start up; *home* is the user's home folder. Leaves the app if the runtime fails."""

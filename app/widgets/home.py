@@ -39,7 +39,7 @@ class HomeFacts:
     model: str = ""
     """Empty while the program still starts."""
     reason: str = ""
-    """Why this model is used."""
+    """The reason why this model is used."""
     local: tuple[str, ...] = ()
     """Model servers that run on this machine."""
     recent: "tuple[Session, ...]" = ()

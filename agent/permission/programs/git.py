@@ -37,7 +37,7 @@ class GitCall:
     """The options before it."""
 
     reason: str = ""
-    """Why a rule for the command does not cover it; empty if it does."""
+    """The reason why a rule for the command does not cover it; empty if it does."""
 
     @property
     def normal(self) -> str:

@@ -28,7 +28,7 @@ SIDE_EFFECTS: frozenset[Effect] = frozenset({"read", "write", "execute", "networ
 Value = Literal["unknown", "none", "text", "path", "content", "code"]
 """The value of an option.
 
-- ``none``: it stands alone (a long option can still have a value after ``=``);
+- ``none``: it has no value (a long option can still have a value after ``=``);
 - ``path``: a file; ``content``: text, or the name of a file with the text after ``@``;
 - ``code``: a program or shell code that is run; ``text``: anything else;
 - ``unknown``: not recorded whether it takes the next word.
@@ -111,7 +111,7 @@ class Wrapper:
     """True if each operand by itself is shell code."""
 
     variables: bool = False
-    """True if assignments can stand in front of the program."""
+    """True if assignments can precede the program."""
 
     chdir: bool = False
     """True if the program always runs in another folder."""

@@ -42,7 +42,7 @@ _VERSION = frozenset({"--version", "-V", "-v", "--help", "-h", "version"})
 
 def _interpreter(base: str, program: Program, words: Sequence[Word]) -> str:
     """Find code in an option or on standard input. A script by name, and ``-m`` of Python, are
-    covered: the pattern tells what runs."""
+    covered: the pattern names the program that runs."""
     name = base.rstrip("0123456789.").removesuffix("-")
     code = program.named(effect="execute")
     skip = False

@@ -34,7 +34,7 @@ class Inner(NamedTuple):
     """Variables given to the command, with their values."""
 
     reason: str = ""
-    """Why it is not known what runs; empty if it is."""
+    """The reason why it is not known what runs; empty if it is."""
 
     runs_text: bool = False
     """True if it can run text that the line holds elsewhere, such as what is piped to a shell."""

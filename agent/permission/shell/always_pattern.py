@@ -34,7 +34,7 @@ def depends_on_context(call: Call) -> bool:
 def uncovered_reason(
     base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
 ) -> str:
-    """Return the reason why the pattern does not tell what would happen, "" if it does."""
+    """Return the reason why the pattern does not describe the effect, "" if it does."""
     reason = name_reason(call.words[0].text) or variable_reason([name for name, _ in call.sets])
     arguments = call.words[1:]
     if call.adds_arguments and (

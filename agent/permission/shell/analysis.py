@@ -41,7 +41,7 @@ class Analysis:
     """Absolute paths of the files that redirections write."""
 
     problem: str = ""
-    """Why the line cannot be analyzed; empty if it can."""
+    """The reason why the line cannot be analyzed; empty if it can."""
 
 
 def analyze(

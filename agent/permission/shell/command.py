@@ -46,7 +46,7 @@ _BLANK = re.compile(r"\s")
 
 
 def all_aliases(base: str, known: Program, call: Call, text: str) -> tuple[str, ...]:
-    """Return the texts beside *text* for deny rules, such as the name without options inside."""
+    """Return further texts of *text* for deny rules, such as the name without options inside."""
     found = name_aliases(base, call)
     if known.syntax == "git":
         found.append(git.parse(call.words[1:]).normal)

@@ -25,7 +25,7 @@ _PATH_TOKENS = re.compile(r"[^\s\"'`(),;:=<>|&\[\]{}]+")
 _STRINGS = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`", re.DOTALL)
 
 _SCRIPTED: tuple[Syntax, ...] = ("awk", "database", "editor", "sed")
-"""Programs that take code as an argument, beside the interpreters."""
+"""Programs that take code as an argument, in addition to the interpreters."""
 _CODE = re.compile(r"[\s;(){}]")
 """Characters of code that are rare in names of files."""
 _SED_FILE = re.compile(r"[rRwW]\s*([^\s;}]+)")

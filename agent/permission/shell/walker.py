@@ -112,7 +112,7 @@ _TOKENS = word_set(
 ) | {"\n"}
 _EXPANDS = re.compile(r"[$`<>(]")
 _SIMPLE = re.compile(r"[\w./:@%+-]+(?: [\w./:@%+-]+)*", re.ASCII)
-"""A command of plain words, which represent themselves."""
+"""A command of literal words."""
 _GRAMMATICAL = KEYWORDS | word_set(
     "time coproc export declare typeset readonly local unset unsetenv read mapfile readarray "
     "getopts printf"

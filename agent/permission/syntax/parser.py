@@ -17,9 +17,9 @@ def _parser() -> "Parser":
 
 @lru_cache(maxsize=2)
 def parse(text: str) -> "Node":
-    """Return the root node of *text*; ``has_error`` tells that the grammar did not follow it.
+    """Return the root node of *text*; ``has_error`` is true if the grammar could not parse it.
 
-    The last trees are cached: a text that was not followed is analyzed once more.
+    The last trees are cached: a text that could not be parsed is analyzed once more.
     """
     return _parser().parse(text.encode()).root_node
 

@@ -25,7 +25,7 @@ _SET = re.compile("\ue005[^/]*\\]")
 _GLOB = re.compile(f"[{''.join(_GLOBS)}]")
 _FIRST_PART = 0xE100
 _BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
-"""A word that represents itself."""
+"""A literal word."""
 _IN_BARE = re.compile(r"[\w./@%+-]+")
 _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _CODE = re.compile(r"\$\(|`")

@@ -59,7 +59,7 @@ class ContextUsage:
     used: int
     """Tokens of the next request, the sum of *sources*."""
     measured: bool
-    """Whether the provider reported *used*; otherwise it is estimated."""
+    """True if the provider reported *used*; otherwise it is estimated."""
     window: int | None
     """None where the model's limits are not known, as *reserved*."""
     reserved: int | None

@@ -28,7 +28,7 @@ class Spending:
     cost: float | None = None
     """US dollars; None where no price is known."""
     unpriced: bool = False
-    """Whether some of these calls have no known price, so that *cost* is too low."""
+    """True if some of these calls have no known price, so that *cost* is too low."""
 
     def __add__(self, other: "Spending") -> "Spending":
         usage = self.usage + other.usage

@@ -82,7 +82,7 @@ class Snapshots:
         self._lock = asyncio.Lock()
         self._ready = False
         self.unavailable_reason = ""
-        """Why the project is not covered, empty while it is."""
+        """The reason why the project is not covered, empty while it is."""
 
     async def take(self) -> str | None:
         """Return the id of the project's files as they are now, None where there are no

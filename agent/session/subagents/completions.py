@@ -20,7 +20,7 @@ MIN_REASONING_OUTPUT = 2_000
 """Tokens that a reasoning model gets at least."""
 
 NO_MODEL = "none"
-"""The config's ``small_model`` that represents none."""
+"""The config's ``small_model`` for no model."""
 
 Spent = Callable[[Usage, float | None], None]
 

@@ -345,7 +345,7 @@ class CallerSubagents:
 
 
 async def _wait_to_end(task: "asyncio.Task[Any]") -> None:
-    """Wait for *task* whatever cancels the waiter."""
+    """Wait for *task* even if the waiter is canceled."""
     while not task.done():
         try:
             await asyncio.wait([task])

@@ -65,7 +65,7 @@ class Slot:
     safe: bool = True
     task: asyncio.Task[None] | None = None
     begun: bool = False
-    """Whether its task has begun: only then it sees a cancel."""
+    """True if its task has begun: only then it sees a cancel."""
     cancelled_as: str | None = None
 
 

@@ -28,7 +28,7 @@ class TurnInbox:
         self.newest: UserMessage | None = None
         """The newest user message that the turn responds to."""
         self.steering = False
-        """Whether a step has begun: messages that come now were sent in mid-work."""
+        """True if a step has begun: messages that come now were sent in mid-work."""
 
     async def dequeue(self, *, everything: bool) -> list[UserMessage]:
         """Take messages from the queue, oldest first: those that steer, or *everything* at the

@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 
 
 class Reason(StrEnum):
-    """Why the loop continues with another step."""
+    """The reason why the loop continues with another step."""
 
     START = "start"
     NEXT_STEP = "next_step"
@@ -84,13 +84,13 @@ class LoopState:
     max_output: int | None = None
     """The output cap of the next step, in tokens; None for the default."""
     resumes: int = 0
-    """How often an unfinished response was continued since the last user message."""
+    """The number of times that an unfinished response was continued since the last user message."""
     lost_streams: int = 0
     """Steps in a row whose stream broke after a call had started."""
     cut_calls: int = 0
     """Steps in a row with a call that the output limit cut off."""
     stop_hooks: int = 0
-    """How often a stop hook kept the turn going since the last user message."""
+    """The number of times that a stop hook kept the turn going since the last user message."""
     lean_steps: int = 0
     """Steps in a row that added little towards the token target."""
 

@@ -52,11 +52,11 @@ class StepResult:
     """In US dollars; None while it is unknown."""
     error: ProviderError | None = None
     lost: bool = False
-    """Whether the stream broke after a call had started."""
+    """True if the stream broke after a call had started."""
     stopped: bool = False
-    """Whether the user rejected a call without a comment."""
+    """True if the user rejected a call without a comment."""
     cut: bool = False
-    """Whether the output limit cut a call off."""
+    """True if the output limit cut a call off."""
     extra_usage: tuple[Usage, float | None] = (Usage(), None)
     """The usage and cost of the sub-agents of its calls."""
 

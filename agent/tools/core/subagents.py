@@ -34,7 +34,7 @@ class SpawnResult:
     """Its last text, "" without one."""
 
     error: str
-    """Why it did not complete, "" if it did."""
+    """The reason why it did not complete, "" if it did."""
 
     calls: int
     usage: Usage

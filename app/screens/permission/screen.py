@@ -27,7 +27,7 @@ Outcome = PermissionReply | Literal["cancel"] | None
 request was withdrawn."""
 
 PAGE = 1_000
-"""Stands for one page, whose height is that of the scrolled box."""
+"""The number of lines that means one page, whose height is that of the scrolled box."""
 
 SCROLL_STEPS = {"up": -1, "down": 1, "pageup": -PAGE, "pagedown": PAGE}
 SHORT_OFFER = 200
