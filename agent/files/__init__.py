@@ -1,8 +1,9 @@
-"""Files of the user: their text with its encoding, safe replacement, and who has read what.
+"""Files of the user: their text with its encoding, safe replacement, and the files that each
+session has read.
 
 ``text`` decodes without losing a byte, ``disk`` reads and replaces, ``transaction`` changes
-several files or none, ``tracker`` remembers what each session has read and serialises writers,
-``editor`` is what an editor in front of the program offers.
+several files or none, ``tracker`` remembers what each session has read and serializes writers,
+``editor`` is the interface of the user's editor.
 """
 
 from agent.files.disk import FileContent, FileStamp, load, replace_file, run_to_end, stamp_of

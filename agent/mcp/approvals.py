@@ -37,7 +37,7 @@ class ApprovedDefinitions:
         """Return the approved definitions of the *current* tools by name, and the approved
         instructions.
 
-        What was never seen before is stored as it is. Raises ``StoreUnavailable``.
+        Definitions that are new are stored unchanged. Raises ``StoreUnavailable``.
         """
         kept = _load(self._file.read(), server)
         if kept.instructions is None or any(one.name not in kept.tools for one in current):

@@ -131,7 +131,7 @@ class McpClient:
             share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
             on_progress(f"{message}  {share}" if message else share)
 
-        # A task of its own: who cancels need not wait until the server has been notified.
+        # A task of its own: a cancel need not wait until the server has been notified.
         task = asyncio.create_task(
             self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
         )

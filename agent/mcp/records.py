@@ -186,7 +186,7 @@ class Listing:
     instructions: str = ""
     """The server's instructions for the use of its tools."""
     problems: tuple[str, ...] = ()
-    """Sentences on what is not used."""
+    """Sentences on the unused parts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +196,7 @@ class ServerStatus:
     server: Server
     state: ServerState
     reason: str = ""
-    """A sentence on what is wrong, if anything is."""
+    """A sentence on the problem, if there is one."""
     transport: Transport | None = None
     server_info: str = ""
     """The server's own name and version."""

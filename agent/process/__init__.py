@@ -1,7 +1,7 @@
 """Commands as child processes: run, captured in bounded memory, and ended with all they started.
 
-``run`` starts one command and waits for its shell; ``kill_all`` ends everything that is
-left, at program exit. See ``agent.process.run`` for what is promised.
+``run`` starts one command and waits for its shell; ``kill_all`` ends all remaining
+processes at program exit. See ``agent.process.run`` for the guarantees.
 """
 
 from agent.process.background import BackgroundShell

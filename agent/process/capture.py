@@ -1,8 +1,8 @@
 """The output of a command, captured in bounded memory.
 
-Bytes are decoded as they come (what is not UTF-8 becomes U+FFFD), text that a carriage
+Bytes are decoded as they arrive (invalid UTF-8 becomes U+FFFD), text that a carriage
 return overwrote is dropped, and the end is kept in a ring. Once the output passes the
-limits, the whole of it goes to a spill file. ``feed`` and ``tail`` are quick and belong to
+limits, all of it is written to a spill file. ``feed`` and ``tail`` are quick and belong to
 the event loop; ``flush``, ``finish`` and ``discard`` write files and belong to a thread.
 """
 

@@ -86,7 +86,7 @@ class Pump:
             self._on_output(self._capture.tail())
 
     def close(self) -> None:
-        """Close the pipe; who still writes to it gets an error."""
+        """Close the pipe; processes that still write to it get an error."""
         if self._timer is not None:
             self._timer.cancel()
         os.close(self._fd)

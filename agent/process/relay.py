@@ -109,7 +109,7 @@ class Relay:
         return os.dup(self._link.fileno())
 
     def hang_up(self) -> None:
-        """Have the far end end the command and its group. What is printed still comes."""
+        """Have the far end stop the command and its group. Output still arrives."""
         if self._link is not None:
             try:
                 self._link.shutdown(socket.SHUT_WR)

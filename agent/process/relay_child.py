@@ -70,7 +70,7 @@ def ignored(number: int, frame: object) -> None:
 
 
 class Relay:
-    """Moves what is printed to the terminal and over the link, until the command has exited."""
+    """Copies the output to the terminal and over the link, until the command has exited."""
 
     def __init__(self, pid: int, reading: int, link: socket.socket) -> None:
         self._pid = pid

@@ -56,7 +56,7 @@ class _Ring:
             view = view[written:]
 
     def copy_to(self, write: Callable[[bytes], None]) -> None:
-        """Hand over what is kept, oldest first, starting at a character."""
+        """Yield the kept bytes, oldest first, starting at a character."""
         kept = min(self.total, self._size)
         start = self.total - kept
         done = 0

@@ -1,8 +1,8 @@
-"""A run of one prompt without a user who could answer.
+"""A run of one prompt without a user to answer requests.
 
 A front end gets the events as they come and the ``HeadlessResult`` at the end. Requests of any
-sub-agent are answered by policy: what was approved in advance is allowed once, everything else is
-rejected with a sentence that the model reads. The run is over with ``SessionIdle``.
+sub-agent are answered by policy: calls that were approved in advance are allowed once, everything
+else is rejected with a sentence that the model reads. The run is over with ``SessionIdle``.
 """
 
 import asyncio

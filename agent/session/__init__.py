@@ -1,7 +1,7 @@
-"""Sessions: ``service`` is what front ends call.
+"""Sessions: front ends call ``service``.
 
 - ``turn``: the loop, its steps, the stream of a response and the executor of tool calls;
-- ``context``: what is sent of a session, and how much room it takes;
+- ``context``: the content of requests, and its size in tokens;
 - compaction: ``turn.compactor`` summarizes old messages before a step that would not fit,
   ``compact_request`` on the user's request; ``context.compaction_markers`` reads the result;
 - ``prompt``: the system prompt, instructions, attachments and slash commands;

@@ -173,7 +173,7 @@ class Queues:
             return MessageWithParts(moved, item.parts)
         moved = replace(moved, id=new_id("msg"), created=self._clock())
         parts = tuple(_moved(part, moved.id) for part in item.parts)
-        # Saved before the old one goes: a crash in between repeats a message, never loses it.
+        # Saved before the old one is removed: a crash in between repeats a message, never loses it.
         await self._store.save(moved, *parts)
         await self._store.remove_message(message.session_id, message.id)
         return MessageWithParts(moved, parts)

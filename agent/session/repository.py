@@ -29,8 +29,8 @@ class AgentSwitch:
         self._left: dict[str, tuple[str | None, str | None]] = {}
 
     async def __call__(self, session: Session, name: str) -> Session:
-        """*session* with the agent *name*. What the agent leaves open stays as it is; the model
-        that the agent before brought along goes with it, unless another was chosen meanwhile."""
+        """Return *session* with the agent *name*. Settings that the agent does not have stay; the
+        model that came with the previous agent is dropped, unless the user chose another one."""
         if name == session.agent:
             return session
         before, after = self._agents.find(session.agent), self._agents.find(name)

@@ -64,7 +64,7 @@ class Titles:
             self._spawn(self._follow(self._subscription))
 
     async def close(self) -> None:
-        """Give up on what is being named."""
+        """Cancel the requests for titles."""
         if self._subscription is not None:
             self._subscription.close()
         tasks = list(self._tasks)

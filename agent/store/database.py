@@ -108,7 +108,7 @@ class Database:
             raise store_error(error, self.path) from error
 
     async def close(self) -> None:
-        """Finish what is queued and close both connections."""
+        """Finish queued writes and close both connections."""
         if self._closed:
             return
         self._closed = True

@@ -25,7 +25,7 @@ class UndoChoice:
     files: bool
     conversation: bool
     overwrite: bool
-    """True to also restore files that someone else changed since."""
+    """True to also restore files that were changed by something else since."""
 
 
 class UndoScreen(Dialog[UndoChoice | None]):

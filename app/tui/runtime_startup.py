@@ -1,4 +1,4 @@
-"""Opening the runtime behind the first frame, and applying the folder's settings to the screen."""
+"""Opening the runtime after the first frame, and applying the folder's settings to the screen."""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -40,7 +40,7 @@ SKILL = "The user asks for the skill {name}. Follow it.\n\n{text}"
 
 
 class _SilentObserver:
-    """Hears how a call goes that is no part of a message; the question shows what it is about."""
+    """The observer of a call that is not part of a message; the question shows its subject."""
 
     async def on_running(
         self, arguments: JsonObject, label: ToolLabel, blocks: tuple[Block, ...]

@@ -1,4 +1,4 @@
-"""The static head of the system prompt: who the agent is and how it works.
+"""The static head of the system prompt: the role of the agent and its way of working.
 
 One template for each family of models; the rules that all share are one fragment, so that a change
 of policy is one edit.

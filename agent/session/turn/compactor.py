@@ -131,7 +131,7 @@ class Compactor:
     ) -> tuple[Usage | None, float | None]:
         """Summarize the conversation up to its tail; return the usage and cost of the summary.
 
-        *request* is the newest user message, *focus* what the summary is to keep above all. After
+        *request* is the newest user message, *focus* is what the summary must keep. After
         a compaction that the turn needs (*auto*) the model is asked to continue.
 
         Raises ``ProviderError`` with nothing changed when there is no summary, and
@@ -269,8 +269,8 @@ class CompactionGuard:
     """The guard that keeps a turn's conversation within the window of the model.
 
     It prunes and then compacts before a step that would not fit, and after a provider refused a
-    request as too long. ``relief`` is what was done about the refusals since the last request that
-    was accepted.
+    request as too long. ``relief`` records the measures taken after refusals since the last request
+    that was accepted.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ class TurnInbox:
         self.newest: UserMessage | None = None
         """The newest user message that the turn responds to."""
         self.steering = False
-        """True if a step has begun: messages that come now were sent in mid-work."""
+        """True if a step has begun: messages that come now were sent during the turn."""
 
     async def dequeue(self, *, everything: bool) -> list[UserMessage]:
         """Take messages from the queue, oldest first: those that steer, or *everything* at the
@@ -49,7 +49,7 @@ class TurnInbox:
         return users
 
     async def wait_for_reports(self, *, wait: bool) -> list[UserMessage]:
-        """Wait for the session's background tasks; return what was dequeued, nothing where none
+        """Wait for the session's background tasks; return the dequeued messages, none if no task
         runs or the turn does not *wait* for them."""
         while wait and self._background_tasks.running(self._session.id):
             await self._background_tasks.wait_for_message(self._session.id)

@@ -220,7 +220,7 @@ class StreamProcessor:
         await self._close_text()
 
     async def interrupt(self) -> None:
-        """Close what is open: partial text and reasoning stay, marked interrupted."""
+        """Close open parts: partial text and reasoning stay, marked interrupted."""
         await self._close_reasoning(interrupted=True)
         await self._close_text(interrupted=True)
 
