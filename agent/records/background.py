@@ -34,8 +34,8 @@ BackgroundTaskState = Literal[
 when the program ends."""
 
 SILENT_STATES: frozenset[BackgroundTaskState] = frozenset({"cancelled", "rejected", "interrupted"})
-"""States for which no turn is started: the user or nobody ended the task. They are reported all the
-same."""
+"""States for which no turn is started: the user ended the task, or it was interrupted. They
+are still reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,7 +145,7 @@ class ReadTool:
         except OSError as error:
             raise os_error_message(error, target.shown, "read") from None
         finally:
-            stop.set()  # a cancelled call must not keep reading a huge file
+            stop.set()  # a canceled call must not keep reading a huge file
         match found:
             case Result():
                 return found

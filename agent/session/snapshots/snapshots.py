@@ -448,7 +448,7 @@ def exclude(git: Path, line: str) -> None:
     before = exclude.read_text("utf-8", "surrogateescape") if exclude.exists() else ""
     if line not in before.splitlines():
         with exclude.open("a", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(f"{line}\n")  # keep the lines that other git versions rely on
+            file.write(f"{line}\n")  # appended, so that lines of other processes are never lost
 
 
 def save_index(git: Path, index: Path) -> None:
