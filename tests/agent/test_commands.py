@@ -7,7 +7,7 @@ from agent.config.loading import load_config
 from agent.config.paths import Paths
 
 
-def said(template: str, argument: str) -> str:
+def rendered(template: str, argument: str) -> str:
     return "".join(piece.text for piece in expand_template(template, argument))
 
 
@@ -28,7 +28,7 @@ def said(template: str, argument: str) -> str:
     ],
 )
 def test_placeholders_are_filled_in(template: str, argument: str, expected: str) -> None:
-    assert said(template, argument) == expected
+    assert rendered(template, argument) == expected
 
 
 def test_only_commands_of_the_template_are_run() -> None:

@@ -1,4 +1,4 @@
-"""A scripted model that does what the prompt says: ``#7 in s1 do: write bash.`` is two steps of
+"""A scripted model that follows the prompt: ``#7 in s1 do: write bash.`` is two steps of
 work.
 
 The response depends on the request alone: not on who sends it, on retries, or on what was said

@@ -247,7 +247,7 @@ class Chaos(RuleBasedStateMachine):
     def settle(self, word: str) -> None:
         """Let everything finish, then check it."""
         with self.model.flowing():
-            for _ in range(2):  # what ends in one instance can continue in the other
+            for _ in range(2):  # work that ends in one instance can continue in the other
                 for instance in self.instances:
                     turns = instance.do("settle", word=word)
                     assert len(turns) == len(set(turns)), "a turn was said to be over twice"

@@ -127,7 +127,7 @@ def test_files_in_the_docs_load_without_a_notice(place: InstalledProgram, exampl
         assert (list(skills.skills), skills.notes) == ([name], ())
 
 
-def test_permissions_are_decided_as_the_table_says(place: InstalledProgram) -> None:
+def test_permissions_are_decided_as_in_the_table(place: InstalledProgram) -> None:
     (config,) = [each for each in examples("config") if each.kind == "config permissions"]
     (place.home / "config").mkdir()
     (place.home / "config" / "config.jsonc").write_text(config.text)

@@ -37,7 +37,7 @@ async def post(server: ModelServer, path: str, body: dict) -> Response:
             async for piece in received.aiter_bytes():
                 read += piece
         except httpx2.RemoteProtocolError:
-            pass  # the connection was cut: return what arrived
+            pass  # the connection was cut: return the received part
     lines = bytes(read).decode(errors="replace").split("\n")
     data = [line.removeprefix("data: ") for line in lines if line.startswith("data: {")]
     events = [json.loads(text) for text in data if text.endswith("}")]

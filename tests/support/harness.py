@@ -119,7 +119,7 @@ class Harness:
         await self.send(session, text)
         return await self.idle(session, after=before)
 
-    async def asked(self, *, after: int = 0) -> PermissionRequest:
+    async def permission_request(self, *, after: int = 0) -> PermissionRequest:
         event = await self.until(lambda e: isinstance(e, PermissionAsked), after=after)
         assert isinstance(event, PermissionAsked)
         return event.request

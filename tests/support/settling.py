@@ -43,7 +43,7 @@ async def wait_until_at_rest(min_sleep: float = 0.0, max_sleep: float = 1.0) -> 
     """
     loop = cast("_Loop", asyncio.get_running_loop())
     began = loop.time()
-    # Where there is no other thread, nothing can answer but what the loop sees at once.
+    # Without other threads, only events that the loop sees at once can arrive.
     breath = BREATH if threading.active_count() > 1 else 0.0
     checks = 0
     while checks < CHECKS and loop.time() - began < max_sleep:
@@ -51,7 +51,7 @@ async def wait_until_at_rest(min_sleep: float = 0.0, max_sleep: float = 1.0) -> 
         used = time.process_time()
         await asyncio.sleep(breath if due is None else max(0.0, due - loop.time()))
         busy = due is not None or time.process_time() - used > IDLE_CPU
-        # What that woke up goes as far as it can.
+        # Let the tasks that this woke up run as far as they can.
         while loop._ready and loop.time() - began < max_sleep:
             busy = True
             await asyncio.sleep(0)

@@ -143,7 +143,7 @@ class Terminal:
         asked = self._dialog()
         while True:
             self.again(key, CHOICES, gone=True)
-            # A frame that was read by half, or that is laid out anew, has no choices either.
+            # A frame that was read partly, or that is laid out again, has no choices either.
             if not (left := self._dialog()) or left != asked:
                 return
 

@@ -108,7 +108,7 @@ async def test_a_folder_that_was_set_up_for_opencode_works_unchanged(tmp_path: P
         try:
             config = runtime.config.config
             assert (config.theme, config.ui.diffs) == ("gruvbox", "unified")
-            # Only what has no effect is reported, with the reason.
+            # Only settings without effect are reported, with the reason.
             named = sorted(notice.split(": ", 1)[1].split()[0] for notice in runtime.notices)
             assert named == ["autoupdate", "plugin", "share"]
             agents = {info.name: info for info in runtime.agents.listed()}

@@ -189,7 +189,7 @@ def mount(*argv: str) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KB that can really be filled, where this user may mount one."""
+    """A file system of 64 KB that can really be filled, if this user can mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder))

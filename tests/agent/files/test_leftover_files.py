@@ -35,7 +35,7 @@ def test_leftovers_of_a_killed_writer_are_removed_after_a_day(tmp_path: Path) ->
     assert killed.returncode < 0
     [left] = tmp_path.glob(TEMPORARY_GLOB)
     clear(tmp_path, time.time())
-    replace_file(str(target), b"next")  # it may be another's that is being written
+    replace_file(str(target), b"next")  # another process can be writing it
     assert left.exists()
     clear(tmp_path, later())
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -116,7 +116,7 @@ async def test_a_question_runs_notification_hooks(tmp_path, script):
         session = await harness.session()
         before = len(harness.events)
         await harness.send(session, "Go.")
-        request = await harness.asked()
+        request = await harness.permission_request()
         await harness.until(lambda e: isinstance(e, Notice) and e.message == "told you")
         harness.answer(request, "once")
         await harness.idle(session, after=before)

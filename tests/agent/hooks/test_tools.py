@@ -23,7 +23,7 @@ async def run(tmp_path, hooks, *answers, reply=None, **settings):
         before = len(harness.events)
         await harness.send(session, "Go.")
         if reply is not None:
-            harness.answer(await harness.asked(), reply)
+            harness.answer(await harness.permission_request(), reply)
         end = await harness.idle(session, after=before)
         asked = [e for e in harness.events if isinstance(e, PermissionAsked)]
         notices = [e.message for e in harness.events if isinstance(e, Notice)]

@@ -10,7 +10,7 @@ from agent.lsp.formatters import Formatter, active_formatters
 from agent.lsp.servers import KNOWN_SERVERS, active_servers
 
 
-def there(*names: str):
+def installed(*names: str):
     return lambda name: f"/bin/{name}" if name in names else None
 
 
@@ -19,7 +19,7 @@ def ids(servers) -> list[str]:
 
 
 def test_servers_that_run_no_project_code_are_on_by_default() -> None:
-    which = there("pyright-langserver", "gopls", "rust-analyzer", "typescript-language-server")
+    which = installed("pyright-langserver", "gopls", "rust-analyzer", "typescript-language-server")
     assert ids(active_servers(None, which)) == ["pyright", "gopls"]
     assert ids(active_servers(True, which)) == ["pyright", "gopls", "typescript", "rust"]
     assert active_servers(False, which) == ()
@@ -27,7 +27,7 @@ def test_servers_that_run_no_project_code_are_on_by_default() -> None:
 
 
 def test_one_server_per_kind_of_file_the_users_own_first() -> None:
-    which = there("pyright-langserver", "basedpyright-langserver", "mine")
+    which = installed("pyright-langserver", "basedpyright-langserver", "mine")
     assert ids(active_servers(None, which)) == ["basedpyright"]
     mine = LspServerConfig(command=("mine", "--stdio"), extensions=(".py", ".pyw"))
     assert ids(active_servers({"own": mine}, which)) == ["own", "basedpyright"]
@@ -38,12 +38,12 @@ def test_one_server_per_kind_of_file_the_users_own_first() -> None:
 
 
 def test_a_custom_server_needs_a_command_and_extensions() -> None:
-    assert active_servers({"own": LspServerConfig(command=("mine",))}, there("mine")) == ()
+    assert active_servers({"own": LspServerConfig(command=("mine",))}, installed("mine")) == ()
 
 
 def test_naming_a_server_that_runs_project_code_enables_it() -> None:
     given = {"rust": LspServerConfig(initialization={"cargo": {"features": "all"}})}
-    (server,) = active_servers(given, there("rust-analyzer"))
+    (server,) = active_servers(given, installed("rust-analyzer"))
     assert server.initialization == {"cargo": {"features": "all"}}
 
 
@@ -59,13 +59,15 @@ def test_every_known_server_and_formatter_is_complete() -> None:
 
 
 def test_formatters_are_off_by_default() -> None:
-    which = there("gofmt", "ruff")
+    which = installed("gofmt", "ruff")
     assert active_formatters(None, which) == ()
     assert active_formatters(False, which) == ()
     assert ids(active_formatters(True, which)) == ["gofmt", "ruff"]
     assert ids(active_formatters({"ruff": FormatterConfig(disabled=True)}, which)) == ["gofmt"]
     own = FormatterConfig(command=("ruff", "check", "--fix", "$FILE"), extensions=(".py",))
-    (mine,) = active_formatters({"fix": own, "ruff": FormatterConfig(disabled=True)}, there("ruff"))
+    (mine,) = active_formatters(
+        {"fix": own, "ruff": FormatterConfig(disabled=True)}, installed("ruff")
+    )
     assert mine.argv("/a b.py") == ("/bin/ruff", "check", "--fix", "/a b.py")
 
 

@@ -33,7 +33,7 @@ async def test_an_older_server_is_reached_over_sse(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "path"), [("http", "mcp"), ("sse", "sse")])
 async def test_a_restarted_server_is_reconnected(tmp_path: Path, kind: str, path: str) -> None:
-    """The new process does not know the session. A call may fail once; then the server works
+    """The new process does not know the session. A call can fail once; then the server works
     again."""
     port = free_port()
     server = remote(port, path, connect_timeout=10.0)

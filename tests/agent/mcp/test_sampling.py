@@ -43,7 +43,7 @@ async def test_a_prompt_is_shown_allowed_answered_and_paid(tmp_path: Path) -> No
         )
         session = await harness.session()
         await harness.send(session, "go")
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert request.heading == "Let the MCP server inn ask the model?"
         (judged,) = request.needs
         assert (judged.need.permission, judged.need.pattern) == ("mcp_sampling", "inn")
@@ -82,7 +82,7 @@ async def test_a_prompt_that_is_not_allowed_is_not_sent(tmp_path: Path, way: str
         session = await harness.session()
         await harness.send(session, "go")
         if way == "user":
-            harness.answer(await harness.asked(), "reject")
+            harness.answer(await harness.permission_request(), "reject")
         assert (await harness.idle(session)).outcome == "completed"
         said = await reply_to_server(harness, session)
         assert said == {"code": -1, "message": "The user does not let the model be asked."}
@@ -98,7 +98,7 @@ async def test_always_covers_the_server_and_prompts_of_a_call_are_limited(
         harness.server.script(call(times=21), *answers, answer(Text("done")))
         session = await harness.session()
         await harness.send(session, "go")
-        harness.answer(await harness.asked(), "always")
+        harness.answer(await harness.permission_request(), "always")
         await harness.idle(session)
         said = await reply_to_server(harness, session)
         assert said["message"] == "One call may ask a model 20 times."
@@ -136,7 +136,7 @@ async def test_cancelling_a_call_withdraws_its_permission_request(tmp_path: Path
         harness.server.script(call())
         session = await harness.session()
         await harness.send(session, "go")
-        request = await harness.asked()
+        request = await harness.permission_request()
         await harness.runtime.sessions.cancel(session.id)
         await harness.until(
             lambda event: isinstance(event, PermissionReplied) and event.request_id == request.id

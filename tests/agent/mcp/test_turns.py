@@ -27,7 +27,7 @@ async def test_always_covers_one_tool_of_one_server(tmp_path: Path) -> None:
         harness.server.script(answer(call), answer(call), answer(Text("done")))
         session = await harness.session()
         await harness.send(session, "say hello")
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert request.heading == "Call echo of the MCP server shop?"
         (judged,) = request.needs
         assert judged.need.permission == "shop_echo"

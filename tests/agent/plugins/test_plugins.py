@@ -70,7 +70,7 @@ async def test_a_plugins_tool_asks_by_its_name(tmp_path):
         session = await harness.session()
         before = len(harness.events)
         await harness.send(session, "Go.")
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert request.heading == "Use the tool weather of the plugin own?"
         assert request.always == (("weather", "*"),)
         harness.answer(request, "reject")

@@ -29,7 +29,7 @@ async def test_the_model_can_change_from_turn_to_turn(tmp_path: Path, effort: st
             said = str(harness.server.requests[-1].body)
             for before, other in enumerate(ORDER[: number + 1]):
                 sent = f"<thought {before} of {other}>" in said
-                keeps = SERVED[model] != "gemini"  # whose signatures alone go back
+                keeps = SERVED[model] != "gemini"  # only its signatures are sent back
                 assert sent == (other == model and keeps), (number, before)
                 assert f"I look, {before}." in said
         tools = await harness.tools(session)

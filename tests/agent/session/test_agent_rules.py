@@ -77,7 +77,7 @@ async def test_plan_edits_only_its_plan_file_with_permission(
         )
         session = await planning(harness)
         await harness.send(session, "plan the move")
-        asked = await harness.asked()
+        asked = await harness.permission_request()
         assert [need.need.pattern for need in asked.needs if need.action == "ask"] == [PLAN]
         harness.answer(asked, "once")
         await harness.idle(session)
@@ -99,7 +99,7 @@ async def test_plan_reads_with_bash_freely_and_asks_for_the_rest(tmp_path: Path)
         )
         session = await planning(harness)
         await harness.send(session, "look")
-        asked = await harness.asked()
+        asked = await harness.permission_request()
         assert [need.need.pattern for need in asked.needs if need.action == "ask"] == ["touch made"]
         harness.answer(asked, "reject", "not now")
         await harness.idle(session)

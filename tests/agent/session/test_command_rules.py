@@ -19,7 +19,7 @@ async def test_a_rule_for_one_command_covers_no_other_of_the_line(
         harness.server.script(answer(Call("bash", {"command": line})), DONE)
         session = await harness.session()
         await harness.send(session, "go")
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert [need.need.pattern for need in request.needs if need.action == "ask"] == ["touch b"]
         harness.answer(request, "reject", "not that")
         await harness.idle(session)

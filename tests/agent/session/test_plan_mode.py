@@ -14,7 +14,7 @@ from tests.support.script import Call, Text, answer
 FILE = ".opencode-py/plans/shop.md"
 
 
-async def proposed(harness: Harness, file: str = FILE) -> tuple[object, Question, int]:
+async def session_with_proposal(harness: Harness, file: str = FILE) -> tuple[object, Question, int]:
     """Return a session with an open question of the plan agent, the question, and the number of
     events."""
     path = harness.folder / FILE
@@ -38,7 +38,7 @@ async def test_after_approval_the_build_agent_continues_in_the_same_turn(
             answer(Text("Done.")),
             answer(Text("And more.")),
         )
-        session, question, before = await proposed(harness)
+        session, question, before = await session_with_proposal(harness)
         assert question.text == f"Carry out the plan in {FILE}?"
         harness.runtime.questions.reply(question.id, QuestionReply((option,)))
         assert (await harness.idle(session, after=before)).outcome == "completed"
@@ -82,7 +82,7 @@ async def test_the_build_agent_continues_with_its_own_model_from_the_next_step(
 ) -> None:
     async with open_harness(tmp_path, agent=agents, **TWO_MODELS) as harness:
         harness.server.script(answer(Call("plan_exit", {})), answer(Text("Done.")))
-        session, question, before = await proposed(harness)
+        session, question, before = await session_with_proposal(harness)
         harness.runtime.questions.reply(question.id, QuestionReply(("Carry it out",)))
         await harness.idle(session, after=before)
         assert [request.body["model"] for request in harness.server.requests] == [planned, built]
@@ -137,7 +137,7 @@ async def test_leaving_plan_mode_restores_the_previous_model(tmp_path: Path) -> 
 async def test_a_change_request_continues_the_planning(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("plan_exit", {})), answer(Text("Changed.")))
-        session, question, before = await proposed(harness)
+        session, question, before = await session_with_proposal(harness)
         reply = QuestionReply(("Keep planning",), text="smaller steps")
         harness.runtime.questions.reply(question.id, reply)
         await harness.idle(session, after=before)
@@ -153,7 +153,7 @@ async def test_a_change_request_continues_the_planning(tmp_path: Path) -> None:
 async def test_a_plain_no_ends_the_turn_in_plan_mode(tmp_path: Path, reply: QuestionReply) -> None:
     async with open_harness(tmp_path) as harness:
         harness.server.script(answer(Call("plan_exit", {})))
-        session, question, before = await proposed(harness)
+        session, question, before = await session_with_proposal(harness)
         harness.runtime.questions.reply(question.id, reply)
         assert (await harness.idle(session, after=before)).outcome == "rejected"
         assert len(harness.server.requests) == 1

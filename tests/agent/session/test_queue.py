@@ -38,7 +38,7 @@ async def waiting(store: Store, queues: Queues, *items: MessageWithParts) -> Non
             await store.save(item.message, *item.parts)
 
 
-async def taken_up(store: Store) -> list[str]:
+async def history_texts(store: Store) -> list[str]:
     """Return the texts of the history in order."""
     stored = await store.messages(SESSION.id)
     return [m.parts[0].text for m in stored if m.message.turn_id is not None]
@@ -60,10 +60,10 @@ async def test_a_prompt_sent_during_a_cancelled_dequeue_comes_after_it(store: St
     await queues.wait_until_moved()
     await waiting(store, queues, late)
     await queues.dequeue(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
-    assert await taken_up(store) == ["first", "second", "third"]
+    assert await history_texts(store) == ["first", "second", "third"]
 
 
-async def test_takes_that_overlap_keep_the_order(store: Store) -> None:
+async def test_overlapping_dequeues_keep_the_order(store: Store) -> None:
     queues = Queues(store, Bus())
     first, newest, second = prompt("first"), new_id("msg"), prompt("second")
     await waiting(store, queues, first)
@@ -81,7 +81,7 @@ async def test_takes_that_overlap_keep_the_order(store: Store) -> None:
     with queues.adding(second):
         pass
     await asyncio.gather(taking, take())
-    assert await taken_up(store) == ["first", "second"]
+    assert await history_texts(store) == ["first", "second"]
 
 
 async def test_a_prompt_sent_while_a_turn_reads_its_session_waits_for_it(store: Store) -> None:

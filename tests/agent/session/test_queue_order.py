@@ -17,7 +17,7 @@ def sent(harness: Harness, number: int = -1) -> str:
     return json.dumps(harness.server.requests[number].body["messages"])
 
 
-async def test_messages_taken_together_keep_their_order(harness: Harness) -> None:
+async def test_messages_dequeued_together_keep_their_order(harness: Harness) -> None:
     first, second = Hold(), Hold()
     harness.server.script(
         answer(first, Call("list", {})), answer(Text("b"), second), answer(Text("c")), answer()

@@ -20,10 +20,10 @@ async def test_a_session_with_broken_text_is_resumed(tmp_path: Path) -> None:
         session = await harness.session()
         await harness.turn(session, "go")
     async with open_harness(tmp_path, **FREE) as harness:
-        assert await again(harness, session.id)
+        assert await resume_and_send(harness, session.id)
 
 
-async def again(harness: Harness, session_id: str) -> bool:
+async def resume_and_send(harness: Harness, session_id: str) -> bool:
     """Check that a resumed session accepts one more prompt and sends valid UTF-8."""
     session = await harness.runtime.store.session(session_id)
     harness.server.script(DONE)

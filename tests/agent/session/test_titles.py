@@ -16,7 +16,7 @@ DONE = answer(Text("done"), Tokens(prompt=100, completion=10))
 
 
 @asynccontextmanager
-async def named_by(tmp_path: Path, titles: list) -> AsyncIterator[Harness]:
+async def harness_with_titles(tmp_path: Path, titles: list) -> AsyncIterator[Harness]:
     """Open a runtime whose server sends *titles* to title requests and "done" to all others."""
 
     def script(body: dict):
@@ -42,7 +42,7 @@ async def renamed(harness: Harness, session: Session, title: str) -> Session:
 
 async def test_the_small_model_names_a_session_by_its_first_prompt(tmp_path: Path) -> None:
     given = answer(Text('"Fix the CSV import"\nignored'), Tokens(prompt=50, completion=5))
-    async with named_by(tmp_path, [given]) as harness:
+    async with harness_with_titles(tmp_path, [given]) as harness:
         session = await harness.session()
         await harness.turn(session, "please help: the import of a CSV crashes")
         await renamed(harness, session, "Fix the CSV import")
@@ -56,7 +56,7 @@ async def test_the_small_model_names_a_session_by_its_first_prompt(tmp_path: Pat
 
 
 async def test_a_failure_leaves_the_title_as_it_was(tmp_path: Path) -> None:
-    async with named_by(tmp_path, [Failure(500), answer(Text("Second"))]) as harness:
+    async with harness_with_titles(tmp_path, [Failure(500), answer(Text("Second"))]) as harness:
         session = await harness.session()
         await harness.turn(session, "first words")
         other = await harness.session()
@@ -67,7 +67,9 @@ async def test_a_failure_leaves_the_title_as_it_was(tmp_path: Path) -> None:
 
 async def test_a_name_that_the_user_gave_stays(tmp_path: Path) -> None:
     hold = Hold()
-    async with named_by(tmp_path, [answer(hold, Text("Theirs"), Tokens(prompt=7))]) as harness:
+    async with harness_with_titles(
+        tmp_path, [answer(hold, Text("Theirs"), Tokens(prompt=7))]
+    ) as harness:
         session = await harness.session()
         await harness.turn(session, "first words")
         await hold.reached.wait()
@@ -81,7 +83,7 @@ async def test_a_name_that_the_user_gave_stays(tmp_path: Path) -> None:
 
 async def test_closing_does_not_wait_for_a_title(tmp_path: Path) -> None:
     hold = Hold()
-    async with named_by(tmp_path, [answer(hold, Text("late"))]) as harness:
+    async with harness_with_titles(tmp_path, [answer(hold, Text("late"))]) as harness:
         session = await harness.session()
         await harness.turn(session, "first words")
         await hold.reached.wait()
@@ -106,7 +108,7 @@ async def test_a_title_is_a_line_without_thoughts(
 ) -> None:
     """After an invalid title the first words of the prompt stay; the next session is named as
     usual."""
-    async with named_by(tmp_path, [answer(*given), answer(Text("Second"))]) as harness:
+    async with harness_with_titles(tmp_path, [answer(*given), answer(Text("Second"))]) as harness:
         session = await harness.session()
         assert (await harness.turn(session, "first words")).outcome == "completed"
         other = await harness.session()

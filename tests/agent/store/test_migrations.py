@@ -24,7 +24,7 @@ from tests.agent.store.samples import (
 
 NEWEST = packaged()[-1].number
 
-# Rows as each version wrote them: what was once released is never changed here.
+# Rows as each version wrote them: released versions are never changed here.
 ROWS = {
     1: """
 INSERT INTO session VALUES ('ses_1', '/a', NULL, 'old', 5.0, 0, 0, '{"id":"ses_1",

@@ -168,7 +168,7 @@ async def test_a_flush_skips_records_that_another_process_deleted(store: Store, 
     assert (await store.messages(kept.id))[0].parts == (text,)
 
 
-def test_only_an_open_part_takes_deltas():
+def test_only_an_open_part_accepts_deltas():
     parts = OpenParts()
     with pytest.raises(StoreError, match="not open"):
         parts.append("prt_none", "text", "x")

@@ -194,7 +194,7 @@ async def test_queries_use_indexes(store: Store, path: Path):
         values = (None,) if "?1" in sql else ()
         plan = " | ".join(row[3] for row in rows(path, f"EXPLAIN QUERY PLAN {sql}", *values))
         assert "INDEX" in plan, (sql, plan)
-        # One b-tree for the second sort key (id) among equal times is all there may be.
+        # Only one b-tree, for the second sort key (id) among equal times, is allowed.
         assert "USE TEMP B-TREE FOR ORDER BY" not in plan, (sql, plan)
 
 

@@ -191,7 +191,7 @@ async def test_two_patches_of_the_same_files_wait_for_each_other(
     assert sorted((folder / "gone.txt").read_text().split("\n")) == ["", "bye bye", "ciao"]
 
 
-async def test_stale_files_are_refused_and_read_ones_may_be_rewritten(
+async def test_stale_files_are_refused_and_read_files_can_be_rewritten(
     make_context: MakeContext, folder: Path
 ) -> None:
     ctx = make_context()

@@ -187,7 +187,7 @@ async def test_timeout_defaults_and_limit(tmp_path: Path, make_context: MakeCont
     assert "lowered to 9000 ms" in done.output
 
 
-async def test_a_time_limit_in_seconds_is_taken_as_that(
+async def test_a_time_limit_in_seconds_is_recognized(
     tool: BashTool, make_context: MakeContext
 ) -> None:
     """Models mix the units up; two milliseconds would end every command at once."""

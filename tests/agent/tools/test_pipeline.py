@@ -200,8 +200,8 @@ async def test_a_deny_rule_asks_no_user(build: Build) -> None:
     assert tool.log == ["prepare go"]
 
 
-async def test_an_edited_command_is_judged_and_planned_anew(build: Build) -> None:
-    """The result says what really ran, and it is what was shown last."""
+async def test_an_edited_command_is_judged_and_planned_again(build: Build) -> None:
+    """The result names the command that really ran, which is the one shown last."""
     tool = ProbeTool(needs=True)
     harness = build(
         tool,

@@ -136,7 +136,7 @@ async def test_a_question_ends_with_its_requester(how: str) -> None:
     assert events.drain()[-1] == QuestionReplied("que_1", "ses_1", None)
 
 
-async def test_arguments_of_other_tools_are_taken(make_context: MakeContext) -> None:
+async def test_argument_names_of_other_tools_are_accepted(make_context: MakeContext) -> None:
     given = {"questions": '[{"text": "x?", "multiSelect": true, "options": [{"label": "a"}]}]'}
     args, _ = validate(QuestionTool.args, given)
     made = await QuestionTool(QuestionService(Bus())).prepare(args, make_context())
@@ -145,7 +145,7 @@ async def test_arguments_of_other_tools_are_taken(make_context: MakeContext) -> 
     assert made.label == ToolLabel("Ask", "x?")
 
 
-async def asked(harness: Harness) -> Question:
+async def next_question(harness: Harness) -> Question:
     event = await harness.until(lambda e: isinstance(e, QuestionAsked))
     assert isinstance(event, QuestionAsked)
     return event.question
@@ -158,7 +158,7 @@ async def test_in_a_session_the_call_waits_and_continues(tmp_path: Path) -> None
         )
         session = await harness.session()
         await harness.send(session, "go")
-        question = await asked(harness)
+        question = await next_question(harness)
         # A front end that attaches now sees the question too.
         subscription, snapshot = await harness.runtime.sessions.attach(session.id)
         subscription.close()
@@ -176,7 +176,7 @@ async def test_no_answer_stops_the_turn(tmp_path: Path) -> None:
         harness.server.script(answer(Call("question", {"questions": [NAME]})))
         session = await harness.session()
         await harness.send(session, "go")
-        question = await asked(harness)
+        question = await next_question(harness)
         harness.runtime.questions.reply(question.id, QuestionReply(dismissed=True))
         assert (await harness.idle(session)).outcome == "rejected"
         assert len(harness.server.requests) == 1
@@ -189,7 +189,7 @@ async def test_a_cancel_withdraws_the_question(tmp_path: Path) -> None:
         harness.server.script(answer(Call("question", {"questions": [NAME]})))
         session = await harness.session()
         await harness.send(session, "go")
-        question = await asked(harness)
+        question = await next_question(harness)
         await harness.runtime.sessions.cancel(session.id)
         assert (await harness.idle(session)).outcome == "cancelled"
         assert not harness.runtime.questions.reply(question.id, QuestionReply(text="late"))

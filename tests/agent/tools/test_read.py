@@ -158,7 +158,7 @@ async def test_wide_text_without_its_mark(
 
 
 @pytest.mark.parametrize("data", [b"\x01\0\x02\0\x03\0\x04\0" * 9, b"a\0b", b"a\0\0\0" * 40])
-async def test_data_is_not_taken_for_wide_text(
+async def test_data_is_not_mistaken_for_wide_text(
     make_context: MakeContext, tmp_path: Path, data: bytes
 ) -> None:
     (tmp_path / "d").write_bytes(data)

@@ -132,10 +132,10 @@ async def test_a_background_process_does_not_hold_the_call(tmp_path: Path) -> No
         for part in found:
             assert "done" in output(part)
             assert "background process of this command still runs" in output(part)
-    assert left(mark) == []
+    assert living_processes(mark) == []
 
 
-def left(mark: str) -> list[Path]:
+def living_processes(mark: str) -> list[Path]:
     """Return the processes with *mark* in their environment."""
     return [p for p in Path("/proc").glob("[0-9]*/environ") if mark.encode() in _environ(p)]
 
@@ -220,7 +220,7 @@ async def test_memory_does_not_grow(tmp_path: Path) -> None:
             made = [answer(Call("bash", {"command": "seq 1 200000"})) for _ in range(5)]
             harness.server.script(*made, answer(Text("done")))
             await harness.turn(session, "again")
-            # What the test itself keeps of it does not count.
+            # Memory of the test itself does not count.
             harness.server.requests.clear()
             harness.events.clear()
             gc.collect()

@@ -313,7 +313,7 @@ async def test_the_question_shows_all_of_the_address(make_context: MakeContext) 
     ],
 )
 def test_addresses_that_can_leak_data_need_permission(url: str, carries: bool) -> None:
-    """A permitted host is no permission for what is sent."""
+    """Permission for a host is no permission for the data that is sent."""
     need = web_need(parse_url(url))
     assert bool(exfiltration_risk(parse_url(url))) is carries
     assert need.strict == ("unknown" if carries else "")
@@ -432,7 +432,7 @@ async def test_in_a_session_the_host_is_approved_once(tmp_path: Path) -> None:
         )
         session = await harness.session()
         await harness.send(session, "read the pages")
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert request.heading == "Fetch this page?"
         assert request.always == (("webfetch", "127.0.0.1"),)
         harness.answer(request, "always")

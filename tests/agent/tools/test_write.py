@@ -154,7 +154,7 @@ async def test_unchanged_text_needs_no_permission_and_writes_nothing(
 async def test_only_accepted_hunks_are_written_and_named(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
-    """The file is what the user saw, and the model hears which hunks."""
+    """The file is as the user saw it, and the model gets the accepted hunks."""
     file, ctx = tmp_path / "a", make_context()
     old = "".join(f"{n}\n" for n in range(40))
     file.write_text(old)

@@ -13,7 +13,7 @@ def lines(*texts: str | None, types: bool) -> StdinLines:
 
 
 async def test_a_line_typed_early_is_the_next_prompt() -> None:
-    """As an answer it would allow everything: "a" means always, and more words may follow."""
+    """As an answer it would allow everything: "a" means always, and more words can follow."""
     typed = lines("a test is missing, too", "one more", types=True)
     typed.begin_question()
     typed.put("n")

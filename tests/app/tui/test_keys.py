@@ -76,7 +76,7 @@ def test_text_with_line_breaks_in_one_read_is_a_paste_without_markers() -> None:
 @pytest.mark.parametrize(
     "typed", ["hello\r", "\r", "\n", "\r\r", "a\n", "\x03", "x\x03\n", "", "ab"]
 )
-def test_typed_text_is_not_taken_for_a_paste(typed: str) -> None:
+def test_typed_text_is_not_mistaken_for_a_paste(typed: str) -> None:
     assert split_unmarked_paste(typed) is None
 
 

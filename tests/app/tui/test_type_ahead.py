@@ -54,13 +54,13 @@ def test_continued_typing_keeps_a_dialog_from_taking_keys() -> None:
     assert all(grace.ignores(at / 10, key) for at, key in enumerate(sentence))
 
 
-def test_a_repeated_key_is_taken_after_two_seconds() -> None:
+def test_a_repeated_key_is_accepted_after_two_seconds() -> None:
     grace = GracePeriod(0.4)
     grace.start(0.0)
     assert [grace.ignores(tenth / 10, "o") for tenth in range(1, 21)] == [True] * 19 + [False]
 
 
-def test_without_a_grace_period_every_key_is_taken() -> None:
+def test_without_a_grace_period_every_key_is_accepted() -> None:
     assert not GracePeriod(0.0).ignores(0.0)
 
 

@@ -36,7 +36,7 @@ def test_without_a_plan_agent_there_is_no_plan_mode() -> None:
     assert modes.advance("build", "accept edits", ["build"]).mode == "auto"
 
 
-def test_a_mode_is_taken_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mode() -> None:
+def test_a_mode_is_set_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mode() -> None:
     modes = PermissionModeCycle()
     assert modes.advance("build", "ask", AGENTS, wanted="auto").mode == "auto"
     step = modes.advance("plan", "auto", AGENTS)

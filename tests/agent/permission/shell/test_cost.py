@@ -88,7 +88,7 @@ def cost(text: str, folder: Path) -> int:
 def test_a_line_of_twice_the_length_costs_about_twice(shape: str, tmp_path: Path) -> None:
     """A step for each pair of commands would make a long line slow."""
     make = SHAPES[shape]
-    cost(line(make, 100), tmp_path)  # load and compile what is used once
+    cost(line(make, 100), tmp_path)  # load and compile modules first
     short, long = (cost(line(make, length), tmp_path) for length in (2_000, 4_000))
     assert long < 2.5 * short
 

@@ -115,7 +115,7 @@ def test_a_subcommand_in_a_variable_is_found(line: str) -> None:
     assert "deny" in [evaluate(need, rules).action for need in needs]
 
 
-def test_a_name_that_a_variable_completes_is_not_taken_as_written() -> None:
+def test_a_name_that_a_variable_completes_is_not_literal() -> None:
     needs = command_needs("for y in m; do r$y x; done", directory=FOLDER, project=FOLDER, home=HOME)
     assert [evaluate(need, RULES).action for need in needs] == ["ask"]
 

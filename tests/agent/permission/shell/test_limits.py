@@ -14,19 +14,21 @@ from agent.records.requests import Action
 FOLDER, HOME = "/srv/shop", "/home/ann"
 
 
-def look(line: str, where: str = FOLDER) -> Analysis:
+def analysis_of(line: str, where: str = FOLDER) -> Analysis:
     return analyze(line, directory=where, project=where, home=HOME)
 
 
 def without_rm(line: str) -> Action:
     """Return the verdict if everything but ``rm`` is allowed."""
     rules = (Rule("bash", "*", "allow", "user"), Rule("bash", "rm *", "deny", "user"))
-    evaluated = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in look(line).needs]
+    evaluated = [
+        evaluate(need, (*DEFAULT_RULES, *rules)).action for need in analysis_of(line).needs
+    ]
     return strictest(*evaluated)
 
 
 def only_looks(line: str, where: str = FOLDER) -> bool:
-    needs = look(line, where).needs
+    needs = analysis_of(line, where).needs
     return all(need.floor == "allow" and not need.strict for need in needs)
 
 
@@ -46,8 +48,8 @@ CHAINS = {
 @pytest.mark.parametrize("word", CHAINS.values(), ids=CHAINS)
 def test_a_command_nested_too_deeply_asks_and_is_still_denied(word: str) -> None:
     followed, beyond = word * (MAX_DEPTH - 1) + "rm x", word * (MAX_DEPTH + 2) + "rm x"
-    assert not look(followed).problem
-    assert look(beyond).problem
+    assert not analysis_of(followed).problem
+    assert analysis_of(beyond).problem
     assert without_rm(followed) == without_rm(beyond) == "deny"
 
 
@@ -55,7 +57,7 @@ def test_code_in_code_is_followed_as_deep_as_wrappers_are() -> None:
     line = "rm x"
     for depth in range(1, 8):
         line = f"bash -c {quoted(line)}"
-        assert not look(line).problem, depth
+        assert not analysis_of(line).problem, depth
         assert without_rm(line) == "deny"
 
 
@@ -67,7 +69,7 @@ def test_depth_is_counted_for_each_part_separately() -> None:
     """Many shallow nestings in a row are not one deep nesting."""
     for part in ("bash -c 'echo `ls`'", "eval ls", "echo ${x:-`ls`}", "timeout 5 ls"):
         line = "; ".join([part] * (2 * MAX_DEPTH))
-        assert not look(line).problem, part
+        assert not analysis_of(line).problem, part
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_a_line_is_allowed_up_to_the_length_limit(length: int) -> None:
     line = "cat a" + " a" * ((length - 5) // 2)
     line += "a" * (length - len(line))
     assert len(line) == length
-    found = look(line)
+    found = analysis_of(line)
     assert bool(found.problem) == (length > MAX_ALLOWED_LENGTH)
     assert only_looks(line) == (length <= MAX_ALLOWED_LENGTH)
     assert found.commands == ("cat",)
@@ -87,7 +89,7 @@ def test_a_line_is_allowed_up_to_the_length_limit(length: int) -> None:
 def test_a_line_is_analyzed_up_to_the_maximum_length(length: int) -> None:
     line = "rm x; true "
     line += "a" * (length - len(line))
-    assert look(line).commands == (("rm", "true") if length <= MAX_LENGTH else ())
+    assert analysis_of(line).commands == (("rm", "true") if length <= MAX_LENGTH else ())
     assert without_rm(line) == "deny"
 
 
@@ -139,7 +141,7 @@ def test_each_secret_file_among_many_is_reported(tmp_path: Path) -> None:
     for number in range(120):
         (tmp_path / f"a{number:03}").touch()
         (tmp_path / f"a{number:03}.pem").touch()
-    needs = look("cat a*", str(tmp_path)).needs
+    needs = analysis_of("cat a*", str(tmp_path)).needs
     reads = [need for need in needs if need.permission == "read"]
     assert len([need for need in reads if need.floor == "ask"]) == 120
     assert len([need for need in reads if need.floor == "allow"]) == 50
@@ -182,7 +184,7 @@ def test_text_in_text_is_analyzed() -> None:
     ids=ascii,
 )  # fmt: skip
 def test_a_character_that_bash_and_the_parser_can_read_differently_asks(line: str) -> None:
-    assert look(line).problem
+    assert analysis_of(line).problem
     assert not only_looks(line)
 
 
@@ -191,14 +193,14 @@ def test_a_character_that_bash_and_the_parser_can_read_differently_asks(line: st
 )
 def test_a_character_that_all_shells_read_alike_is_plain(line: str) -> None:
     assert only_looks(line)
-    assert not look(line).problem
+    assert not analysis_of(line).problem
 
 
 @pytest.mark.parametrize("line", ["", " ", "\n", "# x", "# x\n# y\n", " # x", "\n\n# x\n"])
 def test_an_empty_line_needs_nothing(line: str) -> None:
-    assert look(line).needs == ()
+    assert analysis_of(line).needs == ()
 
 
 @pytest.mark.parametrize("line", ["((1))", "[[ -n x ]]", "# x\n((1))", "((1)) # x"])
 def test_a_line_that_only_calculates_has_one_need(line: str) -> None:
-    assert [(need.pattern, need.floor) for need in look(line).needs] == [(line, "allow")]
+    assert [(need.pattern, need.floor) for need in analysis_of(line).needs] == [(line, "allow")]

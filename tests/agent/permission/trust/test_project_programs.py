@@ -150,7 +150,7 @@ def test_one_word_is_shown_as_a_shell_command_and_several_are_quoted() -> None:
     assert shown("a", "b c") == "a 'b c'"
 
 
-def look(home: Path, project: Path, *patterns: str) -> ProjectFindings:
+def findings_of(home: Path, project: Path, *patterns: str) -> ProjectFindings:
     env = {"HOME": str(home)}
     return scan_project(project, project, Paths.find(env), env, patterns)
 
@@ -180,9 +180,9 @@ def test_trust_is_bound_to_the_whole_entry(
 ) -> None:
     file = project / "opencode.json"
     file.write_text(json.dumps(before))
-    first = look(project.parent, project).hashes
+    first = findings_of(project.parent, project).hashes
     file.write_text(json.dumps(after))
-    second = look(project.parent, project).hashes
+    second = findings_of(project.parent, project).hashes
     assert list(first) == list(second) == ["opencode.json"]
     assert first != second
 
@@ -190,7 +190,7 @@ def test_trust_is_bound_to_the_whole_entry(
 def hashes_with(project: Path, command: str) -> str:
     values = {"hooks": {"Stop": [{"command": command}]}}
     (project / "opencode.json").write_text(json.dumps(values))
-    return look(project.parent, project).hashes["opencode.json"]
+    return findings_of(project.parent, project).hashes["opencode.json"]
 
 
 @pytest.mark.parametrize(
@@ -226,17 +226,17 @@ def test_a_program_of_any_size_that_grows_is_another(project: Path) -> None:
     file = plugins / "a.py"
     with file.open("wb") as opened:
         opened.truncate(20 * 1024 * 1024)
-    before = look(project.parent, project).hashes
+    before = findings_of(project.parent, project).hashes
     with file.open("ab") as opened:
         opened.write(b"x")
-    assert look(project.parent, project).hashes != before
+    assert findings_of(project.parent, project).hashes != before
 
 
 def test_a_plugin_and_a_tool_are_named_by_their_file(project: Path) -> None:
     for name in ("plugins/a.py", "tools/b.py"):
         (project / ".opencode-py" / name).parent.mkdir(parents=True, exist_ok=True)
         (project / ".opencode-py" / name).write_text("x")
-    found = look(project.parent, project)
+    found = findings_of(project.parent, project)
     assert [(each.kind, each.name, each.source) for each in found.runs] == [
         ("plugin", "a", ".opencode-py/plugins/a.py"),
         ("tool", "b", ".opencode-py/tools/b.py"),
@@ -253,7 +253,7 @@ def test_patterns_of_instructions_lead_into_the_project_alone(project: Path) -> 
     (project.parent / "out.md").write_text("x")
 
     def named(*patterns: str) -> list[str]:
-        return [each.name for each in look(project.parent, project, *patterns).steers]
+        return [each.name for each in findings_of(project.parent, project, *patterns).steers]
 
     assert named("docs/*.md") == ["docs/a.md"]
     assert sorted(named("docs/**/*.md")) == ["docs/a.md", "docs/deep/b.md"]
@@ -275,7 +275,7 @@ def test_settings_of_another_program_count_for_their_hooks_alone(project: Path) 
         hooks = {"Stop": [{"command": command}]}
         values = {"hooks": hooks, "mcp": {"x": {"command": "c"}}}
         (project / ".claude" / name).write_text(json.dumps(values))
-    found = look(project.parent, project)
+    found = findings_of(project.parent, project)
     assert [(each.kind, each.text, each.source) for each in found.runs] == [
         ("hook", "a", ".claude/settings.json"),
         ("hook", "b", ".claude/settings.local.json"),
@@ -294,7 +294,7 @@ def test_a_broken_file_hides_no_other(project: Path) -> None:
     agents.mkdir()
     (agents / "a.md").write_text("---\npermission: [\n---\nx")
     (agents / "b.md").write_text("---\npermission:\n  bash: allow\n---\nx")
-    found = look(project.parent, project)
+    found = findings_of(project.parent, project)
     assert sorted((each.kind, each.text) for each in found.runs) == [
         ("MCP server", "d"),
         ("allowed without asking", "*"),

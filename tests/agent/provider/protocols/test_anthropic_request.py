@@ -44,7 +44,7 @@ def messages(*turns: Turn, **more: Any) -> Any:
     return made
 
 
-def said(*content: Any, by: str = "anthropic/claude-sonnet-4-5") -> AssistantTurn:
+def assistant_turn(*content: Any, by: str = "anthropic/claude-sonnet-4-5") -> AssistantTurn:
     return assistant(*content, by=by)
 
 
@@ -59,7 +59,13 @@ def test_the_system_prompt_is_blocks_and_max_tokens_is_always_set() -> None:
 
 
 def test_cache_marks_are_on_the_system_prompt_and_the_last_two_user_messages() -> None:
-    turns = (USER, said(TextContent("a"), CALL), RESULT, said(TextContent("b")), USER)
+    turns = (
+        USER,
+        assistant_turn(TextContent("a"), CALL),
+        RESULT,
+        assistant_turn(TextContent("b")),
+        USER,
+    )
     made = sent(*turns, system=("Head.", "Rest."))
     assert ["cache_control" in block for block in made["system"]] == [True, True]
     marked = ["cache_control" in message["content"][-1] for message in made["messages"]]
@@ -68,14 +74,14 @@ def test_cache_marks_are_on_the_system_prompt_and_the_last_two_user_messages() -
 
 
 def test_a_request_starts_with_the_previous_one_up_to_its_last_cache_mark() -> None:
-    turns = (USER, said(TextContent("a"), CALL), RESULT)
+    turns = (USER, assistant_turn(TextContent("a"), CALL), RESULT)
     before = sent(*turns)["messages"]
-    after = sent(*turns, said(TextContent("b")), USER)["messages"]
+    after = sent(*turns, assistant_turn(TextContent("b")), USER)["messages"]
     assert after[2] == before[2]
 
 
 def test_results_come_first_in_the_next_user_message() -> None:
-    made = messages(USER, said(TextContent("Look. "), CALL), RESULT, USER)
+    made = messages(USER, assistant_turn(TextContent("Look. "), CALL), RESULT, USER)
     assert made[1:] == [
         {
             "role": "assistant",
@@ -96,7 +102,7 @@ def test_results_come_first_in_the_next_user_message() -> None:
 
 def test_a_lost_result_is_added_and_an_unrelated_one_dropped() -> None:
     other = ToolTurn((ToolResultContent("else", "read", "x"),))
-    made = messages(USER, said(CALL), other)
+    made = messages(USER, assistant_turn(CALL), other)
     assert [block["tool_use_id"] for block in made[2]["content"]] == ["c1"]
     assert made[2]["content"][0]["is_error"] is True
 
@@ -104,28 +110,28 @@ def test_a_lost_result_is_added_and_an_unrelated_one_dropped() -> None:
 def test_thinking_comes_first_and_is_replayed_only_signed_to_the_same_model() -> None:
     redacted = ReasoningContent("", opaque={"redacted": "xyz"})
     turn = (TextContent("a"), SIGNED, redacted, ReasoningContent("unsigned"))
-    assert messages(USER, said(*turn), USER)[1]["content"] == [
+    assert messages(USER, assistant_turn(*turn), USER)[1]["content"] == [
         {"type": "thinking", "thinking": "Hm", "signature": "s"},
         {"type": "redacted_thinking", "data": "xyz"},
         {"type": "text", "text": "a"},
     ]
     for other in (
-        messages(USER, said(*turn, by="openai/gpt-5"), USER),
-        messages(USER, said(*turn), USER, refused=REASONING_REPLAY),
+        messages(USER, assistant_turn(*turn, by="openai/gpt-5"), USER),
+        messages(USER, assistant_turn(*turn), USER, refused=REASONING_REPLAY),
     ):
         assert other[1]["content"] == [{"type": "text", "text": "a"}]
 
 
 def test_hidden_thinking_is_replayed_by_its_signature() -> None:
     hidden = ReasoningContent("", opaque={"signature": "s"})
-    block = messages(USER, said(hidden, TextContent("a")), USER)[1]["content"][0]
+    block = messages(USER, assistant_turn(hidden, TextContent("a")), USER)[1]["content"][0]
     assert block == {"type": "thinking", "thinking": "", "signature": "s"}
 
 
 def test_images_are_sent_to_vision_models_and_named_to_others() -> None:
     picture = MediaContent("image/png", "AAAA", "x.png")
     result = ToolTurn((ToolResultContent("c1", "read", "", media=(picture,)),))
-    turns = (UserTurn((picture,)), said(CALL), result)
+    turns = (UserTurn((picture,)), assistant_turn(CALL), result)
     seen = messages(*turns, of=claude(vision=True))
     source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
     assert seen[0]["content"] == [{"type": "image", "source": source}]
@@ -139,7 +145,7 @@ def test_documents_are_sent_to_models_that_take_them() -> None:
     paper = MediaContent("application/pdf", "AAAA", "x.pdf")
     turns = (
         UserTurn((paper,)),
-        said(CALL),
+        assistant_turn(CALL),
         ToolTurn((ToolResultContent("c1", "read", "", media=(paper,)),)),
     )
     source = {"type": "base64", "media_type": "application/pdf", "data": "AAAA"}
@@ -197,16 +203,18 @@ def test_models_since_4_7_are_sent_no_temperature() -> None:
 
 def test_no_budget_after_calls_without_thinking() -> None:
     """The API refuses thinking then: the response is of another model, or was interrupted."""
-    for turn in (said(CALL), said(SIGNED, CALL, by="openai/gpt-5")):
+    for turn in (assistant_turn(CALL), assistant_turn(SIGNED, CALL, by="openai/gpt-5")):
         assert "thinking" not in sent(USER, turn, RESULT, effort="low")
-        assert "thinking" in sent(USER, turn, RESULT, said(TextContent("a")), USER, effort="low")
-    assert "thinking" in sent(USER, said(SIGNED, CALL), RESULT, effort="low")
-    newer = said(CALL, by="anthropic/claude-opus-4-6")
+        assert "thinking" in sent(
+            USER, turn, RESULT, assistant_turn(TextContent("a")), USER, effort="low"
+        )
+    assert "thinking" in sent(USER, assistant_turn(SIGNED, CALL), RESULT, effort="low")
+    newer = assistant_turn(CALL, by="anthropic/claude-opus-4-6")
     assert "thinking" in sent(USER, newer, RESULT, effort="low", of=claude("claude-opus-4-6"))
 
 
 def test_a_history_with_calls_declares_its_tools_even_when_none_are_offered() -> None:
-    made = sent(USER, said(CALL), RESULT, tools=())
+    made = sent(USER, assistant_turn(CALL), RESULT, tools=())
     assert [tool["name"] for tool in made["tools"]] == ["read"]
     assert made["tool_choice"] == {"type": "none"}
     assert strict_anthropic.violations(made, {"anthropic-version": "x"}) == []
@@ -215,7 +223,7 @@ def test_a_history_with_calls_declares_its_tools_even_when_none_are_offered() ->
 
 def test_tool_names_are_sanitized_and_unique() -> None:
     tools = tuple(ToolSchema(name, "", {}) for name in ("a.b", "a_b", "x" * 70))
-    turn = said(ToolCallContent("c1", "a_b", {}), ToolCallContent("c2", "made up", {}))
+    turn = assistant_turn(ToolCallContent("c1", "a_b", {}), ToolCallContent("c2", "made up", {}))
     made = sent(USER, turn, tools=tools)
     names = [tool["name"] for tool in made["tools"]]
     assert names == ["a_b", "a_b_2", "x" * 64]
@@ -237,7 +245,7 @@ def test_tool_names_are_sanitized_and_unique() -> None:
 def test_the_refused_part_is_recognized(message: str, gone: str | None) -> None:
     seeing = claude("claude-opus-4-6", vision=True)
     picture = UserTurn((MediaContent("image/png", "AAAA"),))
-    turn = said(SIGNED, TextContent("a"), by=seeing.full_name)
+    turn = assistant_turn(SIGNED, TextContent("a"), by=seeing.full_name)
     made = sent(picture, turn, USER, of=seeing, effort="xhigh")
     assert AnthropicClient.refused_part(made, message) == gone
     if gone in ("thinking", "output_config"):

@@ -165,7 +165,7 @@ def test_reasoning_echo_field_name_is_kept(name: str) -> None:
     assert (answer.reasoning, answer.field_names, answer.text) == ("Hm.", [name], "Yes")
 
 
-def test_reasoning_in_two_fields_at_once_is_taken_once() -> None:
+def test_reasoning_in_two_fields_at_once_is_added_once() -> None:
     both = {"reasoning": "Hm", "reasoning_content": "Hm"}
     assert decode(both, both, finish("stop")).reasoning == "HmHm"
 
@@ -312,7 +312,7 @@ def test_error_object_with_status_200() -> None:
     assert error.kind is ProviderErrorKind.AUTH
 
 
-def test_message_after_deltas_is_not_taken_twice() -> None:
+def test_a_message_after_deltas_is_not_added_twice() -> None:
     whole = {"choices": [{"index": 0, "message": {"content": "ab"}, "finish_reason": "stop"}]}
     assert decode({"content": "a"}, {"content": "b"}, whole).text == "ab"
 

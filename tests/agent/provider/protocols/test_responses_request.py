@@ -43,7 +43,7 @@ def items(*turns: Turn, **more: Any) -> Any:
     return sent(*turns, **more)["input"]
 
 
-def said(*content: Any, by: str = "openai/gpt-5.4") -> AssistantTurn:
+def assistant_turn(*content: Any, by: str = "openai/gpt-5.4") -> AssistantTurn:
     return assistant(*content, by=by)
 
 
@@ -72,40 +72,40 @@ def test_tools_are_not_strict() -> None:
 
 
 def test_call_and_output_are_paired_by_id_and_an_empty_output_gets_a_text() -> None:
-    call, output = items(USER, said(CALL), RESULT)[1:]
+    call, output = items(USER, assistant_turn(CALL), RESULT)[1:]
     assert call["call_id"] == output["call_id"] == "c1"
     assert json.loads(call["arguments"]) == {"p": "ä", "n": None}
     assert output["output"] == "(no output)"
 
 
 def test_a_lost_output_is_added() -> None:
-    output = items(USER, said(CALL))[-1]
+    output = items(USER, assistant_turn(CALL))[-1]
     assert output["type"] == "function_call_output"
     assert "lost" in output["output"]
 
 
 def test_reasoning_is_replayed_with_the_item_after_it_to_the_same_model() -> None:
-    made = items(USER, said(SEALED, CALL), RESULT)
+    made = items(USER, assistant_turn(SEALED, CALL), RESULT)
     assert made[1] == ITEM
     assert made[2]["type"] == "function_call"
-    alone = items(USER, said(TextContent("a"), SEALED), USER)
+    alone = items(USER, assistant_turn(TextContent("a"), SEALED), USER)
     for other in (
         alone,
-        items(USER, said(SEALED, CALL, by="openai/gpt-5.5"), RESULT),
-        items(USER, said(ReasoningContent("Hm"), CALL), RESULT),
-        items(USER, said(SEALED, CALL), RESULT, refused=REASONING_REPLAY),
+        items(USER, assistant_turn(SEALED, CALL, by="openai/gpt-5.5"), RESULT),
+        items(USER, assistant_turn(ReasoningContent("Hm"), CALL), RESULT),
+        items(USER, assistant_turn(SEALED, CALL), RESULT, refused=REASONING_REPLAY),
     ):
         assert not any(item["type"] == "reasoning" for item in other)
 
 
 def test_the_phase_is_replayed_to_the_same_model_only() -> None:
     comment = TextContent("I look.", {"phase": "commentary"})
-    assert items(USER, said(comment), USER)[1]["phase"] == "commentary"
-    assert "phase" not in items(USER, said(comment, by="openai/gpt-5.5"), USER)[1]
-    assert "phase" not in items(USER, said(comment), USER, refused=REASONING_REPLAY)[1]
+    assert items(USER, assistant_turn(comment), USER)[1]["phase"] == "commentary"
+    assert "phase" not in items(USER, assistant_turn(comment, by="openai/gpt-5.5"), USER)[1]
+    assert "phase" not in items(USER, assistant_turn(comment), USER, refused=REASONING_REPLAY)[1]
     assert (
         ResponsesClient.refused_part(
-            sent(USER, said(comment), USER), "Unknown parameter: input[1].phase"
+            sent(USER, assistant_turn(comment), USER), "Unknown parameter: input[1].phase"
         )
         == REASONING_REPLAY
     )
@@ -115,18 +115,20 @@ def test_unencrypted_reasoning_is_replayed_in_full() -> None:
     shown: list[Json] = [{"type": "reasoning_text", "text": "Hm"}]
     thought = ReasoningContent("Hm", opaque={"id": "rs_1", "summary": [], "content": shown})
     item = {"type": "reasoning", "id": "rs_1", "summary": [], "content": shown}
-    assert items(USER, said(thought, CALL), RESULT)[1] == item
+    assert items(USER, assistant_turn(thought, CALL), RESULT)[1] == item
 
 
 def test_parts_of_one_summary_are_replayed_as_one_item() -> None:
-    made = items(USER, said(ReasoningContent("first part"), SEALED, TextContent("a")), USER)
+    made = items(
+        USER, assistant_turn(ReasoningContent("first part"), SEALED, TextContent("a")), USER
+    )
     assert [item for item in made if item["type"] == "reasoning"] == [ITEM]
 
 
 def test_images_of_users_and_tools() -> None:
     picture = MediaContent("image/png", "AAAA", "x.png")
     result = ToolTurn((ToolResultContent("c1", "read", "seen", media=(picture,)),))
-    turns = (UserTurn((picture,)), said(CALL), result)
+    turns = (UserTurn((picture,)), assistant_turn(CALL), result)
     url = {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}
     seen = items(*turns, of=gpt(vision=True))
     assert seen[0]["content"] == [url]
@@ -139,7 +141,7 @@ def test_images_of_users_and_tools() -> None:
 def test_documents_of_users_and_tools() -> None:
     paper = MediaContent("application/pdf", "AAAA", "x.pdf")
     result = ToolTurn((ToolResultContent("c1", "read", "seen", media=(paper,)),))
-    turns = (UserTurn((paper,)), said(CALL), result)
+    turns = (UserTurn((paper,)), assistant_turn(CALL), result)
     data = "data:application/pdf;base64,AAAA"
     file = {"type": "input_file", "filename": "x.pdf", "file_data": data}
     seen = items(*turns, of=gpt(documents=True))
@@ -194,7 +196,7 @@ def test_the_output_cap_includes_a_reasoning_budget() -> None:
 )  # fmt: skip
 def test_the_refused_part_is_recognized(message: str, gone: str | None) -> None:
     picture = UserTurn((MediaContent("image/png", "AAAA"),))
-    turns = (picture, said(SEALED, CALL), RESULT)
+    turns = (picture, assistant_turn(SEALED, CALL), RESULT)
     made = sent(*turns, of=gpt(vision=True), effort="low", session_id="s")
     assert ResponsesClient.refused_part(made, message) == gone
 

@@ -40,7 +40,7 @@ SCHEMAS = st.recursive(LEAVES, grown, max_leaves=12).filter(lambda schema: isins
 
 @settings(max_examples=250)
 @given(SCHEMAS)
-def test_gemini_takes_every_schema(schema: dict[str, Any]) -> None:
+def test_gemini_accepts_every_schema(schema: dict[str, Any]) -> None:
     made = body("google/gemini-3-pro", USER, tools=(ToolSchema("t", "", schema),))
     assert strict_gemini.violations(made, {"x-goog-api-key": "k"}) == []
 

@@ -32,7 +32,7 @@ def test_compacted_messages_are_not_kept_in_memory() -> None:
         item = marker(number, number - 3) if len(before) > 12 else message(number)
         conversation.add(item)
         history.append(item)
-        # What is sent is what the whole history would send.
+        # The request equals that of the whole history.
         assert tuple(conversation.visible) == visible_messages(history)
     assert conversation.marker is not None
 

@@ -17,7 +17,7 @@ async def compact(harness: Harness, session) -> None:
     await harness.idle(session, after=before)
 
 
-async def talked(harness: Harness) -> Session:
+async def long_session(harness: Harness) -> Session:
     """Return a session of four turns, long enough to be compacted."""
     session = await harness.session()
     for number in range(4):
@@ -29,7 +29,7 @@ async def talked(harness: Harness) -> Session:
 async def test_a_pinned_message_outlives_two_summaries_until_it_is_unpinned(
     harness: Harness,
 ) -> None:
-    session = await talked(harness)
+    session = await long_session(harness)
     store = harness.runtime.store
     listed = pinnable_messages(await harness.messages(session))
     assert [p.role for p in listed] == ["user", "assistant"] * 4
@@ -73,7 +73,7 @@ async def test_a_message_pinned_while_a_turn_runs_stays_pinned(harness: Harness)
 
 
 async def test_a_message_pinned_after_its_compaction_is_sent_again_once(harness: Harness) -> None:
-    session = await talked(harness)
+    session = await long_session(harness)
     await compact(harness, session)
     listed = pinnable_messages(await harness.messages(session))
     late = next(p.message_id for p in listed if p.text == "question 1")
@@ -101,7 +101,7 @@ async def test_a_message_pinned_after_its_compaction_is_sent_again_once(harness:
 async def test_a_message_pinned_while_it_is_sent_is_not_sent_twice(
     harness: Harness,
 ) -> None:
-    session = await talked(harness)
+    session = await long_session(harness)
     await compact(harness, session)
     listed = pinnable_messages(await harness.messages(session))
     visible = next(p.message_id for p in listed if p.text == "question 3")

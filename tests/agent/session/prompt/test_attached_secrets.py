@@ -19,7 +19,7 @@ async def test_a_mentioned_secret_file_is_sent_after_approval(tmp_path: Path) ->
         sending = asyncio.ensure_future(
             harness.send(session, "read @.env", mentions=(Mention(".env"),))
         )
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert request.needs[0].need.permission == "read"
         assert not sending.done()
         assert await harness.messages(session) == []
@@ -37,7 +37,7 @@ async def test_a_rejected_file_is_not_sent(tmp_path: Path, name: str) -> None:
         file.write_text("TOKEN=abc\n")
         session = await harness.session()
         sending = asyncio.ensure_future(harness.send(session, "x", mentions=(Mention(name),)))
-        request = await harness.asked()
+        request = await harness.permission_request()
         harness.answer(request, "reject")
         with pytest.raises(ToolError, match="is not attached"):
             await sending

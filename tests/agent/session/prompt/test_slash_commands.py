@@ -59,7 +59,7 @@ async def test_a_command_line_needs_permission_like_any_other(tmp_path):
             "state", "fine", session, PromptInput(text="/state fine")
         )
         task = asyncio.create_task(prompting)
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert request.needs[0].need.pattern == "echo fine"
         harness.answer(request, "once")
         assert "The state is fine" in (await task).text

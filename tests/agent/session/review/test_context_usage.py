@@ -7,7 +7,7 @@ from tests.support.prompts import trusted
 from tests.support.script import Call, Text, Tokens, answer
 
 
-async def of(harness: Harness, session):
+async def measure(harness: Harness, session):
     return await harness.runtime.context_usage.measure(session.id, "scripted/model-1", "build")
 
 
@@ -20,7 +20,7 @@ async def test_the_sources_add_up_to_the_reported_tokens(tmp_path: Path) -> None
         )
         session = await harness.session()
         await harness.turn(session, "What is in a.txt?")
-        contents = await of(harness, session)
+        contents = await measure(harness, session)
     assert contents.measured
     assert contents.used == 12_040
     assert sum(source.tokens for source in contents.sources) == 12_040
@@ -43,7 +43,7 @@ async def test_an_unknown_window_and_a_missing_report_are_marked(tmp_path: Path)
         harness.server.script(answer(Text("yes"), Tokens(0, 0)))
         session = await harness.session()
         await harness.turn(session, "Well?")
-        contents = await of(harness, session)
+        contents = await measure(harness, session)
     assert not contents.measured
     assert (contents.window, contents.free) == (None, None)
     assert contents.used > 1_000
@@ -59,7 +59,7 @@ async def test_the_usage_before_the_first_prompt_is_that_of_a_new_session(
         harness.server.script(answer(Text("yes"), Tokens(0, 0)))
         session = await harness.session()
         await harness.turn(session, "Well?")
-        after = await of(harness, session)
+        after = await measure(harness, session)
     assert before.total("messages") == before.total("output") == 0
     assert not before.measured
     assert before.in_group("system") == after.in_group("system")

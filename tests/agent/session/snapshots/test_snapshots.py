@@ -65,7 +65,7 @@ async def test_a_lock_of_a_killed_git_is_removed(
     assert await covers(snapshots, tmp_path / "project" / "made")
 
 
-async def test_a_half_made_folder_is_made_anew(
+async def test_an_incomplete_folder_is_created_again(
     snapshots: Snapshots, tmp_path: Path
 ) -> None:
     place(tmp_path).mkdir(parents=True)

@@ -28,7 +28,7 @@ async def reports(harness: Harness, session: Session) -> list[ReportPart]:
     return [p for p in await harness.parts(session) if isinstance(p, ReportPart)]
 
 
-async def left(harness: Harness, *parent: Answer, **child: list[Answer]) -> Session:
+async def session_with_task(harness: Harness, *parent: Answer, **child: list[Answer]) -> Session:
     """Return a session whose first turn starts *child* (a word of its prompt, and its response) in
     the background; *parent* is the response of the turn itself."""
     (word,) = child
@@ -69,7 +69,7 @@ def idles(harness: Harness, session: Session) -> list[SessionIdle]:
     return [e for e in harness.events if isinstance(e, SessionIdle) and e.session_id == session.id]
 
 
-def said(harness: Harness, index: int = -1) -> str:
+def request_text(harness: Harness, index: int = -1) -> str:
     return str(harness.server.requests[index].body)
 
 
@@ -77,7 +77,7 @@ def said(harness: Harness, index: int = -1) -> str:
 async def test_a_report_starts_a_turn_of_an_idle_session_once(tmp_path: Path, api: str) -> None:
     hold = Hold()
     async with open_harness(tmp_path, api=api, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("I will tell you.")),
             answer(Text("It found three files.")),
@@ -103,8 +103,8 @@ async def test_a_report_starts_a_turn_of_an_idle_session_once(tmp_path: Path, ap
             "completed",
             "Three files.",
         )
-        assert said(harness).count("Three files.") == 1
-        assert child.id in said(harness)
+        assert request_text(harness).count("Three files.") == 1
+        assert child.id in request_text(harness)
         (child,) = await children(harness, session)
         assert child.background_task is not None
         assert child.background_task.state == "completed"
@@ -114,14 +114,14 @@ async def test_a_report_starts_a_turn_of_an_idle_session_once(tmp_path: Path, ap
         harness.server.always(Script(answer(Text("ok"))))
         before = len(harness.events)
         await harness.turn(session, "thanks")
-        assert said(harness).count("Three files.") == 1
+        assert request_text(harness).count("Three files.") == 1
         await left_clean(harness, session, before, "background task: idle")
 
 
 async def test_a_running_turn_receives_the_report_at_its_next_step(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(hold, Call("list", {})),
             answer(Text("done")),
@@ -131,7 +131,7 @@ async def test_a_running_turn_receives_the_report_at_its_next_step(tmp_path: Pat
         await stored_report(harness, session)
         hold.gate.set()
         await harness.idle(session)
-        assert "Three files." in said(harness)
+        assert "Three files." in request_text(harness)
         assert len(idles(harness, session)) == 1
         await left_clean(harness, session, 0, "background task: mid turn")
 
@@ -164,7 +164,11 @@ async def test_an_unattended_turn_ends_after_its_reports(tmp_path: Path, api: st
             )
         await harness.idle(session)
         assert len(idles(harness, session)) == 1
-        assert said(harness).count("report alpha") == said(harness).count("report beta") == 1
+        assert (
+            request_text(harness).count("report alpha")
+            == request_text(harness).count("report beta")
+            == 1
+        )
         await left_clean(harness, session, 0, "background task: held")
 
 
@@ -201,7 +205,7 @@ async def test_a_full_cancel_stops_the_background_tasks_too(tmp_path: Path) -> N
     run = Call("bash", {"command": "trap '' TERM; echo begun; sleep 60"})
     hold = Hold()
     async with open_harness(tmp_path, holds=False, permission={"bash": "allow"}) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(hold),
             one=[answer(run)],
@@ -220,7 +224,7 @@ async def test_a_full_cancel_stops_the_background_tasks_too(tmp_path: Path) -> N
         before = len(harness.events)
         await harness.send(session, "and now?")
         await harness.idle(session, after=before)
-        assert "was stopped by the user" in said(harness)
+        assert "was stopped by the user" in request_text(harness)
         await left_clean(harness, session, before, "background task: cancelled")
 
 
@@ -230,7 +234,7 @@ async def test_a_cancel_of_the_turn_alone_leaves_tasks_running_and_queues_their_
     """The user stopped the turn: no turn starts by itself, and the next prompt sends the report."""
     holds = [Hold(), Hold()]
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(holds[0]),
             answer(Text("I see.")),
@@ -249,14 +253,16 @@ async def test_a_cancel_of_the_turn_alone_leaves_tasks_running_and_queues_their_
         await harness.send(session, "onward then")
         await harness.idle(session, after=before)
         assert len(idles(harness, session)) == 2
-        assert said(harness).count("the late report") == 1
-        assert said(harness).index("the late report") < said(harness).index("onward then")
+        assert request_text(harness).count("the late report") == 1
+        assert request_text(harness).index("the late report") < request_text(harness).index(
+            "onward then"
+        )
 
 
 async def test_a_child_that_the_user_stops_starts_no_turn(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             one=[answer(Text("half"), hold)],
@@ -275,14 +281,14 @@ async def test_a_child_that_the_user_stops_starts_no_turn(tmp_path: Path) -> Non
 
 async def test_a_failed_task_is_reported_as_failed(tmp_path: Path) -> None:
     async with open_harness(tmp_path, retry={"attempts": 1}, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             answer(Text("It is broken.")),
             beta=[Failure(400, '{"error": {"message": "beta is broken"}}')],
         )
         await ended(harness, "failed")
-        await harness.until(lambda _: "beta is broken" in said(harness))
+        await harness.until(lambda _: "beta is broken" in request_text(harness))
         await harness.idle(session, after=len(harness.events) - 1)
         assert harness.runtime.sessions.status(session.id) == Idle()
 
@@ -320,14 +326,14 @@ async def test_task_output_waits_and_returns_the_report_once(tmp_path: Path) -> 
         assert output(look).startswith("Three files.")
         assert await reports(harness, session) == []
         assert len(idles(harness, session)) == 1
-        assert said(harness).count("Three files.") == 1
+        assert request_text(harness).count("Three files.") == 1
         await left_clean(harness, session, 0, "background task: waited for")
 
 
 async def test_task_output_checks_and_stops_a_task(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             one=[answer(Text("half"), Call("list", {})), answer(hold)],
@@ -365,7 +371,7 @@ async def test_a_running_task_reads_further_prompts_and_can_be_resumed(
 ) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             one=[answer(hold, Call("list", {})), answer(Text("first"))],
@@ -482,7 +488,7 @@ async def test_undo_waits_for_background_tasks_and_reverts_their_changes(
     write = Call("write", {"file_path": "late.txt", "content": "x"})
     settings = {"permission": {"edit": "allow"}}
     async with open_harness(tmp_path, holds=False, **settings) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             answer(Text("seen")),
@@ -542,7 +548,7 @@ async def test_changes_of_a_turn_include_those_of_its_background_tasks(tmp_path:
 async def test_a_fork_learns_that_the_report_goes_to_the_original(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             answer(Text("seen")),
@@ -557,7 +563,7 @@ async def test_a_fork_learns_that_the_report_goes_to_the_original(tmp_path: Path
         await harness.idle(session, after=before)
         harness.server.always(Script(answer(Text("fine"))))
         await harness.turn(copy, "hello")
-        assert "reports to the other one" in said(harness)
+        assert "reports to the other one" in request_text(harness)
         later = await harness.runtime.sessions.repository.fork(session.id)
         assert [r.text for r in await reports(harness, later)] == ["the late report"]
 
@@ -565,7 +571,7 @@ async def test_a_fork_learns_that_the_report_goes_to_the_original(tmp_path: Path
 async def test_a_compaction_during_a_background_task_loses_nothing(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             answer(Text("the summary of it")),
@@ -579,14 +585,14 @@ async def test_a_compaction_during_a_background_task_loses_nothing(tmp_path: Pat
         before = len(harness.events)
         hold.gate.set()
         await harness.idle(session, after=before)
-        assert "the summary of it" in said(harness)
-        assert said(harness).count("the late report") == 1
+        assert "the summary of it" in request_text(harness)
+        assert request_text(harness).count("the late report") == 1
 
 
 async def test_closing_the_program_ends_the_task_and_reports_it(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             one=[answer(Text("half"), hold)],
@@ -611,7 +617,7 @@ async def test_closing_the_program_ends_the_task_and_reports_it(tmp_path: Path) 
 async def test_deleting_the_session_ends_the_task(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             one=[answer(Text("half"), hold)],
@@ -628,7 +634,7 @@ async def test_deleting_the_session_ends_the_task(tmp_path: Path) -> None:
 async def test_another_program_does_not_treat_the_task_as_dead(tmp_path: Path) -> None:
     hold = Hold()
     async with open_harness(tmp_path, holds=False) as harness:
-        session = await left(
+        session = await session_with_task(
             harness,
             answer(Text("ok")),
             answer(Text("seen")),

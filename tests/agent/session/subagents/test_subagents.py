@@ -175,7 +175,7 @@ async def test_an_always_rule_applies_to_the_whole_tree(tmp_path: Path) -> None:
         )
         session = await harness.session()
         await harness.send(session, "go")
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert (request.root_id, request.agent) == (session.id, "general")
         assert request.callers == ("build",)
         harness.answer(request, "always")

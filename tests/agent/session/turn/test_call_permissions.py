@@ -32,15 +32,15 @@ async def test_the_users_answer_is_stored_with_the_call(harness: Harness) -> Non
     )
     session = await harness.session()
     await harness.send(session, "go")
-    first = await harness.asked()
+    first = await harness.permission_request()
     seen = len(harness.events)
     harness.answer(first, "once")
-    second = await harness.asked(after=seen)
+    second = await harness.permission_request(after=seen)
     seen = len(harness.events)
     harness.runtime.permissions.reply(
         second.id, PermissionReply("always", "fine", edited_command="touch better")
     )
-    harness.answer(await harness.asked(after=seen), "reject", "use y instead")
+    harness.answer(await harness.permission_request(after=seen), "reject", "use y instead")
     await harness.idle(session)
     assert await decisions_of(harness, session) == [
         ("once", "person", "", ""),
@@ -98,7 +98,7 @@ async def test_always_approves_a_waiting_call_by_the_new_rule(harness: Harness) 
     )
     session = await harness.session()
     await harness.send(session, "go")
-    harness.answer(await harness.asked(), "always")
+    harness.answer(await harness.permission_request(), "always")
     await harness.idle(session)
     kept = await decisions_of(harness, session)
     assert [one[:2] for one in kept] == [("always", "person"), ("allow", "rule")]
@@ -109,7 +109,7 @@ async def test_the_answer_about_a_repeated_call_is_kept_too(harness: Harness) ->
     harness.server.script(*[answer(Call("list", {"path": "."}))] * 3, answer(Text("ok")))
     session = await harness.session()
     await harness.send(session, "go")
-    harness.answer(await harness.asked(), "once")
+    harness.answer(await harness.permission_request(), "once")
     await harness.idle(session)
     last = (await harness.tools(session))[-1]
     assert [(c.answer, c.by) for c in last.decisions] == [("once", "person")]

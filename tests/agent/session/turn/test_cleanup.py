@@ -96,7 +96,7 @@ async def test_a_cancel_with_three_questions_open_withdraws_all(tmp_path: Path, 
         )
         session = await harness.session()
         await harness.send(session, "go")
-        request = await harness.asked()
+        request = await harness.permission_request()
         await stopped(harness, session)
         assert not harness.answer(request, "once")
         states = [tool.state for tool in await harness.tools(session)]

@@ -16,7 +16,7 @@ OVERFLOW = Failure(
 )
 
 
-def said(harness: Harness, number: int) -> str:
+def request_text(harness: Harness, number: int) -> str:
     return json.dumps(harness.server.requests[number].body["messages"])
 
 
@@ -26,7 +26,7 @@ async def test_an_overflow_prunes_old_output_then_retries(tmp_path: Path) -> Non
         before = len(harness.server.requests)
         harness.server.script(OVERFLOW, answer(Text("fits")))
         assert (await harness.turn(session, "and now?")).outcome == "completed"
-        assert len(said(harness, before + 1)) < len(said(harness, before)) - 40_000
+        assert len(request_text(harness, before + 1)) < len(request_text(harness, before)) - 40_000
         tools = await harness.tools(session)
         assert [t.state.compacted is not None for t in tools][:2] == [True, True]
         assert all(isinstance(t.state, Completed) and "000899" in t.state.output for t in tools)
@@ -40,7 +40,7 @@ async def test_an_overflow_that_pruning_does_not_help_compacts_once(harness: Har
         await harness.turn(session, f"question {number}")
     harness.server.script(OVERFLOW, answer(Text("## Goal\nthe summary")), answer(Text("fits")))
     assert (await harness.turn(session, "the last question")).outcome == "completed"
-    retried = said(harness, -1)
+    retried = request_text(harness, -1)
     assert "the summary" in retried
     assert "the last question" in retried
     assert "question 0" in retried, "the first request is pinned"
@@ -66,8 +66,8 @@ async def test_a_full_window_is_compacted_before_the_next_step(harness: Harness)
     await harness.turn(session, "first")
     harness.server.script(answer(Text("the summary")), answer(Text("short")))
     assert (await harness.turn(session, "second")).outcome == "completed"
-    assert "Sum up" in said(harness, 1)
-    assert "the summary" in said(harness, 2)
+    assert "Sum up" in request_text(harness, 1)
+    assert "the summary" in request_text(harness, 2)
 
 
 async def test_without_auto_compaction_the_turn_ends_before_it_sends_more(
@@ -91,7 +91,7 @@ async def test_an_overflowing_compaction_request_is_shortened(harness: Harness) 
         await harness.turn(session, f"question {number}")
     harness.server.script(OVERFLOW, OVERFLOW, answer(Text("summary")), answer(Text("fits")))
     assert (await harness.turn(session, "last")).outcome == "completed"
-    assert len(said(harness, -2)) < len(said(harness, -3))
+    assert len(request_text(harness, -2)) < len(request_text(harness, -3))
 
 
 async def test_a_stop_hook_keeps_the_turn_going_three_times_at_most(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ async def test_a_stop_hook_keeps_the_turn_going_three_times_at_most(tmp_path: Pa
         harness.server.always(answer(Text("done")))
         assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
         assert len(harness.server.requests) == 4
-        assert "The tests were not run." in said(harness, 1)
+        assert "The tests were not run." in request_text(harness, 1)
 
 
 async def test_a_token_target_nudges_until_it_is_reached(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_a_token_target_nudges_until_it_is_reached(tmp_path: Path) -> None
         harness.server.always(answer(Text("more"), Tokens(100, 1_000)))
         assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
         assert len(harness.server.requests) == 3
-        assert "Do not sum up" in said(harness, 1)
+        assert "Do not sum up" in request_text(harness, 1)
 
 
 async def test_a_token_target_ends_after_three_lean_steps(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_the_last_step_of_a_limited_turn_summarizes_without_tools(tmp_path
         assert idle.error is not None
         assert "after 2 steps" in idle.error.message
         assert len(harness.server.requests) == 3
-        assert "tools are off" in said(harness, 2)
+        assert "tools are off" in request_text(harness, 2)
 
 
 async def test_a_token_limit_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ async def test_calls_of_unknown_tools_do_not_continue_forever(tmp_path: Path, na
         harness.server.always(answer(Call(name, {"command": "echo hi"})))
         session = await harness.session()
         await harness.send(session, "go")
-        harness.answer(await harness.asked(), "reject")
+        harness.answer(await harness.permission_request(), "reject")
         await harness.idle(session)
         assert len(harness.server.requests) <= 5
         for tool in await harness.tools(session):
@@ -36,7 +36,7 @@ async def test_the_doom_loop_asks_even_if_everything_is_allowed(
         harness.server.always(answer(Call("list", {})))
         session = await harness.session()
         await harness.send(session, "go")
-        harness.answer(await harness.asked(), "reject")
+        harness.answer(await harness.permission_request(), "reject")
         await harness.idle(session)
         assert len(harness.server.requests) == 3
 

@@ -23,7 +23,7 @@ async def test_the_patch_tool_is_offered_approved_once_and_applied(tmp_path: Pat
         harness.server.script(answer(Call("apply_patch", {"patch": PATCH})), answer(Text("done")))
         session = await harness.session()
         await harness.send(session, "go")
-        request = await harness.asked()
+        request = await harness.permission_request()
         assert [one.need.permission for one in request.needs] == ["edit", "edit"]
         assert [one.need.pattern for one in request.needs] == ["a.txt", "b.txt"]
         harness.answer(request, "once")

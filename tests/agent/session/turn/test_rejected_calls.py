@@ -19,7 +19,7 @@ async def test_a_reject_stops_the_stream_at_once(harness: Harness) -> None:
     )
     session = await harness.session()
     await harness.send(session, "go")
-    harness.answer(await harness.asked(), "reject")
+    harness.answer(await harness.permission_request(), "reject")
     assert (await harness.idle(session)).outcome == "rejected"
     await asyncio.wait_for(harness.server.requests[0].closed.wait(), 30)
     assert all(isinstance(t.state, Failed) for t in await harness.tools(session))

@@ -197,7 +197,7 @@ async def test_once_allows_a_write_and_the_file_is_there(harness: Harness) -> No
     )
     session = await harness.session()
     await harness.send(session, "write")
-    request = await harness.asked()
+    request = await harness.permission_request()
     waiting = [
         e.part.state.waiting
         for e in harness.events
@@ -226,7 +226,7 @@ async def test_a_partly_accepted_change_is_reported_to_the_model(harness: Harnes
     )
     session = await harness.session()
     await harness.send(session, "change it")
-    request = await harness.asked()
+    request = await harness.permission_request()
     reply = PermissionReply("once", "not in the middle", frozenset({0, 2}))
     assert harness.runtime.permissions.reply(request.id, reply)
     assert (await harness.idle(session)).outcome == "completed"
@@ -241,7 +241,7 @@ async def test_a_command_changed_by_the_user_is_the_one_that_runs(harness: Harne
     harness.server.script(answer(Call("bash", {"command": "touch one"})), answer(Text("k")))
     session = await harness.session()
     await harness.send(session, "run it")
-    request = await harness.asked()
+    request = await harness.permission_request()
     edited = PermissionReply("once", edited_command="touch two")
     assert harness.runtime.permissions.reply(request.id, edited)
     await harness.idle(session)
@@ -254,7 +254,7 @@ async def test_reject_without_a_comment_stops_the_turn(harness: Harness) -> None
     harness.server.script(answer(Call("bash", {"command": "touch x"})))
     session = await harness.session()
     await harness.send(session, "go")
-    harness.answer(await harness.asked(), "reject")
+    harness.answer(await harness.permission_request(), "reject")
     assert (await harness.idle(session)).outcome == "rejected"
     (tool,) = await harness.tools(session)
     assert isinstance(tool.state, Failed)
@@ -268,7 +268,7 @@ async def test_reject_with_a_comment_continues_and_the_model_reads_it(harness: H
     harness.server.script(answer(Call("bash", {"command": "touch x"})), answer(Text("I see")))
     session = await harness.session()
     await harness.send(session, "go")
-    harness.answer(await harness.asked(), "reject", "use y instead")
+    harness.answer(await harness.permission_request(), "reject", "use y instead")
     assert (await harness.idle(session)).outcome == "completed"
     assert "use y instead" in harness.server.requests[1].body["messages"][-1]["content"]
 
@@ -317,7 +317,7 @@ async def test_cancel_while_a_question_is_open_withdraws_it(harness: Harness) ->
     harness.server.script(answer(Call("bash", {"command": "touch x"})))
     session = await harness.session()
     await harness.send(session, "go")
-    request = await harness.asked()
+    request = await harness.permission_request()
     await harness.runtime.sessions.cancel(session.id)
     assert (await harness.idle(session)).outcome == "cancelled"
     assert harness.runtime.permissions.pending() == ()
@@ -327,7 +327,7 @@ async def test_cancel_while_a_question_is_open_withdraws_it(harness: Harness) ->
     assert tool.state.kind == "aborted"
 
 
-async def test_a_message_sent_in_mid_turn_is_taken_up_at_the_next_step(harness: Harness) -> None:
+async def test_a_message_sent_in_mid_turn_is_picked_up_at_the_next_step(harness: Harness) -> None:
     hold = Hold()
     harness.server.script(answer(hold, Call("list", {})), answer(Text("I will.")))
     session = await harness.session()
@@ -475,7 +475,7 @@ async def test_a_repeated_call_needs_permission(harness: Harness) -> None:
     harness.server.always(answer(Call("list", {})))
     session = await harness.session()
     await harness.send(session, "go")
-    request = await harness.asked()
+    request = await harness.permission_request()
     assert [j.need.permission for j in request.needs] == ["doom_loop"]
     harness.answer(request, "reject")
     assert (await harness.idle(session)).outcome == "rejected"
@@ -490,7 +490,7 @@ async def test_how_many_are_too_many_is_a_setting(
         harness.server.always(answer(Call("list", {})))
         session = await harness.session()
         await harness.send(session, "go")
-        harness.answer(await harness.asked(), "reject")
+        harness.answer(await harness.permission_request(), "reject")
         await harness.idle(session)
         assert len(harness.server.requests) == requests
 

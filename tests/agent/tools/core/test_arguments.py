@@ -54,7 +54,7 @@ def test_deep_nesting_is_an_error_and_no_crash() -> None:
         parse_arguments('{"a":' * 200_000)
 
 
-def test_an_object_in_a_string_is_taken() -> None:
+def test_an_object_in_a_string_is_accepted() -> None:
     assert parse_arguments('"{\\"a\\": 1}"') == {"a": 1}
 
 

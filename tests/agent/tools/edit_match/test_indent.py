@@ -76,7 +76,7 @@ def test_indentation_in_words(lead: str, words: str) -> None:
             [sp(6)],
             "from tabs to 2 spaces",
         ),
-        # What is over after whole steps stays.
+        # The remainder after whole steps stays.
         ([(sp(4), "\t"), (sp(8), "\t\t")], [sp(6)], TABS, ["\t  "], "from 4 spaces to tabs"),
         ([(sp(2), sp(4)), (sp(4), sp(8))], [sp(3)], UNKNOWN, [sp(5)], "from 2 to 4 spaces"),
         # Both: other steps, and deeper besides.
@@ -156,7 +156,7 @@ def test_places_are_adjacent_or_overlap() -> None:
 @pytest.mark.parametrize(
     ("text", "old", "new", "result"),
     [
-        # An addition of a few characters may be wanted twice.
+        # An addition of a few characters can be intended twice.
         ("x = 1\nf()\nf()\n", "x = 1\nf()\n", "x = 1\nf()\nf()\n", "x = 1\nf()\nf()\nf()\n"),
         # A line break that new_string lacks, at either edge.
         ("a\nb\nc\n", "b\n", "B", "a\nB\nc\n"),

@@ -226,7 +226,7 @@ def test_the_near_tier_never_replaces_all() -> None:
     assert "not found" in refusal(TEXT, old, "x", replace_all=True).reason
 
 
-# What a refusal and a success say
+# Messages of refusals and successes
 
 
 def test_a_refusal_shows_the_nearest_block_with_numbers_and_tabs() -> None:

@@ -31,7 +31,7 @@ def test_sizes_of_each_kind(mime: str) -> None:
     assert (found.mime, found.width, found.height) == (mime, 640, 480)
 
 
-def test_a_pdf_is_taken_whole() -> None:
+def test_a_pdf_is_read_completely() -> None:
     assert examine(pictures.pdf()) == Media("application/pdf", "PDF document")
     with pytest.raises(BrokenMedia, match="encrypted"):
         examine(pictures.pdf().replace(b"/Root", b"/Encrypt 2 0 R/Root"))
@@ -39,7 +39,7 @@ def test_a_pdf_is_taken_whole() -> None:
 
 @pytest.mark.parametrize("make", [*IMAGES.values(), pictures.pdf])
 def test_every_cut_is_noticed(make) -> None:
-    """No file that ends early may reach a history, wherever it ends."""
+    """No truncated file can reach a history, wherever it ends."""
     whole = make()
     for end in range(len(whole) - 7):
         with pytest.raises(BrokenMedia):
@@ -73,7 +73,7 @@ async def test_an_image_is_attached_where_it_is_seen(
     assert "30×20 pixels" in result.output
 
 
-async def test_a_model_that_reads_images_may_not_read_documents(
+async def test_a_model_that_reads_images_need_not_read_documents(
     make_context: MakeContext, tmp_path: Path
 ) -> None:
     (tmp_path / "a.pdf").write_bytes(pictures.pdf())

@@ -117,6 +117,6 @@ def test_a_broken_patch_is_refused_with_its_line(patch: str, words: str) -> None
 
 
 @given(st.lists(st.sampled_from(PATCH.splitlines()), max_size=12))
-def test_whatever_comes_it_is_read_or_refused(lines: list[str]) -> None:
+def test_any_input_is_read_or_refused(lines: list[str]) -> None:
     with contextlib.suppress(ToolError):
         assert parse_patch("\n".join(["*** Begin Patch", *lines, "*** End Patch"]))

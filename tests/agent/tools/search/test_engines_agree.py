@@ -34,7 +34,7 @@ GREPS = [
 ]
 
 
-async def said(tool: Any, ctx: Any, **arguments: str) -> str:
+async def tool_output(tool: Any, ctx: Any, **arguments: str) -> str:
     try:
         return (await run(tool, ctx, **arguments)).output
     except ToolError as error:
@@ -55,13 +55,14 @@ async def test_both_engines_return_the_same(
     with_rg, without = Searcher(RG), Searcher(None)
     for pattern in rng.sample(GLOBS, 5):
         first, second = await asyncio.gather(
-            said(GlobTool(with_rg), ctx, pattern=pattern),
-            said(GlobTool(without), ctx, pattern=pattern),
+            tool_output(GlobTool(with_rg), ctx, pattern=pattern),
+            tool_output(GlobTool(without), ctx, pattern=pattern),
         )
         assert first == second, pattern
     for query in rng.sample(GREPS, 5):
         first, second = await asyncio.gather(
-            said(GrepTool(with_rg), ctx, **query), said(GrepTool(without), ctx, **query)
+            tool_output(GrepTool(with_rg), ctx, **query),
+            tool_output(GrepTool(without), ctx, **query),
         )
         assert first == second, query
 

@@ -58,7 +58,7 @@ def test_permission_cases_are_judged_by_their_own_rules_only(place: Path) -> Non
     assert found["edits"] == ["/w/p/out"]
 
 
-def test_the_explanation_names_the_deciding_rule_and_what_always_saves(place: Path) -> None:
+def test_the_explanation_names_the_deciding_rule_and_the_always_pattern(place: Path) -> None:
     write_config(place / "home", {"permission": {"bash": {"git push *": "deny"}}})
     printed = debug(place, "permission", "bash", "git push && npm run build")
     assert "deny  git push" in printed

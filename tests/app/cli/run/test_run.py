@@ -261,7 +261,7 @@ def test_a_signal_while_it_loads_exits_with_a_sentence(
     process.send_signal(number)
     out, err = process.communicate(timeout=GUARD)
     assert (process.returncode, out) == (code, b"")
-    first, *rest = err.splitlines()  # of the first line a part may have been read above
+    first, *rest = err.splitlines()  # part of the first line can have been read above
     errors = [line for line in rest or [first] if not line.startswith(b"import time:")]
     assert errors == [b"Stopped. Nothing was sent."]
     assert not scripted.server.requests
@@ -387,7 +387,7 @@ def test_an_unknown_command_is_reported_and_a_path_is_text(
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
     assert run(place, "/tmp is full").returncode == 0
     assert "/tmp is full" in sent(scripted)
-    assert run(place, given="/grete Ann").returncode == 0  # what is piped in is text
+    assert run(place, given="/grete Ann").returncode == 0  # piped input is text
     assert "/grete Ann" in sent(scripted)
 
 

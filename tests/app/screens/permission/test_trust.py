@@ -39,13 +39,13 @@ def project(work: Path) -> Path:
     return work
 
 
-async def asked(running: Running) -> None:
+async def until_asked(running: Running) -> None:
     await running.until_shown(QUESTION)
 
 
 async def test_the_question_comes_before_anything_is_used(start: Starter, project: Path) -> None:
     async with start(ready=False, prompt="list") as running:
-        await asked(running)
+        await until_asked(running)
         for shown in ("npx -y 'docs mcp'", "bash npm *", "AGENTS.md", "opencode.json: theme"):
             assert shown in running.text()
         assert not running.app.controller.live.is_ready
@@ -67,7 +67,7 @@ async def test_a_refusal_ignores_everything_and_is_remembered(
     start: Starter, project: Path
 ) -> None:
     async with start(ready=False) as running:
-        await asked(running)
+        await until_asked(running)
         await running.pilot.press("n")
         await running.until_shown("not trusted")
         assert running.app.theme != "nord"
@@ -84,7 +84,7 @@ async def test_the_default_is_no_and_asks_next_time(
 ) -> None:
     for _ in range(2):
         async with start(ready=False) as running:
-            await asked(running)
+            await until_asked(running)
             await running.pilot.press("a", "space", "Y", key)
             await running.until_ready()
             assert not running.runtime.trust.trusted
@@ -92,7 +92,7 @@ async def test_the_default_is_no_and_asks_next_time(
 
 async def test_keys_typed_for_the_prompt_do_not_answer(start: Starter, project: Path) -> None:
     async with start(ready=False, grace=3600.0) as running:
-        await asked(running)
+        await until_asked(running)
         await running.pilot.press("y", "n", "enter")
         await running.pilot.pause()
         assert isinstance(running.app.screen, TrustScreen)
@@ -102,7 +102,7 @@ async def test_trust_is_reviewed_given_and_revoked_without_a_restart(
     start: Starter, project: Path
 ) -> None:
     async with start(ready=False) as running:
-        await asked(running)
+        await until_asked(running)
         await running.pilot.press("n")
         await running.until_ready()
         await running.type("list", "enter")
@@ -130,12 +130,12 @@ async def test_trust_is_reviewed_given_and_revoked_without_a_restart(
 
 async def test_changes_since_the_last_answer_are_named(start: Starter, project: Path) -> None:
     async with start(ready=False) as running:
-        await asked(running)
+        await until_asked(running)
         await running.pilot.press("y")
         await running.until_ready()
     (project / "opencode.json").write_text('{"mcp": {"docs": {"command": ["evil"]}}}')
     async with start(ready=False) as running:
-        await asked(running)
+        await until_asked(running)
         assert "Changed since you last answered: opencode.json" in running.text()
         await running.pilot.press("escape")
         await running.until_ready()
@@ -153,7 +153,7 @@ async def test_an_invalid_model_in_project_settings_does_not_prevent_the_start(
 ) -> None:
     (work / "opencode.json").write_text('{"model": "nowhere/x", "default_agent": "nobody"}')
     async with start(ready=False) as running:
-        await asked(running)
+        await until_asked(running)
         await running.pilot.press("y")
         await running.until_ready()
         notices = "\n".join(running.runtime.notices)
@@ -175,7 +175,7 @@ def hostile() -> TrustQuestion:
 async def test_shown_text_cannot_hide_or_control_anything(start: Starter) -> None:
     async with start() as running:
         running.app.push_screen(TrustScreen(hostile(), grace=0))
-        await asked(running)
+        await until_asked(running)
         text = running.text()
         assert "rm -rf /␍ls" in text
         assert "[bold]" in text
@@ -200,7 +200,7 @@ async def test_the_trust_dialog(
             running.app.theme = theme
         await running.until_shown("demo/offline")
         running.app.push_screen(TrustScreen(EXAMPLE, grace=0))
-        await asked(running)
+        await until_asked(running)
         await running.until_shown("y trust")
         assert_snapshot(running.app, f"screen-trust-{name}")
 

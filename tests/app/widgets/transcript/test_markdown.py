@@ -155,7 +155,7 @@ def test_entities_cannot_bring_in_hidden_characters() -> None:
     assert texts("a&#x202e;b") == ["  a\\u{202e}b"]
 
 
-def test_text_is_at_most_110_columns_wide_but_code_may_be_wider() -> None:
+def test_text_is_at_most_110_columns_wide_but_code_can_be_wider() -> None:
     assert max(len(row) for row in texts("word " * 80, 200)) <= 112
     assert len(texts("```\n" + "x" * 150 + "\n```", 200)[0]) == 153
 

@@ -51,7 +51,7 @@ async def test_the_previous_page_is_requested_near_the_top() -> None:
     async with paged.app.run_test(size=(80, 20)) as pilot:
         await settle(pilot)
         assert paged.asked == 0
-        assert paged.app.transcript.virtual_size.height > 2_000  # what is not loaded has rows too
+        assert paged.app.transcript.virtual_size.height > 2_000  # unloaded pages have rows too
         while paged.asked == 0:
             assert paged.app.transcript.scroll_offset.y > 0
             await pilot.press("pageup")
@@ -79,7 +79,7 @@ async def test_the_visible_lines_stay_while_pages_are_loaded(seed: int) -> None:
                 paged.load()
                 await settle(pilot)
                 after = painted(paged.app)
-                # Rows of what was not loaded become what is there; all others stay in place.
+                # Rows of unloaded pages get their content; all others stay in place.
                 loaded = (
                     max((n for n, row in enumerate(before) if "earlier mess" in row), default=-1)
                     + 1
