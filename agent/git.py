@@ -1,80 +1,156 @@
-"""Git, called so that nothing in the repository's own configuration can run.
+"""Git for the program itself, safe in any folder because no configuration of the folder is read.
 
-A repository's hooks, filters, file-system monitors, pagers and external diffs are a stranger's
-code; the agent's own calls switch them off.
+A repository's configuration is code: hooks, filters, file-system monitors, external diffs, pagers
+and transports are programs that git runs. So git never sees it. For each call a private git
+directory is made that links to the repository's objects, refs and index and has a configuration
+written here; it holds only data (whether names differ by case, which branch follows which).
+Without drivers the attributes in the tree name nothing, without remotes nothing can be fetched,
+and repositories inside the work tree are never entered.
 """
 
 import asyncio
 import contextlib
 import os
 import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-HARDENED = (
-    *("-c", "core.fsmonitor="),
-    *("-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.pager=cat"),
-    *("-c", "diff.external="),
-    *("-c", "safe.bareRepository=explicit"),
+FLAGS = (
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "protocol.allow=never"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "diff.ignoreSubmodules=all"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
     "--no-optional-locks",
     "--no-pager",
 )
+"""Options of every call. They repeat what the missing configuration already ensures."""
 
-READS_FILES = frozenset({"status", "diff", "add"})
-"""Subcommands that read the work tree, and would run filters."""
+ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ASKPASS": "false",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_EDITOR": "false",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_PAGER": "cat",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+    "SSH_ASKPASS": "false",
+}
+"""Variables of every call; those of the user that begin with ``GIT_`` are removed."""
+
+DATA_KEYS = frozenset(
+    {
+        "core.autocrlf",
+        "core.eol",
+        "core.filemode",
+        "core.ignorecase",
+        "core.precomposeunicode",
+        "core.sparsecheckout",
+        "core.sparsecheckoutcone",
+        "core.symlinks",
+        "extensions.objectformat",
+        "extensions.refstorage",
+    }
+)
+"""Keys of a repository's configuration that say how its files and objects are stored."""
+
+BRANCH_KEYS = {"branch": ("remote", "merge"), "remote": ("fetch",)}
+"""Keys of branches and remotes that say which branch follows which; never a URL."""
+
+LINKED = ("objects", "refs", "packed-refs", "reftable", "shallow", "info/exclude")
+"""Parts of a repository that are data, shared by all its work trees."""
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
+    "rev-parse": (),
+    "status": ("--ignore-submodules=all",),
+}
+"""Commands that the program may run in a repository, with options that no file of the project can
+override: ``.gitmodules`` would have git enter a repository inside and run what its configuration
+names."""
 
 TIMEOUT = 2.0
-"""Seconds that a call can take; a huge repository must not delay a prompt."""
+"""Seconds that a call may take; a huge repository must not stall a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryPaths:
+    """The folders of a repository, all absolute. *common_dir* differs from *git_dir* in a linked
+    work tree only."""
+
+    root: Path
+    git_dir: Path
+    common_dir: Path
 
 
 async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
-    """Return the output of ``git ARGUMENTS`` in *directory*.
+    """Return the output of ``git ARGUMENTS`` in *directory*, for a command of ``COMMANDS``.
 
-    None if there is no git, the folder is no repository, or the call failed or took longer than
-    *timeout* seconds.
+    None where there is no git, the folder is in no repository, or the call failed or took longer
+    than *timeout* seconds.
     """
-    settings: tuple[str, ...] = ()
-    if arguments[0] in READS_FILES:
-        settings = await _no_filters(directory, timeout)
-    return await _run(directory, (*settings, *arguments), timeout)
+    command, *others = arguments
+    words = (command, *COMMANDS[command], *others)
+    found = await asyncio.to_thread(find_repository, Path(directory))
+    if found is None:
+        return None
+    settings = await _read_settings(found.common_dir / "config", timeout)
+    with tempfile.TemporaryDirectory(prefix="opencode-py-git-", ignore_cleanup_errors=True) as name:
+        private = Path(name)
+        try:
+            await asyncio.to_thread(_link_repository, found, private, settings)
+        except OSError:
+            return None
+        output = await run_git(
+            *("--git-dir", name, "--work-tree", str(found.root)),
+            *words,
+            directory=directory,
+            timeout=timeout,
+        )
+    return None if output is None else output.decode("utf-8", "replace")
 
 
-async def _no_filters(directory: str, timeout: float) -> tuple[str, ...]:
-    """Return settings that disable the repository's own filters: git would run their commands."""
-    names = await _run(
-        directory, ("config", "--name-only", "--null", "--get-regexp", r"^filter\."), timeout
-    )
-    filters = {name.rpartition(".")[0] for name in (names or "").split("\0") if name}
-    return tuple(
-        word
-        for found in sorted(filters)
-        for key in ("clean=", "smudge=", "process=", "required=false")
-        for word in ("-c", f"{found}.{key}")
-    )
+async def run_git(
+    *arguments: str,
+    directory: str,
+    timeout: float,
+    given: bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> bytes | None:
+    """Run git in *directory* with the safe flags and environment, and return its output.
 
-
-async def _run(directory: str, arguments: tuple[str, ...], timeout: float) -> str | None:
-    program = shutil.which("git")
+    The caller names a git directory whose configuration is its own. *given* goes to standard
+    input. None where there is no git, the call failed, or it took longer than *timeout* seconds;
+    a cancelled call leaves no process.
+    """
+    program = git_program()
     if program is None:
         return None
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    environment |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     try:
         process = await asyncio.create_subprocess_exec(
             program,
-            *HARDENED,
+            *FLAGS,
             *arguments,
             cwd=directory,
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
+            env={**variables, **ENVIRONMENT, **(environment or {})},
+            stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
         )
-    except OSError:  # the folder is gone or not accessible
+    except OSError:  # the folder is gone, or cannot be entered
         return None
     try:
-        output, _ = await asyncio.wait_for(process.communicate(), timeout)
+        output, _ = await asyncio.wait_for(process.communicate(given), timeout)
     except BaseException as error:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -82,22 +158,102 @@ async def _run(directory: str, arguments: tuple[str, ...], timeout: float) -> st
         if isinstance(error, TimeoutError):
             return None
         raise
-    return output.decode("utf-8", "replace") if process.returncode == 0 else None
+    return output if process.returncode == 0 else None
+
+
+def git_program() -> str | None:
+    """Return the path of git, looked up in the absolute folders of PATH only: a relative entry
+    would find a program of the project."""
+    folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
+    return shutil.which("git", path=os.pathsep.join(folders))
+
+
+def find_repository(directory: Path) -> RepositoryPaths | None:
+    """Return the repository around *directory*: the nearest folder with a valid ``.git``.
+
+    A bare repository, or a folder that looks like one, is never found.
+    """
+    try:
+        directory = directory.resolve(strict=True)
+        for folder in (directory, *directory.parents):
+            if os.path.lexists(folder / ".git"):
+                return _repository_at(folder)
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def _repository_at(root: Path) -> RepositoryPaths | None:
+    git_dir = root / ".git"
+    if git_dir.is_file():  # a linked work tree or a submodule
+        pointer, _, target = git_dir.read_text("utf-8", "surrogateescape").partition(":")
+        if pointer != "gitdir":
+            return None
+        git_dir = root / target.strip()
+    common = git_dir / "commondir"
+    common_dir = git_dir
+    if common.is_file():
+        common_dir = git_dir / common.read_text("utf-8", "surrogateescape").strip()
+    if not (os.path.lexists(git_dir / "HEAD") and (common_dir / "objects").is_dir()):
+        return None
+    return RepositoryPaths(root, git_dir.resolve(), common_dir.resolve())
 
 
 async def project_root(directory: Path) -> Path:
     """Return the root of the git work tree around *directory*, else *directory* itself.
 
-    It is the nearest folder with a ``.git``: a repository's own settings can name another work tree
-    (``core.worktree``), which would inherit the trust in that folder.
+    It is the folder with the ``.git``: a repository's own settings can name another work tree
+    (``core.worktree``), which would take over what that one is trusted with.
     """
-    output = await git(str(directory), "rev-parse", "--show-toplevel")
-    named = (output or "").strip()
-    return await asyncio.to_thread(_checked_root, directory, named) if named else directory
+    found = await asyncio.to_thread(find_repository, directory)
+    return found.root if found is not None and git_program() is not None else directory
 
 
-def _checked_root(directory: Path, named: str) -> Path:
-    directory = directory.resolve()
-    around = (directory, *directory.parents)
-    nearest = next((folder for folder in around if os.path.lexists(folder / ".git")), None)
-    return nearest if nearest is not None and nearest == Path(named).resolve() else directory
+async def _read_settings(config: Path, timeout: float) -> tuple[tuple[str, str], ...]:
+    """Return the keys of *config* that are data. Listing a file runs nothing and follows no
+    include."""
+    listed = await run_git(
+        *("config", "--file", str(config), "--no-includes", "--null", "--list"),
+        directory="/",
+        timeout=timeout,
+    )
+    found: list[tuple[str, str]] = []
+    for entry in (listed or b"").decode("utf-8", "surrogateescape").split("\0"):
+        key, _, value = entry.partition("\n")
+        section, _, rest = key.partition(".")
+        name = rest.rpartition(".")[2]
+        if key in DATA_KEYS or (name != rest and name in BRANCH_KEYS.get(section, ())):
+            found.append((key, value))
+    return tuple(found)
+
+
+def _link_repository(
+    found: RepositoryPaths, private: Path, settings: tuple[tuple[str, str], ...]
+) -> None:
+    """Make *private* a git directory with the data of a repository and a configuration of ours."""
+    (private / "info").mkdir()
+    head = found.git_dir / "HEAD"
+    target = f"ref: {head.readlink()}\n" if head.is_symlink() else head.read_text("utf-8")
+    (private / "HEAD").write_text(target, "utf-8")
+    for name in LINKED:
+        if (source := found.common_dir / name).exists():
+            (private / name).symlink_to(source)
+    for source in (found.git_dir / "index", *found.git_dir.glob("sharedindex.*")):
+        if source.exists():
+            (private / source.name).symlink_to(source)
+    lines = ["[core]\n\trepositoryformatversion = 1\n\tbare = false\n"]
+    lines += [_setting(key, value) for key, value in settings]
+    (private / "config").write_text("".join(lines), "utf-8", "surrogateescape")
+
+
+def _setting(key: str, value: str) -> str:
+    """Return a line of a configuration file, with the quoting of ``git-config``."""
+    section, _, rest = key.partition(".")
+    subsection, _, name = rest.rpartition(".")
+    head = f'[{section} "{_escape(subsection)}"]' if subsection else f"[{section}]"
+    written = _escape(value).replace("\n", "\\n")
+    return f'{head}\n\t{name} = "{written}"\n'
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.files.disk import TEMPORARY_GLOB
+from agent.git import git_program, run_git
 
 T = TypeVar("T")
 
@@ -37,12 +38,9 @@ SUBMODULE_MODE = "160000"
 """The mode by which git marks a repository inside another one, such as a submodule."""
 
 GIT_OPTIONS = (
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.autocrlf=false"),
     *("-c", "core.quotePath=false"),
     *("-c", "core.untrackedCache=false"),
-    *("-c", "gc.auto=0"),
     *("-c", "advice.addEmbeddedRepo=false"),
     "--literal-pathspecs",
 )
@@ -81,6 +79,8 @@ class Snapshots:
         self._index = self._git / f"index-{name}"
         self._lock = asyncio.Lock()
         self._ready = False
+        self._nested: tuple[str, ...] = ()
+        """Repositories inside the project, which are never kept in the index."""
         self.unavailable_reason = ""
         """The reason why the project is not covered, empty while it is."""
 
@@ -94,6 +94,8 @@ class Snapshots:
                 # An unreadable file makes git fail, but it adds the rest.
                 await self._run("add", "--all", "--ignore-errors", "--update", ".")
             tree = await self._run("write-tree")
+            # git would run their programs to find out whether they changed.
+            await self._drop_entries(self._nested)
             if tree:
                 await _run_to_end(lambda: save_index(self._git, self._index))
             return tree.strip() if tree else None
@@ -197,7 +199,7 @@ class Snapshots:
             self.unavailable_reason = (
                 "The home folder is no project: file changes cannot be undone here."
             )
-        elif shutil.which("git") is None:
+        elif git_program() is None:
             self.unavailable_reason = "File changes cannot be undone without git."
         elif not self._ready and not await self._init():
             self.unavailable_reason = (
@@ -205,7 +207,11 @@ class Snapshots:
             )
         if self.unavailable_reason:
             return False
-        self._ready = True
+        if not self._ready:
+            self._ready = True
+            staged = (await self._run("ls-files", "--stage", "-z") or "").split("\0")
+            nested = [entry for entry in staged if entry.startswith(SUBMODULE_MODE)]
+            await self._drop_entries(entry.partition("\t")[2] for entry in nested)
         listed = await self._run("ls-files", "--others", "--exclude-standard", "-z")
         if listed is None:
             self.unavailable_reason = (
@@ -213,6 +219,7 @@ class Snapshots:
             )
             return False
         paths = [path for path in listed.split("\0") if path]
+        self._nested = tuple(path.rstrip("/") for path in paths if path.endswith("/"))
         if len(paths) > MAX_FILES:
             self.unavailable_reason = (
                 f"The folder has over {MAX_FILES:,} files: changes cannot be undone."
@@ -225,6 +232,12 @@ class Snapshots:
         if grown := sorted({*large} & {*changed}):
             await self._run("rm", "--cached", "--force", "--quiet", "--", *grown)
         return True
+
+    async def _drop_entries(self, paths: Iterable[str]) -> None:
+        """Remove the entries of *paths* from the index."""
+        if given := "".join(f"{path}\0" for path in paths):
+            words = ("update-index", "--force-remove", "-z", "--stdin")
+            await self._run(*words, given=given.encode("utf-8", "surrogateescape"))
 
     def _exclude_large(self, paths: list[str]) -> list[str]:
         """Exclude those of *paths* that are too large, and return them."""
@@ -313,40 +326,17 @@ class Snapshots:
     ) -> str | None:
         """Return the output of git, None when it failed or took too long. *index* overrides the
         program's own."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-        environment |= {
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_INDEX_FILE": str(index or self._index),
-            "GIT_TERMINAL_PROMPT": "0",
-            "LC_ALL": "C",
-        }
         where = () if bare else ("--git-dir", str(self._git), "--work-tree", self._project)
-        try:
-            process = await asyncio.create_subprocess_exec(
-                "git",
-                *GIT_OPTIONS,
-                *where,
-                *arguments,
-                cwd=self._project,
-                env=environment,
-                stdin=asyncio.subprocess.PIPE if given is not None else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        except OSError:
-            return None
-        try:
-            output, _ = await asyncio.wait_for(process.communicate(given), TIMEOUT)
-        except BaseException as error:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-            if isinstance(error, TimeoutError):
-                return None
-            raise
-        return output.decode("utf-8", "surrogateescape") if process.returncode == 0 else None
+        output = await run_git(
+            *GIT_OPTIONS,
+            *where,
+            *arguments,
+            directory=self._project,
+            timeout=TIMEOUT,
+            given=given,
+            environment={"GIT_INDEX_FILE": str(index or self._index)},
+        )
+        return None if output is None else output.decode("utf-8", "surrogateescape")
 
 
 async def _run_to_end(work: Callable[[], T]) -> T:
