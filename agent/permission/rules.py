@@ -269,7 +269,7 @@ def allow_by_hook(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) 
 
 
 def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]) -> Rule | None:
-    """Return the rule that denies *text* from one of its words on, or from a name in a path on."""
+    """Return the rule that denies a tail of *text* starting at a word or a path component."""
     for rule in denies:
         pattern = _expand(rule.pattern)
         if not pattern.strip("*"):

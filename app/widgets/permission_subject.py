@@ -64,7 +64,7 @@ class HunkChoice:
 
 
 class PermissionSubject(Widget):
-    """Shows blocks unfolded and uncut."""
+    """Shows each block in full: not folded and not truncated."""
 
     DEFAULT_CSS = "PermissionSubject { height: auto; }"
 
@@ -160,7 +160,7 @@ class PermissionSubject(Widget):
 
 
 def block_lines(block: Block, page: Page, *, titled: bool = False) -> list[Line]:
-    """Return the lines of *block* unfolded and uncut."""
+    """Return the lines of *block* in full."""
     lines, _ = draw_block(block, BlockContext(page, 0, open=True, titled=titled, uncut=True))
     return lines
 

@@ -46,7 +46,7 @@ _BLANK = re.compile(r"\s")
 
 
 def all_aliases(base: str, known: Program, call: Call, text: str) -> tuple[str, ...]:
-    """Return further texts of *text* for deny rules, such as the name without options inside."""
+    """Return other spellings of a command for deny rules: ``git push`` for ``git -C x push``."""
     found = name_aliases(base, call)
     if known.syntax == "git":
         found.append(git.parse(call.words[1:]).normal)

@@ -75,7 +75,7 @@ def scan_project(
 ) -> ProjectFindings:
     """Scan the project's files for the open *directory* below the root *project* (both resolved).
 
-    *patterns* are the user's own further instructions; relative ones lead into the project.
+    *patterns* come from the user's ``instructions`` setting; relative ones start in the project.
     """
     looker = _Scanner(directory, project)
     for source in find_sources(directory, project, paths, env).project:

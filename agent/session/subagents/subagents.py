@@ -34,7 +34,7 @@ from agent.store.store import Store
 from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult, SubagentStatus
 
 Spent = Callable[[Usage, float | None], None]
-"""Gets what a sub-agent took."""
+"""Called with the tokens and the cost that a sub-agent used."""
 
 
 class Sessions(Protocol):
@@ -116,7 +116,7 @@ class Subagents:
         return session_id
 
     def can_detach(self, session_id: str) -> bool:
-        """Return whether a call of a session waits for a sub-agent."""
+        """Return whether a call of the session waits for a sub-agent that can be detached."""
         return any(caller == session_id for caller, _ in self._waited.values())
 
     def detach(self, session_id: str) -> int:
@@ -332,7 +332,7 @@ class CallerSubagents:
         if report is None:
             return found
         self.spent(report.usage, report.cost)
-        # As stored: truncated, and with the reason of its end.
+        # The stored report is truncated and says why the task ended.
         text, error = report.text, report.error
         return replace(found, result=replace(found.result, text=text, error=error))
 

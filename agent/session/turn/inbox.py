@@ -58,9 +58,9 @@ class TurnInbox:
         return []
 
     async def take_overtaken(self) -> None:
-        """Take up a prompt that was sent before the cancel but not dequeued yet."""
+        """Pick up a prompt that was sent before the cancel but not dequeued yet."""
         if not await self.dequeue(everything=True):
-            await self._services.queues.wait_until_moved()  # it was moving as the cancel came
+            await self._services.queues.wait_until_moved()  # the cancel came during the move
             stored = await self._services.store.context_messages(self._session.id)
             messages = (item.message for item in stored)
             own = [m for m in messages if isinstance(m, UserMessage) and m.turn_id == self._turn_id]

@@ -59,7 +59,7 @@ class Result:
 
     label: ToolLabel | None = None
     blocks: tuple[Block, ...] | None = None
-    """Replace the plan's blocks in the transcript; None keeps those."""
+    """Blocks to show instead of the plan's; None shows the plan's."""
 
     facts: tuple[str, ...] = ()
     """Short facts at the right end of the transcript row ("142 lines")."""
@@ -69,7 +69,7 @@ class Result:
     """Attachments for models that can see them."""
 
     failed: bool = False
-    """Cancels the other calls of the step, as a failed command does."""
+    """True if the call failed; the other calls of the step are then canceled."""
 
     spill: str | None = None
     touched: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ class ToolSpec:
     """Repeated calls are normal: they are no sign of a doom loop."""
 
     paginates: bool = False
-    """It cuts its output itself: line numbers and a closing note can pass the limits a little."""
+    """The tool truncates its own output; line numbers and a closing note can exceed the limit."""
 
     changes_indirectly: bool = False
     """Its calls run in parallel to others although they can change files."""

@@ -1,4 +1,4 @@
-"""Glob patterns: checked, so that a mistake is an error and never "no match"."""
+"""Glob patterns. A malformed one is an error; otherwise it would match nothing."""
 
 import re
 from collections.abc import Callable
@@ -93,7 +93,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     bare = pattern.removeprefix("./").lstrip("/")
     anchored = bare if "/" in pattern.rstrip("/") else f"**/{bare}"
     flags = glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX
-    # The expressions alone: wcmatch's code around them takes twice their time per path.
+    # Only wcmatch's regular expressions: its matcher adds twice their time per path.
     wanted, _ = glob.translate(anchored, flags=flags, limit=1_000)
     tests = [re.compile(one).fullmatch for one in wanted]
 

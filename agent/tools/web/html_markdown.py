@@ -1,4 +1,4 @@
-"""Convert HTML to Markdown, in a process of its own: pages can be built to exhaust a parser.
+"""Convert HTML to Markdown in a child process, because a hostile page can exhaust the parser.
 
 Scripts and styles are dropped while the page is parsed; nesting is followed to a limited depth.
 Layout can be lost, text never.

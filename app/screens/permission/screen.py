@@ -299,7 +299,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         return Content.assemble((answer[0], f"bold {tone}"), answer[1:])
 
     def _hints(self, width: int) -> Content:
-        """Return the other keys, as many as fit; esc comes last because r does the same."""
+        """Return the key hints that fit; esc is last, since r rejects too."""
         hints: list[tuple[str, str]] = []
         if self.query_one(CommandEditor).display:
             hints = [("enter", " done"), ("esc", " as it was")]

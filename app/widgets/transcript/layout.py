@@ -182,7 +182,7 @@ class Layout:
 
     @property
     def lead(self) -> int:
-        """Return the rows of what is not loaded, above all items."""
+        """Return the estimated rows of messages that are not loaded yet, before the first item."""
         return self._lead[1]
 
     @property
@@ -253,7 +253,7 @@ class Layout:
         return item.lines[place]
 
     def lay_out(self, index: int) -> bool:
-        """Draw one item; return True if that moved what is below it."""
+        """Draw one item; return True if its height changed, so that later items moved."""
         item = self.items[index]
         if item.lines is not None:
             return False
