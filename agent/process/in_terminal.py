@@ -151,7 +151,7 @@ class _Call:
         self._relay.hang_up()
         killing = asyncio.create_task(_bounded(self._terminal.kill()), name="kill a terminal")
         await asyncio.wait({killing, self._receiving}, timeout=2 * GRACE)
-        await end_tree(self._tree, lambda: bool(self._tree.look()), lambda: True)
+        await end_tree(self._tree, lambda: bool(self._tree.scan()), lambda: True)
         await killing
         await asyncio.wait({self._receiving}, timeout=DRAIN_TIMEOUT)
 

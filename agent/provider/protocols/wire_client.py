@@ -4,7 +4,13 @@ To add a wire protocol, write
 
 - a request builder and a ``WireClient`` subclass in ``<protocol>.py``;
 - a ``StreamDecoder`` subclass in ``<protocol>_decode.py``;
-- an entry in ``agent.provider.client_pool.WIRE_CLIENTS``.
+- its name in ``Api`` (``agent.provider.client``) and ``ProviderApi`` (``agent.config.model``);
+- its entries in ``WIRE_CLIENTS`` and, for a key that is no bearer token, ``KEY_HEADERS`` of
+  ``agent.provider.client_pool``, and its framing if it is not server-sent events;
+- its entries in ``quirks.media`` (images), ``quirks.table`` (reasoning effort), ``litellm.route``
+  and ``model_lists``;
+- its entries in ``tests/support/provider_requests.py`` and ``test_recorded_streams.py``; for whole
+  sessions a dialect and a strict checker in ``tests/support``.
 
 Differences between the providers that share a protocol do not belong here but into
 ``agent.provider.quirks``.

@@ -9,9 +9,8 @@ from textual.widgets import Input, OptionList
 
 from app.theme import themes
 from app.theme.themes import (
-    DARK_PALETTE,
-    LIGHT_PALETTE,
     MIN_CONTRAST,
+    OWN_PALETTES,
     Palette,
     contrast,
     palette_of,
@@ -33,7 +32,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("palette", [DARK_PALETTE, LIGHT_PALETTE], ids=["dark", "light"])
+@pytest.mark.parametrize("palette", OWN_PALETTES.values(), ids=OWN_PALETTES)
 @pytest.mark.parametrize(("text", "ground"), PAIRS)
 def test_own_themes_meet_wcag_aa(palette: Palette, text: str, ground: str) -> None:
     assert contrast(getattr(palette, text), getattr(palette, ground)) >= MIN_CONTRAST
