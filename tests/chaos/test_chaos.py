@@ -327,7 +327,7 @@ def prompts(state: dict[str, Any], *, after: str = "") -> list[int]:
 
 
 def spent(state: dict[str, Any]) -> float:
-    return (state["session"]["cost"] or 0.0) + (state["session"]["below_cost"] or 0.0)
+    return (state["session"]["cost"] or 0.0) + (state["session"]["subagent_cost"] or 0.0)
 
 
 def tree(place: Path) -> Tree:
