@@ -7,6 +7,7 @@ else is rejected with a sentence that the model reads. The run is over with ``Se
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from agent.bus import Subscription
@@ -134,14 +135,21 @@ class HeadlessRun:
 
         Raises ``CommandError``.
         """
+        async with self._answering(session):
+            return await self.runtime.commands.prompt(name, argument, session, base)
+
+    @asynccontextmanager
+    async def _answering(self, session: Session) -> AsyncGenerator[None]:
+        """Answer the permission requests of what runs before the turn, such as a file that the
+        prompt names: nobody else would."""
 
         def ours(event: Event) -> bool:
             return isinstance(event, PermissionAsked) and event.request.root_id == session.id
 
-        with self.runtime.bus.subscribe(ours) as asked:
-            answering = asyncio.create_task(self._answer_all(asked), name="answering")
+        with self.runtime.bus.subscribe(ours) as requests:
+            answering = asyncio.create_task(self._answer_all(requests), name="answering")
             try:
-                return await self.runtime.commands.prompt(name, argument, session, base)
+                yield
             finally:
                 answering.cancel()
 
@@ -169,7 +177,8 @@ class HeadlessRun:
             )
         )
         try:
-            asked = await self.runtime.sessions.prompt(session.id, prompt)
+            async with self._answering(session):
+                asked = await self.runtime.sessions.prompt(session.id, prompt)
             if self._stopped:  # while it was stored
                 await self.runtime.sessions.cancel(session.id)
             async for event in subscription:

@@ -398,3 +398,20 @@ def test_files_that_the_message_mentions_are_attached(
     assert run(place, "explain @calc.py", given="and not @README.md").returncode == 0
     assert "return a - b" in sent(scripted)
     assert "It sells things" not in sent(scripted)
+
+
+@pytest.mark.parametrize("approve", [(), ("--auto-approve", "read")])
+def test_a_secret_file_that_the_prompt_names_is_refused_or_approved_without_waiting(
+    place: InstalledProgram, scripted: ServerThread, approve: tuple[str, ...]
+) -> None:
+    """Permission for it is asked before the turn, when no turn answers yet."""
+    (place.project / ".env").write_text("KEY=value-1\n")
+    scripted.server.script(answer(Text("looked")))
+    done = run(place, *approve, "look at @.env")
+    sent = [json.dumps(request.body["messages"]) for request in scripted.server.requests]
+    assert ("value-1" in "".join(sent)) is bool(approve)
+    if approve:
+        assert (done.returncode, done.stdout) == (0, b"looked\n")
+    else:
+        assert (done.returncode, sent) == (1, [])
+        assert b".env is not attached" in done.stderr
