@@ -200,7 +200,7 @@ class Pipeline:
             if isinstance(outcome, CallFailed):
                 span.failed(outcome.kind, "")
                 if outcome.kind == "error" and hooks is not None:
-                    notes = await hooks.after_failure(call.input, outcome.error)
+                    notes = await hooks.after_failure(outcome.input or call.input, outcome.error)
                     outcome = replace(outcome, error=_with_notes(outcome.error, notes))
             return outcome
 
@@ -238,8 +238,6 @@ class Pipeline:
         context = replace(
             context, ask=ask, on_request=observer.on_request, on_terminal=observer.on_terminal
         )
-        if hooks is not None:
-            asking = replace(asking, ask_hooks=partial(hooks.on_permission_request, call.input))
         progress = _Progress(call.input, ToolLabel(call.tool.spec.verb))
         try:
             return await self._steps(call, context, observer, asking, progress, hooks)
@@ -273,12 +271,13 @@ class Pipeline:
             before = PreToolOutcome()
             if hooks is not None:
                 before = await _run_before_hooks(hooks, call, observer)
+                call = self._changed(call, before)
+                progress.input = call.input
                 asking = replace(
                     asking,
                     allowed_by_hook=before.approved,
                     ask_hooks=partial(hooks.on_permission_request, call.input),
                 )
-                call = self._changed(call, before)
                 comments += before.notes
             plan = await self._prepare(call, context, observer, progress)
             if before.need is not None:

@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from agent.provider.catalog.prices import ModelFacts
@@ -16,6 +16,7 @@ from agent.provider.client import Price
 from agent.records.json import Json, JsonObject
 
 FILE_NAME = "models.json"
+_DOLLARS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 
 class ModelListCache:
@@ -82,7 +83,7 @@ def _read(path: Path | None) -> dict[str, dict[str, ModelFacts]]:
 
 
 def _written(facts: ModelFacts) -> JsonObject:
-    price: Json = None if facts.price is None else {**asdict(facts.price), "then": None}
+    price: Json = None if facts.price is None else asdict(facts.price)
     return {
         "context": facts.context_limit,
         "output": facts.output_limit,
@@ -108,10 +109,18 @@ def _facts(entry: JsonObject) -> ModelFacts:
 
 
 def _price(entry: Json) -> Price | None:
+    """Return the price with its further tiers, None if it is unknown."""
     if not isinstance(entry, dict):
         return None
-    dollars = {name: entry.get(name) for name in ("input", "output", "cache_read", "cache_write")}
-    known = {n: float(d) for n, d in dollars.items() if isinstance(d, int | float)}
+    known = {n: float(d) for n in _DOLLARS if isinstance(d := entry.get(n), int | float)}
     if "input" not in known or "output" not in known:
         return None
-    return Price(known["input"], known["output"], known.get("cache_read"), known.get("cache_write"))
+    beyond, then = entry.get("beyond"), _price(entry.get("then"))
+    price = Price(
+        known["input"],
+        known["output"],
+        known.get("cache_read"),
+        known.get("cache_write"),
+        reasoning=known.get("reasoning"),
+    )
+    return replace(price, beyond=beyond, then=then) if then and isinstance(beyond, int) else price

@@ -3,7 +3,6 @@
 Thinking goes back as the decoder kept it: ``{"signature": text}``, or ``{"redacted": data}``.
 """
 
-import json
 from collections.abc import Mapping
 
 from agent.provider.client import (
@@ -27,6 +26,7 @@ from agent.provider.quirks.refused_parts import (
     REFUSAL_PATTERN,
     first_named,
 )
+from agent.provider.transport.wire_json import has_part
 from agent.records.json import Json, JsonObject
 
 API_VERSION = "2023-06-01"
@@ -70,13 +70,13 @@ class AnthropicClient(WireClient):
     @staticmethod
     def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
-        messages = json.dumps(body.get("messages"))
-        thoughts = '"thinking"' in messages or '"redacted_thinking"' in messages
-        if thoughts and ("signature" in text or "cannot be modified" in text):
+        messages = body.get("messages")
+        stale = "signature" in text or "cannot be modified" in text
+        if stale and any(has_part(messages, n) for n in ("thinking", "redacted_thinking")):
             return REASONING_REPLAY
-        if "image" in text and '"image"' in messages:
+        if "image" in text and has_part(messages, "image"):
             return IMAGES
-        if first_named(text, DOCUMENT_NAMES) and '"document"' in messages:
+        if first_named(text, DOCUMENT_NAMES) and has_part(messages, "document"):
             return IMAGES
         if "must start with a thinking block" in text and THINKING in body:
             return THINKING

@@ -1,6 +1,5 @@
 """Amazon Bedrock's Converse API: requests, with an API key or signed with AWS credentials."""
 
-import json
 import re
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -27,7 +26,7 @@ from agent.provider.quirks.refused_parts import (
     TEMPERATURE,
 )
 from agent.provider.transport.framing import AwsFrames
-from agent.provider.transport.wire_json import get_object
+from agent.provider.transport.wire_json import get_object, has_part
 from agent.records.json import Json, JsonObject
 
 MODEL_FIELDS = "additionalModelRequestFields"
@@ -75,16 +74,18 @@ class BedrockClient(WireClient):
     @staticmethod
     def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
-        messages = json.dumps(body.get("messages"))
-        if "cachePoint" in messages and "cach" in text:
+        messages = body.get("messages")
+        if "cach" in text and has_part(messages, "cachePoint"):
             return CACHE_MARKS
         if MODEL_FIELDS in body and re.search(r"thinking|reasoning|effort|budget", text):
             return THINKING
-        if "reasoningContent" in messages and re.search(r"signature|thinking|reasoning", text):
+        if re.search(r"signature|thinking|reasoning", text) and has_part(
+            messages, "reasoningContent"
+        ):
             return REASONING_REPLAY
-        if '"image"' in messages and "image" in text:
+        if "image" in text and has_part(messages, "image"):
             return IMAGES
-        if '"document"' in messages and "document" in text:
+        if "document" in text and has_part(messages, "document"):
             return IMAGES
         inference = get_object(body, "inferenceConfig")
         if "temperature" in inference and "temperature" in text and REFUSAL_PATTERN.search(text):

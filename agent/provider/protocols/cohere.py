@@ -14,7 +14,7 @@ from agent.provider.protocols.messages import TurnMessages, function_tools
 from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.refused_parts import IMAGES, REFUSAL_PATTERN, first_named
 from agent.provider.transport.framing import JsonLines
-from agent.provider.transport.wire_json import encode_arguments
+from agent.provider.transport.wire_json import encode_arguments, has_part
 from agent.records.json import Json, JsonObject
 
 OPTIONAL_FIELDS = ("thinking", "temperature", "max_tokens", "tool_choice")
@@ -47,7 +47,7 @@ class CohereClient(WireClient):
     @staticmethod
     def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
-        if "image" in text and "image_url" in str(body.get("messages")):
+        if "image" in text and has_part(body.get("messages"), "image_url"):
             return IMAGES
         if not REFUSAL_PATTERN.search(text):
             return None

@@ -4,7 +4,6 @@ A thought signature goes back with the same part that it came with; the results 
 calls follow it together.
 """
 
-import json
 import re
 from urllib.parse import quote
 
@@ -30,7 +29,7 @@ from agent.provider.quirks.refused_parts import (
     UNSIGNED_CALLS,
     first_named,
 )
-from agent.provider.transport.wire_json import get_object
+from agent.provider.transport.wire_json import get_object, has_part
 from agent.records.json import Json, JsonObject
 
 SIGNATURE_PATTERN = re.compile(r"thought.?signature")
@@ -67,18 +66,18 @@ class GeminiClient(WireClient):
     @staticmethod
     def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
-        contents = json.dumps(body.get("contents"))
+        contents = body.get("contents")
         if SIGNATURE_PATTERN.search(text):
-            if "missing" in text and '"functionCall"' in contents:
+            if "missing" in text and has_part(contents, "functionCall"):
                 return UNSIGNED_CALLS
-            return REASONING_REPLAY if f'"{THOUGHT_SIGNATURE}"' in contents else None
+            return REASONING_REPLAY if has_part(contents, THOUGHT_SIGNATURE) else None
         generation = get_object(body, "generationConfig")
         if THINKING_CONFIG in generation and "thinking" in text:
             return THINKING_CONFIG
         if not REFUSAL_PATTERN.search(text):
             return None
         media_named = "image" in text or first_named(text, DOCUMENT_NAMES)
-        if '"inlineData"' in contents and media_named:
+        if media_named and has_part(contents, "inlineData"):
             return IMAGES
         return "temperature" if "temperature" in generation and "temperature" in text else None
 

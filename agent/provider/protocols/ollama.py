@@ -18,6 +18,7 @@ from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.refused_parts import IMAGES, REFUSAL_PATTERN, first_named
 from agent.provider.transport.framing import JsonLines
+from agent.provider.transport.wire_json import has_part
 from agent.records.json import Json, JsonObject
 
 OPTIONAL_FIELDS = ("think", "tools", "options")
@@ -52,7 +53,7 @@ class OllamaClient(WireClient):
     @staticmethod
     def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
-        if "image" in text and '"images"' in str(body).replace("'", '"'):
+        if "image" in text and has_part(body.get("messages"), "images"):
             return IMAGES
         if not REFUSAL_PATTERN.search(text):
             return None

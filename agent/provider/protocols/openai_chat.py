@@ -1,6 +1,5 @@
 """OpenAI's chat completions, and everything that is compatible with them: requests."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 
@@ -29,7 +28,7 @@ from agent.provider.quirks.refused_parts import (
     REQUIREMENT_PATTERN,
     first_named,
 )
-from agent.provider.transport.wire_json import encode_arguments
+from agent.provider.transport.wire_json import encode_arguments, has_part
 from agent.records.json import Json, JsonObject
 
 OPTIONAL_FIELDS = (
@@ -75,16 +74,16 @@ class ChatClient(WireClient):
             return ALTERNATING_ROLES
         if not REFUSAL_PATTERN.search(text):
             return None
-        messages = json.dumps(body.get("messages"))
-        if "cache_control" in text and '"cache_control"' in messages:
+        messages = body.get("messages")
+        if "cache_control" in text and has_part(messages, "cache_control"):
             return CACHE_MARKS
         if name := first_named(text, (name for name in OPTIONAL_FIELDS if name in body)):
             return name
-        if "image" in text and '"image_url"' in messages:
+        if "image" in text and has_part(messages, "image_url"):
             return IMAGES
-        if first_named(text, DOCUMENT_NAMES) and '"file_data"' in messages:
+        if first_named(text, DOCUMENT_NAMES) and has_part(messages, "file_data"):
             return IMAGES
-        replayed = (name for name in REASONING_FIELDS if f'"{name}"' in messages)
+        replayed = (name for name in REASONING_FIELDS if has_part(messages, name))
         if not REQUIREMENT_PATTERN.search(text) and first_named(text, replayed):
             return REASONING_REPLAY
         return None

@@ -5,7 +5,6 @@ reasoning with its ``encrypted_content`` or, from servers that encrypt nothing, 
 a text it keeps the ``phase``.
 """
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 
@@ -34,7 +33,7 @@ from agent.provider.quirks.refused_parts import (
     first_named,
 )
 from agent.provider.quirks.structural_sharing import Content, IdentityCache
-from agent.provider.transport.wire_json import encode_arguments
+from agent.provider.transport.wire_json import encode_arguments, has_part
 from agent.records.json import Json, JsonObject
 
 OPTIONAL_FIELDS = (
@@ -92,12 +91,12 @@ class ResponsesClient(WireClient):
     @staticmethod
     def refused_part(body: JsonObject, message: str) -> str | None:
         text = message.lower()
-        items = json.dumps(body.get("input"))
-        if '"encrypted_content"' in items and STALE_REASONING_PATTERN.search(text):
+        items = body.get("input")
+        if STALE_REASONING_PATTERN.search(text) and has_part(items, "encrypted_content"):
             return REASONING_REPLAY
-        if "image" in text and '"input_image"' in items:
+        if "image" in text and has_part(items, "input_image"):
             return IMAGES
-        if first_named(text, DOCUMENT_NAMES) and '"input_file"' in items:
+        if first_named(text, DOCUMENT_NAMES) and has_part(items, "input_file"):
             return IMAGES
         reasoning = body.get("reasoning")
         has_summary = isinstance(reasoning, dict) and "summary" in reasoning
@@ -107,7 +106,7 @@ class ResponsesClient(WireClient):
             return None
         if INCLUDE in body and "encrypted content" in text:
             return INCLUDE
-        if PHASE in text and f'"{PHASE}"' in items:
+        if PHASE in text and has_part(items, PHASE):
             return REASONING_REPLAY
         return first_named(text, (name for name in OPTIONAL_FIELDS if name in body))
 

@@ -57,6 +57,26 @@ def get_objects(data: JsonObject, name: str) -> list[JsonObject]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def has_part(value: Json, name: str) -> bool:
+    """Return whether an object in *value* has the field *name* or the type *name*.
+
+    Texts and the arguments of calls, which a model wrote, do not count.
+    """
+    if isinstance(value, list):
+        return any(has_part(item, name) for item in value)
+    if not isinstance(value, dict):
+        return False
+    return (
+        name in value
+        or value.get("type") == name
+        or any(has_part(part, name) for key, part in value.items() if key not in _ARGUMENTS)
+    )
+
+
+_ARGUMENTS = frozenset({"arguments", "args", "input"})
+"""The fields of a call that contain its arguments, in all protocols."""
+
+
 # Shared encoders: ``json.dumps`` would create one for each of the many calls of a session.
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SPACED = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

@@ -188,6 +188,28 @@ async def test_hooks_receive_a_failed_call(tmp_path, script):
     assert "a.txt" in hook_inputs(tmp_path)[0]["error"]
 
 
+async def test_later_hooks_receive_the_rewritten_arguments(tmp_path, script):
+    rewritten = {"file_path": "b.txt"}
+    hooks = {
+        "PreToolUse": [script(f"""echo '{json.dumps({"input": rewritten})}'""", name="pre")],
+        "PermissionRequest": [script("""echo '{"decision": "allow"}'""", name="ask")],
+        "PostToolUseFailure": [script("exit 0", name="failed")],
+    }
+    read = answer(Call("read", {"file_path": "a.txt"}))
+    _, (part,), _, _ = await run(tmp_path, hooks, read)
+    assert isinstance(part.state, Failed)
+    assert part.state.input == rewritten
+    assert [sent["tool_input"] for sent in hook_inputs(tmp_path, "failed")] == [rewritten]
+
+    (tmp_path / "ask").mkdir()
+    changed = {"file_path": "b.txt", "content": "y"}
+    hooks["PreToolUse"] = [script(f"""echo '{json.dumps({"input": changed})}'""", name="pre")]
+    _, (part,), asked, _ = await run(tmp_path / "ask", hooks, WRITE)
+    assert isinstance(part.state, Completed)
+    assert not asked
+    assert [sent["tool_input"] for sent in hook_inputs(tmp_path, "ask")] == [changed]
+
+
 async def test_a_hook_sees_no_api_key_and_runs_in_the_folder(tmp_path, script):
     body = f"env > '{tmp_path}/env'; pwd > '{tmp_path}/pwd'"
     await run(tmp_path, {"PreToolUse": [script(body)]}, ECHO)

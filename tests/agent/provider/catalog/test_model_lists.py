@@ -118,6 +118,13 @@ def test_a_list_that_cannot_be_written_is_kept_in_memory(tmp_path: Path) -> None
     assert lists.models("a")["m"].context_limit == 3
 
 
+def test_a_stored_price_keeps_its_tiers(tmp_path: Path) -> None:
+    last = Price(8, 40, reasoning=60)
+    price = Price(2, 10, 0.2, 2.5, 128_000, Price(4, 20, beyond=200_000, then=last))
+    ModelListCache(tmp_path / "models.json").store("a", {"m": ModelFacts(price=price)})
+    assert ModelListCache(tmp_path / "models.json").models("a")["m"].price == price
+
+
 async def test_a_refusal_names_the_provider_and_hides_the_key(server: Server) -> None:
     server.replies = [reply({"error": {"message": "bad key sk-secret-1"}}, 401)]
     own = ProviderSettings(id="acme", base_url=f"{server.url}/v1", api_key="sk-secret-1")

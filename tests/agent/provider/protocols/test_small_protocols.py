@@ -24,6 +24,7 @@ from agent.provider.protocols.bedrock_decode import BedrockDecoder
 from agent.provider.protocols.cohere_decode import CohereDecoder
 from agent.provider.protocols.gemini import GeminiClient
 from agent.provider.protocols.gemini_decode import GeminiDecoder
+from agent.provider.protocols.ollama import OllamaClient
 from agent.provider.protocols.ollama_decode import OllamaDecoder
 from agent.provider.protocols.stream_decoder import StreamDecoder
 from agent.provider.quirks.gemini_schema import reduce_schema
@@ -279,6 +280,20 @@ def test_cohere_text_beside_calls_is_the_plan() -> None:
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "tool", "tool", "user"]
     assert messages[2]["tool_plan"] == "I read."
     assert "content" not in messages[2]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": 'the field "images"'},
+        {"tool_calls": [{"function": {"name": "show", "arguments": {"images": ["a.png"]}}}]},
+    ],
+)
+def test_ollama_text_and_arguments_are_no_refused_images(message: dict[str, Any]) -> None:
+    refusal = "this model does not support images"
+    with_image = {"role": "user", "content": "", "images": ["aGk="]}
+    assert OllamaClient.refused_part({"messages": [message]}, refusal) is None
+    assert OllamaClient.refused_part({"messages": [message, with_image]}, refusal) == IMAGES
 
 
 def test_ollama_arguments_are_objects_and_images_are_separate() -> None:
