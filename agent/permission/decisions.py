@@ -4,15 +4,19 @@ import time
 from collections.abc import Sequence
 
 from agent.permission.rules import EDITS_ACCEPTED, HOOK_ALLOWS
+from agent.permission.sandbox.grants import grant_of_reply
 from agent.records.blocks import DiffBlock
 from agent.records.decisions import Decision, DecisionSource
 from agent.records.errors import PermissionRejected
 from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionRequest
+from agent.records.sandbox import SandboxGrant
 
 _BY: dict[str, DecisionSource] = {HOOK_ALLOWS: "hook", EDITS_ACCEPTED: "mode"}
 
 
-def decision_of_rules(evaluated: Sequence[EvaluatedNeed]) -> Decision | None:
+def decision_of_rules(
+    evaluated: Sequence[EvaluatedNeed], sandbox: SandboxGrant | None = None
+) -> Decision | None:
     """Return the decision on needs that are all allowed; None if none of them needs approval."""
     settled = [one for one in evaluated if one.need.floor == "ask"]
     if not settled:
@@ -21,7 +25,14 @@ def decision_of_rules(evaluated: Sequence[EvaluatedNeed]) -> Decision | None:
     by: DecisionSource = "rule"
     for reason in reasons:
         by = _BY.get(reason, by)
-    return Decision(answer="allow", by=by, at=time.time(), reason="; ".join(reasons))
+    return Decision(
+        answer="allow",
+        by=by,
+        at=time.time(),
+        reason="; ".join(reasons),
+        sandbox=sandbox.level if sandbox is not None else None,
+        network=sandbox is not None and sandbox.network,
+    )
 
 
 def decision_of_reply(request: PermissionRequest, reply: PermissionReply) -> Decision:
@@ -31,6 +42,7 @@ def decision_of_reply(request: PermissionRequest, reply: PermissionReply) -> Dec
         rests += [f"{permission} `{pattern}`" for permission, pattern in request.always]
     if reply.edited_command is not None:
         rests.append("with another command")
+    sandbox = grant_of_reply(request, reply) if reply.answer != "reject" else None
     changes = sum(len(b.hunks) for b in request.blocks if isinstance(b, DiffBlock))
     if reply.hunks is not None and len(reply.hunks) < changes:
         rests.append("not every change")
@@ -41,6 +53,8 @@ def decision_of_reply(request: PermissionRequest, reply: PermissionReply) -> Dec
         question=request.heading,
         comment=reply.comment.strip(),
         reason="; ".join(rests),
+        sandbox=sandbox.level if sandbox is not None else None,
+        network=sandbox is not None and sandbox.network,
     )
 
 

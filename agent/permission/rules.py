@@ -38,7 +38,10 @@ STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 """Rank of the actions: the stricter, the higher."""
 
 
-ALLOWED_BY_NAME = frozenset({"doom_loop"})
+NETWORK, UNSANDBOXED = "network", "unsandboxed"
+"""Permissions of commands: the network, and running without the sandbox."""
+
+ALLOWED_BY_NAME = frozenset({"doom_loop", UNSANDBOXED})
 """Permissions that a rule allows only by name: allowing everything does not include them."""
 
 
@@ -75,7 +78,7 @@ def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:
 DEFAULT_RULES: tuple[Rule, ...] = (
     *_defaults("ask", "*"),
     *(Rule(tool.name, "*", tool.action, DEFAULT) for tool in TOOL_FACTS.values() if tool.action),
-    *_defaults("ask", "external_directory", "doom_loop"),
+    *_defaults("ask", "external_directory", "doom_loop", NETWORK, UNSANDBOXED),
 )
 """The built-in rules. For bash the need's floor decides: allow only if proven read-only."""
 
@@ -217,6 +220,9 @@ def evaluate(
         rule for rule in rules
         if rule.action == "deny" and matches(need.permission, rule.permission)
     ]  # fmt: skip
+    offline = _network_denial(need, rules, trusted=trusted, deny_wins=deny_wins)
+    if offline is not None:
+        return EvaluatedNeed(need, "deny", _by(offline))
     for text in (need.pattern, *need.aliases) if denies else ():
         denied = ruling(text) if any(matches(text, rule.pattern) for rule in denies) else None
         if denied is not None and denied.action == "deny":
@@ -243,6 +249,15 @@ def evaluate(
     return EvaluatedNeed(need, rule.action, _by(rule))
 
 
+def _network_denial(need: PermissionNeed, rules: Sequence[Rule], **how: bool) -> Rule | None:
+    """Return the rule that denies the network to a command that is known to use it."""
+    if not need.network:
+        return None
+    named = [rule for rule in rules if rule.permission == NETWORK]
+    rule = deciding_rule(NETWORK, need.pattern, named, **how)
+    return rule if rule is not None and rule.action == "deny" else None
+
+
 def accept_edit(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> EvaluatedNeed:
     """Return the verdict in the mode that accepts edits: an edit that asks is allowed, unless a
     rule names its file or it is guarded. *how* is as for ``deciding_rule``."""
@@ -260,7 +275,7 @@ def allow_by_hook(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) 
     allowed; a rule that asks, and what no rule can cover, still asks. *how* is as for
     ``deciding_rule``."""
     need = evaluated.need
-    if evaluated.action != "ask" or need.strict:
+    if evaluated.action != "ask" or need.strict or need.permission in ALLOWED_BY_NAME:
         return evaluated
     rule = deciding_rule(need.permission, need.pattern, rules, **how)
     if rule is not None and rule.source != DEFAULT:

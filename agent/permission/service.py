@@ -18,10 +18,17 @@ from agent.permission.rules import (
     ALLOWED_BY_NAME,
     ALWAYS,
     SAVED,
+    UNSANDBOXED,
     Rule,
     accept_edit,
     allow_by_hook,
     evaluate,
+)
+from agent.permission.sandbox.grants import (
+    as_permission,
+    grant_of,
+    grant_of_reply,
+    unproven_commands,
 )
 from agent.records.blocks import Block
 from agent.records.decisions import Decision
@@ -36,6 +43,8 @@ from agent.records.requests import (
     PermissionReply,
     PermissionRequest,
 )
+from agent.records.sandbox import UNSANDBOXED as NO_SANDBOX
+from agent.records.sandbox import SandboxGrant
 
 _STRICTNESS = ("allow", "ask", "deny")
 
@@ -82,6 +91,9 @@ class PermissionContext:
 
     on_decision: Callable[[Decision], None] | None = None
     """Receives each decision about the call."""
+
+    on_sandbox: Callable[[SandboxGrant], None] | None = None
+    """Receives the sandbox of an allowed call, None for a call that runs in none."""
 
     allowed_by_hook: bool = False
 
@@ -147,15 +159,18 @@ class PermissionService:
         if request.ask_hooks is not None and any(one.action == "ask" for one in evaluated):
             evaluated = await self._evaluate_with_hooks(request, needs, request.ask_hooks)
         if all(one.action == "allow" for one in evaluated):
-            if (decision := decision_of_rules(evaluated)) is not None:
+            sandbox = self._sandbox(request, evaluated, answered=False)
+            if (decision := decision_of_rules(evaluated, sandbox)) is not None:
                 _report_decision(request, decision)
+            _report_sandbox(request, sandbox)
             return None
-        record = _new_request(request, evaluated, heading, blocks)
+        record = self._new_request(request, evaluated, heading, blocks)
         if self.mode == "auto" and not any(
-            one.need.permission in ALLOWED_BY_NAME for one in evaluated
+            one.action == "ask" and one.need.permission in ALLOWED_BY_NAME for one in evaluated
         ):
             reply = PermissionReply("once", by="mode")
             _report_decision(request, decision_of_reply(record, reply))
+            _report_sandbox(request, record.sandbox)
             return reply
         return await self._wait_for_reply(record, request)
 
@@ -183,6 +198,18 @@ class PermissionService:
         approved."""
         await self._load(request.root_id)
         _raise_denied(request, self._evaluate(request, needs))
+
+    async def allow_edited(
+        self, request: PermissionContext, needs: tuple[PermissionNeed, ...], *, unsandboxed: bool
+    ) -> None:
+        """Allow a command that the user wrote in place of the model's; *unsandboxed* if they
+        allowed it without the sandbox. Raises ``PermissionRejected`` if a rule denies it."""
+        await self.raise_if_denied(request, needs)
+        evaluated = self._evaluate(request, needs)
+        sandbox = self._sandbox(request, evaluated, answered=True)
+        if unsandboxed and sandbox is not None and self._can_leave_sandbox(request, needs):
+            sandbox = NO_SANDBOX
+        _report_sandbox(request, sandbox)
 
     def reply(self, request_id: str, reply: PermissionReply) -> bool:
         """Reply to a request. False if it was answered or withdrawn before."""
@@ -276,13 +303,8 @@ class PermissionService:
     ) -> tuple[EvaluatedNeed, ...]:
         """Evaluate each need under the rules of the agent and of all its callers; the strictest
         verdict counts."""
-        always = self.always_rules(context.root_id)
         allowed_by_hook = isinstance(context, PermissionContext) and context.allowed_by_hook
-        names = (context.agent, *context.callers)
-        sets = [
-            (*self._rules_for(name, child=place < len(context.callers)), *always)
-            for place, name in enumerate(names)
-        ]
+        sets = self._rule_sets(context)
         return tuple(
             max(
                 (
@@ -294,6 +316,41 @@ class PermissionService:
             for need in needs
         )
 
+    def _rule_sets(self, context: PermissionContext | PermissionRequest) -> list[tuple[Rule, ...]]:
+        """Return the rules of the agent and of each of its callers."""
+        always = self.always_rules(context.root_id)
+        return [
+            (*self._rules_for(name, child=place < len(context.callers)), *always)
+            for place, name in enumerate((context.agent, *context.callers))
+        ]
+
+    def _sandbox(
+        self, context: PermissionContext, evaluated: tuple[EvaluatedNeed, ...], *, answered: bool
+    ) -> SandboxGrant | None:
+        """Return the sandbox of a call whose needs are allowed, None if it runs in none."""
+        if context.on_sandbox is None:
+            return None
+
+        def allowed_by_name(permission: str, commands: Sequence[PermissionNeed]) -> bool:
+            sets = [
+                [rule for rule in rules if rule.permission == permission]
+                for rules in self._rule_sets(context)
+            ]
+            return all(
+                self._evaluate_one(need, rules, allowed_by_hook=False).action == "allow"
+                for need in (as_permission(command, permission) for command in commands)
+                for rules in sets
+            )
+
+        return grant_of(evaluated, allowed_by_name, answered=answered)
+
+    def _can_leave_sandbox(
+        self, context: PermissionContext, needs: Sequence[PermissionNeed]
+    ) -> bool:
+        """Return whether no rule denies to run the commands among *needs* without the sandbox."""
+        outside = (as_permission(need, UNSANDBOXED) for need in unproven_commands(needs))
+        return all(one.action != "deny" for one in self._evaluate(context, tuple(outside)))
+
     def _evaluate_one(
         self, need: PermissionNeed, rules: Sequence[Rule], *, allowed_by_hook: bool
     ) -> EvaluatedNeed:
@@ -301,6 +358,41 @@ class PermissionService:
         one = evaluate(need, rules, **how)
         one = allow_by_hook(one, rules, **how) if allowed_by_hook else one
         return accept_edit(one, rules, **how) if self.mode == "accept edits" else one
+
+    def _new_request(
+        self,
+        context: PermissionContext,
+        evaluated: tuple[EvaluatedNeed, ...],
+        heading: str,
+        blocks: tuple[Block, ...],
+    ) -> PermissionRequest:
+        asking = [one.need for one in evaluated if one.action == "ask"]
+        always = dict.fromkeys(
+            (need.permission, need.always)
+            for need in asking
+            if need.always is not None and not need.strict
+        )
+        sandbox = self._sandbox(context, evaluated, answered=True)
+        can_leave = sandbox is not None and sandbox.level != "none"
+        return PermissionRequest(
+            id=new_id("per"),
+            session_id=context.session_id,
+            root_id=context.root_id,
+            message_id=context.message_id,
+            call_id=context.call_id,
+            agent=context.agent,
+            tool=context.tool,
+            heading=heading,
+            folder=context.folder,
+            callers=context.callers,
+            blocks=blocks,
+            needs=evaluated,
+            always=tuple(always),
+            created=time.time(),
+            sandbox=sandbox,
+            can_leave_sandbox=can_leave
+            and self._can_leave_sandbox(context, [one.need for one in evaluated]),
+        )
 
     async def _wait_for_reply(
         self, request: PermissionRequest, context: PermissionContext
@@ -320,6 +412,7 @@ class PermissionService:
                 on_request(None)
         if isinstance(answer, PermissionRejected):
             raise answer
+        _report_sandbox(context, grant_of_reply(request, answer))
         if answer.answer == "always":
             for rule in request.always:
                 if rule in self._session_rules[request.root_id]:  # else it was revoked meanwhile
@@ -364,36 +457,6 @@ class PermissionService:
                 self._settle(pending, once, once)
 
 
-def _new_request(
-    context: PermissionContext,
-    evaluated: tuple[EvaluatedNeed, ...],
-    heading: str,
-    blocks: tuple[Block, ...],
-) -> PermissionRequest:
-    asking = [one.need for one in evaluated if one.action == "ask"]
-    always = dict.fromkeys(
-        (need.permission, need.always)
-        for need in asking
-        if need.always is not None and not need.strict
-    )
-    return PermissionRequest(
-        id=new_id("per"),
-        session_id=context.session_id,
-        root_id=context.root_id,
-        message_id=context.message_id,
-        call_id=context.call_id,
-        agent=context.agent,
-        tool=context.tool,
-        heading=heading,
-        folder=context.folder,
-        callers=context.callers,
-        blocks=blocks,
-        needs=evaluated,
-        always=tuple(always),
-        created=time.time(),
-    )
-
-
 def _rejection_error(comment: str) -> PermissionRejected:
     if comment:
         return PermissionRejected(
@@ -405,6 +468,11 @@ def _rejection_error(comment: str) -> PermissionRejected:
 def _report_decision(context: PermissionContext, decision: Decision) -> None:
     if context.on_decision is not None:
         context.on_decision(decision)
+
+
+def _report_sandbox(context: PermissionContext, sandbox: SandboxGrant | None) -> None:
+    if context.on_sandbox is not None and sandbox is not None:
+        context.on_sandbox(sandbox)
 
 
 def _raise_denied(context: PermissionContext, evaluated: tuple[EvaluatedNeed, ...]) -> None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from agent.records.sandbox import SandboxLevel, sandbox_label
+
 DecisionAnswer: TypeAlias = Literal["allow", "once", "always", "reject"]
 """``allow`` means that the user was not asked: an earlier decision allows the call."""
 
@@ -25,6 +27,10 @@ class Decision:
     """The comment of the user or the policy."""
     reason: str = ""
     """The rule, the scope of "always", or the changes that the decision rests on."""
+    sandbox: SandboxLevel | None = None
+    """The level of the sandbox that the call got; None if there was no choice."""
+    network: bool = False
+    """True if the call got the network in its sandbox."""
 
 
 def decision_label(decision: Decision) -> str:
@@ -41,6 +47,8 @@ def explain_decision(decision: Decision) -> str:
     words = decision_label(decision)
     if decision.reason:
         words = decision.reason if decision.by == "rule" else f"{words}: {decision.reason}"
+    if decision.sandbox is not None:
+        words = f"{words}, {sandbox_label(decision.sandbox, network=decision.network)}"
     return f"{words} “{decision.comment}”" if decision.comment else words
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from agent.records.blocks import Block
 from agent.records.decisions import DecisionSource
+from agent.records.sandbox import SandboxGrant
 
 Action = Literal["allow", "ask", "deny"]
 
@@ -35,6 +36,8 @@ class PermissionNeed:
     """The mildest action without a matching explicit rule: ``allow`` for a command proven
     read-only, ``ask`` for everything else."""
     destructive: bool = False
+    network: bool = False
+    """True if the command is known to use the network: whoever allows it allows that too."""
     strict: Literal["", "unknown", "guarded"] = ""
     """Limits the rules that can allow the need. ``unknown``: the pattern does not say what would
     happen, so only rules that allow everything and deny nothing apply. ``guarded``: no rule
@@ -80,6 +83,10 @@ class PermissionRequest:
     created: float
     callers: tuple[str, ...] = ()
     """The agents for which a sub-agent asks, nearest first."""
+    sandbox: SandboxGrant | None = None
+    """The sandbox that the call gets if it is allowed; None for a call that runs in none."""
+    can_leave_sandbox: bool = False
+    """True if the user can allow the call without the sandbox."""
 
     @property
     def always_labels(self) -> tuple[str, ...]:
@@ -104,6 +111,8 @@ class PermissionReply:
     """The indices of the accepted hunks, over all diffs of the request; None for all."""
     edited_command: str | None = None
     """A command that replaces the one that was shown."""
+    unsandboxed: bool = False
+    """True if the call runs without the sandbox."""
     by: DecisionSource = field(default="person", compare=False)
     """The source of the reply; replies from different sources compare equal."""
 

@@ -126,6 +126,16 @@ def destroys(program: Program, words: Sequence[Word]) -> bool:
     return any(_is_option(word.text, option) for option in options for word in words)
 
 
+def uses_network(program: Program, words: Sequence[Word]) -> bool:
+    """Return whether the command is known to use the network; *words* are its arguments."""
+    if program.effect == "network" or program.network == "*":
+        return True
+    if program.syntax == "git":
+        return git.parse(words).subcommand in program.network.split()
+    named = program.network.split()
+    return bool(named) and any(word.text in named for word in words[:3])
+
+
 def _is_option(text: str, option: str) -> bool:
     """Return whether *text* is *option*, for a short one perhaps in a cluster of letters."""
     if option.startswith("--"):

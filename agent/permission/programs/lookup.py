@@ -61,6 +61,7 @@ def program(name: str) -> Program | None:
         interpreter=whole.interpreter,
         clusters=whole.clusters,
         abbreviates=whole.abbreviates,
+        network=whole.network,
     )
 
 

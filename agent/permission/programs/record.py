@@ -233,6 +233,10 @@ class Program(Command):
     destructive_words: str = ""
     """Subcommands, at any level, with which work can be lost."""
 
+    network: str = ""
+    """Words after its name with which it uses the network, this machine's included, and ``*`` if
+    every use does. A program with the effect ``network`` needs none."""
+
     builtin: bool = False
 
     changes_shell: bool = False

@@ -14,6 +14,7 @@ from agent.permission.programs.builtins import (
     evaluates_text,
     literal_code,
     runs_unknown_text,
+    uses_network,
     variable_reason,
 )
 from agent.permission.programs.embedded import embedded_texts
@@ -43,6 +44,9 @@ from agent.permission.syntax.words import MAX_VALUES, Word, as_written, literal_
 from agent.records.requests import PermissionNeed
 
 _BLANK = re.compile(r"\s")
+
+NETWORK = "uses the network"
+"""Reason for asking about a command that is known to use it."""
 
 
 def all_aliases(base: str, known: Program, call: Call, text: str) -> tuple[str, ...]:
@@ -255,6 +259,9 @@ class Commands:
         destructive = destroys(known, arguments)
         if destructive and not why:
             why = f"{base} can destroy work"
+        network = not proven and uses_network(known, arguments)
+        if network:
+            why = f"{why}; {NETWORK}" if why else NETWORK
         self.found.add(
             PermissionNeed(
                 "bash",
@@ -264,6 +271,7 @@ class Commands:
                 reason=why,
                 floor="allow" if proven else "ask",
                 destructive=destructive,
+                network=network,
                 strict="unknown" if reason else "",
                 aliases=(
                     *all_aliases(base, known, call, text),

@@ -139,6 +139,7 @@ STATES = (
 DECISIONS = (
     Decision(answer="allow", by="rule", at=5.0, reason="allowed by bash `ls` (global)"),
     Decision(answer="reject", by="person", at=6.0, question="Run it?", comment="not this one"),
+    Decision(answer="once", by="person", at=7.0, sandbox="workspace-write", network=True),
 )
 
 

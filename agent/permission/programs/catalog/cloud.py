@@ -36,6 +36,7 @@ PROGRAMS = (
     Program("ansible-lint tflint", always=1),
     Program(
         "aws",
+        network="*",
         always=2,
         version="--version -V",
         options=(
@@ -74,6 +75,7 @@ PROGRAMS = (
     ),
     Program(
         "az",
+        network="*",
         always=2,
         options=(
             Option(
@@ -144,6 +146,7 @@ PROGRAMS = (
     ),
     Program(
         "firebase",
+        network="*",
         always=2,
         options=_HOSTING_OPTIONS,
         subcommands=(Command("emulators functions hosting", always=3),),
@@ -159,6 +162,7 @@ PROGRAMS = (
     ),
     Program(
         "gcloud",
+        network="*",
         always=2,
         options=(
             Option(
@@ -181,6 +185,7 @@ PROGRAMS = (
     ),
     Program(
         "heroku",
+        network="*",
         always=2,
         options=_FLY_OPTIONS,
         subcommands=(
@@ -210,7 +215,7 @@ PROGRAMS = (
             ),
         ),
     ),
-    Program("netlify vercel", always=2, options=_HOSTING_OPTIONS),
+    Program("netlify vercel", network="*", always=2, options=_HOSTING_OPTIONS),
     Program(
         "op",
         subcommands=(
@@ -253,6 +258,7 @@ PROGRAMS = (
     ),
     Program(
         "terraform",
+        network="apply destroy get import init plan refresh",
         always=2,
         version="--version -V",
         destructive_words="delete destroy rm prune down",
@@ -276,6 +282,7 @@ PROGRAMS = (
     ),
     Program(
         "wrangler",
+        network="*",
         always=2,
         options=_HOSTING_OPTIONS,
         subcommands=(

@@ -91,6 +91,7 @@ PROGRAMS = (
     Program("flux istioctl k9s kustomize", always=2, options=_KUBERNETES_OPTIONS),
     Program(
         "helm",
+        network="*",
         always=2,
         version="--version -V",
         destructive_words="delete destroy rm prune down",
@@ -117,6 +118,7 @@ PROGRAMS = (
     ),
     Program(
         "kubectl",
+        network="*",
         always=2,
         version="--version -V",
         destructive_words="delete destroy rm prune down",

@@ -98,6 +98,7 @@ PROGRAMS = (
     ),
     Program(
         "dotnet",
+        network="add nuget restore run tool watch workload",
         always=2,
         version="--version -V",
         options=(
@@ -133,6 +134,7 @@ PROGRAMS = (
     ),
     Program(
         "go",
+        network="get install mod",
         always=2,
         version="--version -V version",
         clusters=False,
@@ -241,11 +243,13 @@ PROGRAMS = (
     ),
     Program(
         "mix",
+        network="deps.get deps.update hex.publish phx.server",
         always=2,
         subcommands=(Command("eval run", runs_code=True),),
     ),
     Program(
         "mvn",
+        network="dependency:resolve dependency:go-offline deploy install",
         always=2,
         version="--version -V",
         clusters=False,
@@ -282,6 +286,7 @@ PROGRAMS = (
     ),
     Program(
         "rails",
+        network="s server",
         always=2,
         subcommands=(
             Command("db generate", always=3),

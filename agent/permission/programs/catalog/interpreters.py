@@ -16,6 +16,7 @@ PROGRAMS = (
     Program("bash sh", exact=True, version="--version -V", shell_kind="posix"),
     Program(
         "bun",
+        network="add create dev i install outdated publish serve start update x",
         always=2,
         version="--version -V",
         interpreter=True,
@@ -42,6 +43,7 @@ PROGRAMS = (
     Program("dash ksh", exact=True, shell_kind="posix"),
     Program(
         "deno",
+        network="add cache install publish serve task update",
         always=2,
         version="--version -V",
         interpreter=True,
@@ -126,6 +128,7 @@ PROGRAMS = (
     ),
     Program(
         "php",
+        network="artisan serve -S",
         exact=True,
         version="--version -V",
         interpreter=True,
@@ -151,6 +154,7 @@ PROGRAMS = (
     ),
     Program(
         "python python3",
+        network="flask gunicorn http.server pip runserver uvicorn",
         exact=True,
         version="--version -V",
         interpreter=True,

@@ -91,6 +91,7 @@ PROGRAMS = (
     ),
     Program(
         "rsync",
+        network="*",
         exact=True,
         effect="write",
         operands="copy",
@@ -156,6 +157,11 @@ PROGRAMS = (
         ),
     ),
     Program("ufw", always=2),
+    Program(
+        "daphne gunicorn http-server hypercorn json-server live-server serve uvicorn "
+        "waitress-serve webpack-dev-server",
+        network="*",
+    ),
     Program(
         "wget",
         exact=True,

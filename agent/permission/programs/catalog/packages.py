@@ -33,9 +33,10 @@ _PIP_OPTIONS = (
 )
 
 PROGRAMS = (
-    Program("apk carthage nuget pod rush", always=2),
+    Program("apk carthage nuget pod rush", always=2, network="add fetch install restore update"),
     Program(
         "apt apt-get",
+        network="build-dep dist-upgrade download full-upgrade install source update upgrade",
         always=2,
         options=(
             Option("-o --option -c --config-file", effect="execute", value="text"),
@@ -55,12 +56,14 @@ PROGRAMS = (
     ),
     Program(
         "brew",
+        network="bundle fetch install reinstall search tap update upgrade",
         always=2,
         options=(Option("--prefix -D --installation", effect="unknown", value="text"),),
         subcommands=(Command("bundle services tap", always=3),),
     ),
     Program(
         "bundle",
+        network="add install lock outdated update",
         always=2,
         version="--version -V",
         options=(
@@ -82,6 +85,7 @@ PROGRAMS = (
     ),
     Program(
         "bunx",
+        network="*",
         operands="command",
         wrapper=Wrapper(named=True),
         options=(Option("--bun --silent"),),
@@ -94,6 +98,8 @@ PROGRAMS = (
     ),
     Program(
         "cargo",
+        network="add b build c check clippy doc fetch install login owner publish search "
+        "update vendor yank",
         always=2,
         version="--version -V",
         options=(
@@ -123,6 +129,7 @@ PROGRAMS = (
     ),
     Program(
         "composer",
+        network="create-project install outdated require search update",
         always=2,
         version="--version -V",
         options=(Option("-d --working-dir", effect="unknown", value="text"),),
@@ -134,6 +141,7 @@ PROGRAMS = (
     Program("corepack", runs_code=True),
     Program(
         "dnf yum",
+        network="check-update download install makecache search update upgrade",
         always=2,
         options=(
             Option("--installroot", effect="write", value="text"),
@@ -156,6 +164,7 @@ PROGRAMS = (
     ),
     Program(
         "gem",
+        network="fetch install outdated push search update yank",
         always=2,
         version="--version -V",
         options=(Option("--editor --config-file -e", effect="execute", value="unknown"),),
@@ -178,6 +187,9 @@ PROGRAMS = (
     ),
     Program(
         "npm",
+        network="access add audit ci create dev dist-tag exec i init install login org "
+        "outdated owner ping preview profile publish search serve start team token "
+        "up update view whoami x",
         always=2,
         version="--version -V -v",
         syntax="npm",
@@ -238,6 +250,7 @@ PROGRAMS = (
     ),
     Program(
         "pdm",
+        network="add install lock publish sync update",
         always=2,
         options=_PYTHON_PROJECT_OPTIONS,
         subcommands=(
@@ -255,19 +268,28 @@ PROGRAMS = (
     ),
     Program(
         "pip",
+        network="download index install search wheel",
         always=2,
         version="--version -V",
         options=_PIP_OPTIONS,
         subcommands=(Command("cache config index", always=3),),
     ),
-    Program("pip3", always=2, version="--version -V", options=_PIP_OPTIONS),
+    Program(
+        "pip3",
+        network="download index install search wheel",
+        always=2,
+        version="--version -V",
+        options=_PIP_OPTIONS,
+    ),
     Program(
         "pipenv",
+        network="install lock sync update upgrade",
         version="--version -V",
         subcommands=(Command("run shell", wrapper=Wrapper()),),
     ),
     Program(
         "pipx",
+        network="inject install reinstall run upgrade",
         always=2,
         subcommands=(
             Command(
@@ -282,6 +304,8 @@ PROGRAMS = (
     ),
     Program(
         "pnpm",
+        network="add audit create dev dlx fetch i import install login outdated preview "
+        "publish serve start up update",
         always=2,
         version="--version -V",
         syntax="npm",
@@ -316,9 +340,10 @@ PROGRAMS = (
             Command("create", runs_code=True),
         ),
     ),
-    Program("pnpx", operands="command", wrapper=Wrapper()),
+    Program("pnpx", network="*", operands="command", wrapper=Wrapper()),
     Program(
         "poetry",
+        network="add install lock publish search self source update",
         always=2,
         version="--version -V",
         options=_PYTHON_PROJECT_OPTIONS,
@@ -338,6 +363,7 @@ PROGRAMS = (
     ),
     Program(
         "rye",
+        network="add fetch install lock publish sync",
         always=2,
         options=_PYTHON_PROJECT_OPTIONS,
         subcommands=(
@@ -365,6 +391,7 @@ PROGRAMS = (
     ),
     Program(
         "uv",
+        network="add install lock publish python sync tool",
         always=2,
         version="--version -V",
         options=(
@@ -415,6 +442,7 @@ PROGRAMS = (
     ),
     Program(
         "uvx",
+        network="*",
         operands="command",
         wrapper=Wrapper(named=True),
         options=(
@@ -424,6 +452,8 @@ PROGRAMS = (
     ),
     Program(
         "yarn",
+        network="add audit create dev dlx info init install login outdated preview publish "
+        "serve start up upgrade",
         always=2,
         version="--version -V",
         options=(

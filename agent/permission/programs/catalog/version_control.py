@@ -14,6 +14,7 @@ _REPOSITORY_OPTIONS = (
 PROGRAMS = (
     Program(
         "gh",
+        network="*",
         always=2,
         version="--version -V",
         options=(Option("-R --repo --hostname", effect="unknown", value="text"),),
@@ -27,6 +28,7 @@ PROGRAMS = (
     ),
     Program(
         "git",
+        network="clone fetch lfs ls-remote pull push submodule svn",
         always=2,
         version="--version -V version",
         syntax="git",
@@ -133,6 +135,7 @@ PROGRAMS = (
     ),
     Program(
         "glab",
+        network="*",
         always=2,
         options=(Option("-R --repo --hostname", effect="unknown", value="text"),),
         subcommands=(Command("auth ci issue mr release repo", always=3),),
@@ -140,6 +143,7 @@ PROGRAMS = (
     Program("hg svn", always=2, options=_REPOSITORY_OPTIONS),
     Program(
         "hub",
+        network="*",
         always=2,
         options=(Option("-R --repo --hostname", effect="unknown", value="text"),),
     ),

@@ -1,0 +1,38 @@
+"""The sandbox of a call: what its commands can change, and whether they have the network."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+SandboxLevel: TypeAlias = Literal["read-only", "workspace-write", "none"]
+"""The level of a sandbox: commands write nothing, only in the project and its neighborhood, or
+there is no sandbox."""
+
+SandboxSetting: TypeAlias = Literal["auto", "required", "off"]
+"""The setting: a sandbox where this machine has one, commands only in one, or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxGrant:
+    """What a call was allowed to do in the sandbox."""
+
+    level: SandboxLevel
+    network: bool = False
+    folders: tuple[str, ...] = ()
+    """Folders outside the project that it can write too."""
+    guarded: tuple[str, ...] = ()
+    """Files that govern the agent or the repository and that it can write all the same. Relative
+    paths are in the project."""
+
+
+UNSANDBOXED = SandboxGrant("none", network=True)
+"""No sandbox."""
+
+READ_ONLY = SandboxGrant("read-only")
+"""The sandbox of commands that are proven to only read."""
+
+
+def sandbox_label(level: SandboxLevel, *, network: bool) -> str:
+    """Return the level in a few words: ``workspace-write with network``."""
+    if level == "none":
+        return "no sandbox"
+    return f"{level} with network" if network else level
