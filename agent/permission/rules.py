@@ -78,7 +78,7 @@ def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:
 DEFAULT_RULES: tuple[Rule, ...] = (
     *_defaults("ask", "*"),
     *(Rule(tool.name, "*", tool.action, DEFAULT) for tool in TOOL_FACTS.values() if tool.action),
-    *_defaults("ask", "external_directory", "doom_loop", NETWORK, UNSANDBOXED),
+    *_defaults("ask", "external_directory", "doom_loop"),
 )
 """The built-in rules. For bash the need's floor decides: allow only if proven read-only."""
 

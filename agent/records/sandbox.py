@@ -8,12 +8,13 @@ SandboxLevel: TypeAlias = Literal["read-only", "workspace-write", "none"]
 there is no sandbox."""
 
 SandboxSetting: TypeAlias = Literal["auto", "required", "off"]
-"""The setting: a sandbox where this machine has one, commands only in one, or none."""
+"""The setting: *auto* uses the sandbox that the machine has, with *required* commands run in none
+other, *off* uses none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxGrant:
-    """What a call was allowed to do in the sandbox."""
+    """The sandbox that a call was allowed to run in."""
 
     level: SandboxLevel
     network: bool = False
