@@ -7,9 +7,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 from agent.provider.catalog.access import FoundKey
 from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.prices import ModelFacts
 from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.provider.client import (
     Api,
@@ -19,12 +21,11 @@ from agent.provider.client import (
     StreamError,
     StreamEvent,
 )
-from agent.records.errors import ProviderError
+from agent.records.errors import OpencodePyError, ProviderError
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
-    from agent.provider.catalog.prices import ModelFacts
     from agent.provider.litellm.process import LitellmProcess
     from agent.provider.protocols.wire_client import Endpoint, WireClient
     from agent.provider.transport.http import HttpPool, StreamLimits
@@ -215,3 +216,50 @@ def wire_client_class(api: Api) -> "type[WireClient]":
     """Return the client class of the wire protocol *api*, loading its module."""
     module, name = WIRE_CLIENTS[api]
     return getattr(import_module(f"agent.provider.protocols.{module}"), name)
+
+
+CONNECT_SECONDS = 0.5
+ANSWER_SECONDS = 2.0
+
+
+async def find_local_servers(catalog: Catalog) -> Mapping[str, Mapping[str, ModelFacts]]:
+    """Return the models of the local servers, and put them into ``catalog.model_lists``.
+
+    If nothing listens, this takes no time and does not load the HTTP client. A program that
+    listens but is no model server, or is slow, is ignored.
+    """
+    names = [
+        spec.id
+        for spec in KNOWN_PROVIDERS.values()
+        if spec.local and catalog.access.is_usable(spec.id)
+    ]
+    answers = await asyncio.gather(*(_models(catalog, name) for name in names))
+    found = {name: models for name, models in zip(names, answers, strict=True) if models}
+    catalog.model_lists.local_servers = found
+    return found
+
+
+async def _models(catalog: Catalog, provider: str) -> Mapping[str, ModelFacts]:
+    if not await _listens(catalog.access.base_url(provider)):
+        return {}
+    clients = ClientPool(catalog)
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await clients.fetch_models(provider)
+    except (OpencodePyError, TimeoutError):
+        return {}
+    finally:
+        await clients.aclose()
+
+
+async def _listens(url: str) -> bool:
+    try:
+        place = urlsplit(url)
+        async with asyncio.timeout(CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(place.hostname, place.port or 80)
+    except (OSError, TimeoutError, ValueError):
+        return False
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return True

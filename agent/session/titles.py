@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from agent.bus import Bus, Subscription
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.client import ModelInfo, ModelRequest, TextContent, UserTurn
+from agent.provider.client import ModelInfo, ModelRequest, TextContent, UserTurn, complete
 from agent.provider.client_pool import ClientPool
-from agent.provider.completion import complete
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, SessionStatusChanged

@@ -9,8 +9,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.catalog.providers import DEMO
 from agent.provider.client import ModelInfo
-from agent.provider.client_pool import ClientPool
-from agent.provider.local_servers import find_local_servers
+from agent.provider.client_pool import ClientPool, find_local_servers
 from agent.records.errors import OpencodePyError
 from app.cli.catalog import open_catalog
 

@@ -188,7 +188,7 @@ async def warm_up(runtime: "Runtime", model: str, on_found: Callable[[], None]) 
     *on_found* is called if there are any. A failure is not reported here: it comes up again
     when the model is used.
     """
-    from agent.provider.local_servers import find_local_servers  # after the first frame
+    from agent.provider.client_pool import find_local_servers  # after the first frame
 
     with contextlib.suppress(OpencodePyError):
         await runtime.clients.preload(runtime.catalog.model(model))

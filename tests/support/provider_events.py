@@ -22,7 +22,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.provider.protocols.stream_decoder import StreamDecoder
-from agent.provider.transport.sse import SseEvent
+from agent.provider.transport.framing import SseEvent
 from agent.records.messages import Finish, Usage
 
 

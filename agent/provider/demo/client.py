@@ -20,9 +20,8 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.provider.demo import texts
 from agent.provider.demo.conversation import Conversation, Reply, read_conversation
-from agent.provider.demo.responses import respond
+from agent.provider.demo.responses import INTRODUCTION, respond
 from agent.provider.demo.tour import is_due, is_unfinished, tour_reply
 from agent.provider.demo.user_requests import parse_request
 
@@ -75,7 +74,7 @@ def reply_to(conversation: Conversation) -> Reply:
     if is_due(conversation):
         return tour_reply(conversation)
     reply = respond(parse_request(conversation.text), conversation)
-    parts = [texts.INTRODUCTION, reply.text] if conversation.is_first else [reply.text]
+    parts = [INTRODUCTION, reply.text] if conversation.is_first else [reply.text]
     if not reply.calls and is_unfinished(conversation):
         parts.append("`continue` goes on with the tour.")
     return Reply("\n\n".join(part for part in parts if part), reply.calls, reply.reasoning)

@@ -3,12 +3,257 @@
 Stages whose tools are not offered are skipped.
 """
 
-from dataclasses import replace
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from agent.provider.demo import texts
-from agent.provider.demo.conversation import Conversation, Reply
-from agent.provider.demo.tour_stages import STAGES, Stage, TourProgress
+from agent.provider.demo.conversation import (
+    Call,
+    CompletedCall,
+    Conversation,
+    Reply,
+    count_entries,
+    count_matches,
+    count_phrase,
+    failure_sentence,
+    file_paths,
+)
+from agent.provider.demo.responses import CONNECT, INTRODUCTION, todo_items
 from agent.provider.demo.user_requests import Continue, Tour, parse_request
+
+SCRATCH_FILE = "opencode-py-demo.txt"
+"""The scratch file, in the opened folder; the last stage offers to remove it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TourProgress:
+    """The progress of a tour."""
+
+    conversation: Conversation
+    completed_calls: tuple[CompletedCall, ...]
+    previous_calls: tuple[CompletedCall, ...]
+    requested: bool
+
+    def last_call(self, stage: str) -> CompletedCall | None:
+        """Return the call of *stage*, None before it was made."""
+        return next(
+            (call for call in reversed(self.completed_calls) if stage_of(call) == stage), None
+        )
+
+    def succeeded(self, stage: str) -> bool:
+        call = self.last_call(stage)
+        return call is not None and not call.failed
+
+
+def stage_of(call: CompletedCall) -> str:
+    """Return the stage that makes *call*."""
+    match call.tool:
+        case "bash":
+            return "remove" if call.argument("command").startswith("rm ") else "command"
+        case "read" if call.argument("file_path") == SCRATCH_FILE:
+            return "read again"
+        case "todowrite":
+            items = call.input.get("todos")
+            states = [i.get("status") for i in items if isinstance(i, dict)] if isinstance(
+                items, list
+            ) else []  # fmt: skip
+            if all(state in {"completed", "cancelled"} for state in states):
+                return "tidy"
+            return "plan" if all(state == "pending" for state in states) else "mark"
+        case name:
+            return name
+
+
+_TEXT = "The first line.\nThis word is plain.\nThe last line.\n"
+_OLD, _NEW = "This word is plain.", "This word is changed."
+_LOOP = f'for n in 1 2 3; do echo "line $n" | tee -a {SCRATCH_FILE}; sleep 0.5; done'
+_REMOVE = f"rm {SCRATCH_FILE}"
+
+# The todo list: the text of an item, its stage, and the tools that it needs.
+_PLAN = (
+    ("Write a scratch file", "write", ("write",)),
+    ("Change one line of it", "edit", ("write", "edit")),
+    ("Run a command", "command", ("bash",)),
+    ("Clean up", "remove", ("write", "bash")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of the tour."""
+
+    name: str
+    tools: tuple[str, ...]
+    build: Callable[[TourProgress], Reply]
+    is_possible: Callable[[TourProgress], bool] = lambda _: True
+
+
+def _list_folder(_: TourProgress) -> Reply:
+    return Reply(
+        "**Reasoning** came first, above this text. What follows is a **tool call**: a row that "
+        "says what is done, while it is done, and at its right what came of it. "
+        "First I list this folder.",
+        (Call("list", {}),),
+    )
+
+
+def _read(progress: TourProgress) -> Reply:
+    listing = progress.last_call("list")
+    found = file_paths(listing.output) if listing is not None and not listing.failed else []
+    text = _outcome(progress)
+    if listing is not None and not listing.failed:
+        number = count_entries(listing.output)
+        text = f"The folder shows {count_phrase(number, 'entry', 'entries')}."
+    readme = next((name for name in found if name.lower().startswith("readme")), None)
+    path = readme or next((name for name in found if name != SCRATCH_FILE), ".")
+    shown = "this folder itself" if path == "." else f"`{path}`"
+    arguments = {"file_path": path} if path == "." else {"file_path": path, "limit": 40}
+    return Reply(
+        f"{text} Now I **read** {shown}. Reading inside the project asks for nothing.",
+        (Call("read", dict(arguments)),),
+    )
+
+
+def _search(progress: TourProgress) -> Reply:
+    read = progress.last_call("read")
+    word = _find_word(read.output) if read is not None and not read.failed else "the"
+    calls = [Call("grep", {"pattern": word})]
+    text = f"From there I take the word `{word}` and **search** the folder for it."
+    if progress.conversation.has_tools("glob"):
+        calls.append(Call("glob", {"pattern": "**/*.md"}))
+        text += (
+            " At the same time I look for Markdown files: calls that only read run side by side."
+        )
+    return Reply(f"{_outcome(progress)} {text}".strip(), tuple(calls))
+
+
+def _plan(progress: TourProgress) -> Reply:
+    grep = progress.last_call("grep")
+    text = _outcome(progress)
+    if grep is not None and not grep.failed:
+        number = count_matches(grep.output)
+        text = f"The search gave {count_phrase(number, 'match', 'matches')}. {text}".strip()
+    listing = progress.last_call("list")
+    there = listing is not None and SCRATCH_FILE in listing.output
+    calls = [
+        Call(
+            "todowrite", {"todos": todo_items(*((item, "pending") for item, _ in _items(progress)))}
+        )
+    ]
+    if there and progress.conversation.has_tools("read"):
+        calls.append(Call("read", {"file_path": SCRATCH_FILE}))
+    return Reply(f"{text} For what comes I keep a **todo list**.".strip(), tuple(calls))
+
+
+def _write(progress: TourProgress) -> Reply:
+    return Reply(
+        "Now a **change**. I want to create a scratch file, and you are asked first: the dialog "
+        "shows exactly what would be written. Allow it once, for the whole session, or reject "
+        "it with a word to me.",
+        (*_mark(progress, "write"), Call("write", {"file_path": SCRATCH_FILE, "content": _TEXT})),
+    )
+
+
+def _edit(progress: TourProgress) -> Reply:
+    return Reply(
+        f"{_outcome(progress)} Next I **edit** one line. The dialog shows a diff, and what you "
+        "see there is what is done, to the letter.".strip(),
+        (
+            *_mark(progress, "edit"),
+            Call("edit", {"file_path": SCRATCH_FILE, "old_string": _OLD, "new_string": _NEW}),
+        ),
+    )
+
+
+def _command(progress: TourProgress) -> Reply:
+    command = _LOOP if progress.succeeded("write") else "date"
+    return Reply(
+        f"{_outcome(progress)} Now a **command**. One that is proven to only read runs without "
+        "asking; for any other the dialog names each part and why it asks. Its output is shown "
+        "while it runs.".strip(),
+        (*_mark(progress, "command"), Call("bash", {"command": command})),
+    )
+
+
+def _remove(progress: TourProgress) -> Reply:
+    return Reply(
+        f"{_outcome(progress)} Last, I offer to **remove** `{SCRATCH_FILE}` again. "
+        "Reject it if you want to keep the file.".strip(),
+        (*_mark(progress, "remove"), Call("bash", {"command": _REMOVE})),
+    )
+
+
+def _tidy(progress: TourProgress) -> Reply:
+    items = [
+        (item, "completed" if progress.succeeded(stage) else "cancelled")
+        for item, stage in _items(progress)
+    ]
+    return Reply(
+        f"{_outcome(progress)} The todo list is up to date again.".strip(),
+        (Call("todowrite", {"todos": todo_items(*items)}),),
+    )
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("list", ("list",), _list_folder),
+    Stage("read", ("read",), _read),
+    Stage("grep", ("grep",), _search),
+    Stage("plan", ("todowrite",), _plan),
+    Stage("write", ("write",), _write),
+    Stage("edit", ("edit",), _edit, lambda progress: progress.succeeded("write")),
+    Stage("command", ("bash",), _command),
+    Stage("remove", ("bash",), _remove, lambda progress: progress.succeeded("write")),
+    Stage("tidy", ("todowrite",), _tidy, lambda progress: progress.last_call("plan") is not None),
+)
+
+
+def _items(progress: TourProgress) -> list[tuple[str, str]]:
+    """Return the todo list's texts and stages for which all tools are offered."""
+    return [
+        (item, stage) for item, stage, tools in _PLAN if progress.conversation.has_tools(*tools)
+    ]
+
+
+def _mark(progress: TourProgress, stage: str) -> tuple[Call, ...]:
+    """Return the call that marks *stage* as in progress on the todo list, if there is a list."""
+    if progress.last_call("plan") is None:
+        return ()
+    items = _items(progress)
+    names = [name for _, name in items]
+
+    def status(name: str) -> str:
+        if names.index(name) < names.index(stage):
+            return "completed" if progress.succeeded(name) else "cancelled"
+        return "in_progress" if name == stage else "pending"
+
+    return (
+        Call("todowrite", {"todos": todo_items(*((item, status(name)) for item, name in items))}),
+    )
+
+
+def _outcome(progress: TourProgress) -> str:
+    """Return a sentence about the previous step: that it is done, or why not."""
+    failed = next((call for call in progress.previous_calls if call.failed), None)
+    if failed is not None:
+        return f"{failure_sentence(failed)} The tour goes on without it."
+    if not progress.previous_calls:
+        return "The tour goes on."
+    match stage_of(progress.previous_calls[-1]):
+        case "write" | "edit":
+            return "That is done; the row keeps the diff."
+        case "command":
+            return "The command is done; its row keeps the last lines."
+        case "remove":
+            return "The scratch file is gone."
+        case _:
+            return ""
+
+
+def _find_word(text: str) -> str:
+    """Return a longer word of *text* (a numbered listing), which a search then finds."""
+    found = re.findall(r"\b[A-Za-z]{5,14}\b", text)
+    return found[0] if found else "the"
+
 
 _REASONING = (
     "**Planning a tour**\n\nThis is no plain request that I know, or a tour was asked for. I start "
@@ -27,7 +272,7 @@ def tour_reply(conversation: Conversation) -> Reply:
     reply = stage.build(progress) if stage is not None else _farewell(progress)
     if progress.completed_calls:
         return reply
-    parts = [texts.INTRODUCTION] if conversation.is_first or not progress.requested else []
+    parts = [INTRODUCTION] if conversation.is_first or not progress.requested else []
     if not progress.requested:
         parts.append("What you typed is none of these requests, so here is a tour instead.")
     return replace(reply, text="\n\n".join((*parts, reply.text)), reasoning=_REASONING)
@@ -107,6 +352,4 @@ def _next_stage(progress: TourProgress) -> Stage | None:
 
 def _farewell(progress: TourProgress) -> Reply:
     start = "That was the tour." if progress.completed_calls else "No tools are offered to me here."
-    return Reply(
-        f"{start} Three things to know:\n\n{texts.CONNECT}\n\n`help` lists what else I follow."
-    )
+    return Reply(f"{start} Three things to know:\n\n{CONNECT}\n\n`help` lists what else I follow.")

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and everything that is compatible with them: requests."""
+"""OpenAI's chat completions, and everything that is compatible with them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.body_fields import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from agent.provider.quirks.media import PDF
-from agent.provider.quirks.refused_parts import (
+from agent.provider.quirks.target import (
     ALTERNATING_ROLES,
     CACHE_MARKS,
     DOCUMENT_NAMES,

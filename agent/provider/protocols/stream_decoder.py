@@ -25,7 +25,7 @@ from agent.provider.client import (
 )
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import connection_error
-from agent.provider.transport.sse import BODY, SseEvent
+from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import parse_object
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json, JsonObject

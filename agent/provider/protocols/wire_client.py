@@ -2,8 +2,8 @@
 
 To add a wire protocol, write
 
-- a request builder and a ``WireClient`` subclass in ``<protocol>.py``;
-- a ``StreamDecoder`` subclass in ``<protocol>_decode.py``;
+- a request builder, a ``StreamDecoder`` subclass and a ``WireClient`` subclass in
+  ``<protocol>.py``;
 - its name in ``Api`` (``agent.provider.client``) and ``ProviderApi`` (``agent.config.model``);
 - its entries in ``WIRE_CLIENTS`` and, for a key that is no bearer token, ``KEY_HEADERS`` of
   ``agent.provider.client_pool``, and its framing if it is not server-sent events;
@@ -26,13 +26,12 @@ import httpx2
 
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
 from agent.provider.protocols.stream_decoder import StreamDecoder
-from agent.provider.quirks.refused_parts import IMAGES
 from agent.provider.quirks.table import finish_body, prepare_request
+from agent.provider.quirks.target import IMAGES
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.aws import AwsSigner
-from agent.provider.transport.framing import Framing
+from agent.provider.transport.framing import BodyDecoder, Framing
 from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimits
-from agent.provider.transport.sse import BodyDecoder
 from agent.provider.transport.wire_json import encode_body
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
@@ -121,7 +120,7 @@ class WireClient(ABC):
     def refused_part(body: JsonObject, message: str) -> str | None:
         """Return the name of the optional part that an error *message* refuses, None if unknown.
 
-        The name is one of ``agent.provider.quirks.refused_parts`` or a field of *body*.
+        The name is one of ``agent.provider.quirks.target`` or a field of *body*.
         """
 
     @classmethod

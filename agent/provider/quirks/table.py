@@ -18,20 +18,19 @@ from agent.provider.quirks import (
     prompt_cache,
     reasoning_effort,
     reasoning_replay,
-    sampling_limits,
     tool_calls,
     tool_schemas,
     turn_order,
 )
-from agent.provider.quirks.refused_parts import (
+from agent.provider.quirks.target import (
     ALTERNATING_ROLES,
     CACHE_MARKS,
     IMAGES,
     REASONING_REPLAY,
     TEMPERATURE,
     UNSIGNED_CALLS,
+    Target,
 )
-from agent.provider.quirks.target import Target
 from agent.records.json import JsonObject
 
 RequestQuirk: TypeAlias = Callable[[ModelRequest, Target], ModelRequest]
@@ -157,14 +156,14 @@ REQUEST_QUIRKS: tuple[QuirkRule[RequestQuirk], ...] = (
     QuirkRule(tool_schemas.add_missing_array_items),
     QuirkRule(tool_schemas.reduce_to_gemini_subset, GEMINI),
     QuirkRule(tool_schemas.reduce_to_gemini_subset, (*CHAT, *LITELLM), models=r"gemini"),
-    QuirkRule(sampling_limits.drop_unsupported_temperature),
-    QuirkRule(sampling_limits.drop_refused_temperature, after_refusal=TEMPERATURE),
-    QuirkRule(sampling_limits.clamp_temperature_to_one, (*MESSAGES, *BEDROCK, *COHERE)),
-    QuirkRule(sampling_limits.clamp_temperature_to_one, LITELLM, models=CLAUDE),
-    QuirkRule(sampling_limits.set_default_output_cap, MESSAGES),
-    QuirkRule(sampling_limits.clamp_output_cap),
-    QuirkRule(sampling_limits.add_reasoning_budget_to_output_cap),
-    QuirkRule(sampling_limits.raise_output_cap_to_sixteen, RESPONSES),
+    QuirkRule(body_fields.drop_unsupported_temperature),
+    QuirkRule(body_fields.drop_refused_temperature, after_refusal=TEMPERATURE),
+    QuirkRule(body_fields.clamp_temperature_to_one, (*MESSAGES, *BEDROCK, *COHERE)),
+    QuirkRule(body_fields.clamp_temperature_to_one, LITELLM, models=CLAUDE),
+    QuirkRule(body_fields.set_default_output_cap, MESSAGES),
+    QuirkRule(body_fields.clamp_output_cap),
+    QuirkRule(body_fields.add_reasoning_budget_to_output_cap),
+    QuirkRule(body_fields.raise_output_cap_to_sixteen, RESPONSES),
 )
 
 BODY_QUIRKS: tuple[QuirkRule[BodyQuirk], ...] = (

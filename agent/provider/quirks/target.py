@@ -1,10 +1,43 @@
 """The target of a request: the properties that quirk rules depend on."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
 from agent.provider.catalog.providers import known_provider
 from agent.provider.client import Api, ModelInfo
+
+IMAGES = "images"
+"""Images and documents. A refusal concerns one of them; the model can accept the next."""
+
+DOCUMENT_NAMES = ("pdf", "document", "file", "file_data", "input_file")
+"""Servers' names for a document that they refuse."""
+
+REASONING_REPLAY = "reasoning replay"
+"""Reasoning of earlier responses that goes back with the next request."""
+
+ALTERNATING_ROLES = "roles in turn"
+"""Two messages of one role in a row, which some chat templates refuse."""
+
+CACHE_MARKS = "cache marks"
+"""Marks for the provider's prompt cache."""
+
+UNSIGNED_CALLS = "calls without signatures"
+"""Calls of other models, without the signature that Gemini requires."""
+
+TEMPERATURE = "temperature"
+
+REFUSAL_PATTERN = re.compile(
+    r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|"
+    r"not allowed|additional propert|invalid|cannot|could not|deprecated"
+)
+REQUIREMENT_PATTERN = re.compile(r"missing|must be (passed|provided|present)|is required|lacks")
+
+
+def first_named(text: str, names: Iterable[str]) -> str | None:
+    """Return the first of *names* that is a word of *text* (both in lower case)."""
+    return next((name for name in names if re.search(rf"\b{re.escape(name)}\b", text)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +52,7 @@ class Target:
     """The model's name at the provider, in lower case."""
 
     refused: frozenset[str] = frozenset()
-    """The parts that the server has refused before (``agent.provider.quirks.refused_parts``)."""
+    """The parts that the server has refused before (``agent.provider.quirks.target``)."""
 
     @classmethod
     def of(cls, model: ModelInfo, refused: frozenset[str] = frozenset()) -> Self:

@@ -6,32 +6,291 @@ the checks matters, and is explained where a wording is ambiguous ("too many tok
 limit at one provider, an overflow at another).
 """
 
-from collections.abc import Mapping
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 
-from agent.provider.transport.error_patterns import (
-    AUTH,
-    FILTERED,
-    NETWORK,
-    NEVER_FITS,
-    NEVER_WORKS,
-    OVERFLOW,
-    OVERLOADED,
-    QUOTA,
-    RATE_LIMIT,
-    REFUSED,
-    SERVER_FULL,
-    SPENDING_CAP,
-    TOOL_USE,
-)
-from agent.provider.transport.error_text import (
-    ErrorText,
-    body_error_text,
-    event_error_text,
-    retry_after,
-)
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json
+
+MAX_SHOWN = 500
+MAX_SEARCHED = 20_000
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+TAG = re.compile(r"<[^>]*>")
+TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
+# "try again in 11.122s", "retry after 35 seconds", "in 1m30s", "in 250ms", "wait 2 minutes"
+WAIT = re.compile(
+    r"(?:(?:again|retry)\s(?:in|after)|wait(?:\sfor)?)\s(?:(?P<h>\d+)\s?h(?:ours?)?\s?)?"
+    r"(?:(?P<m>\d+(?:\.\d+)?)\s?m(?:in(?:ute)?s?)?(?!s)\s?)?"
+    r"(?:(?P<s>\d+(?:\.\d+)?)\s?(?P<unit>ms|s))?"
+)
+RETRY_INFO = re.compile(r'"(?:retrydelay|estimated_time)":\s*"?(\d+(?:\.\d+)?)')
+MESSAGE_KEYS = (
+    "message", "detail", "error_description", "description", "error", "errors", "raw", "msg",
+    "status_msg", "base_resp",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorText:
+    """The text of an error."""
+
+    shown: str
+    """The message for the user."""
+
+    search: str
+    """The whole text in lower case, for the patterns that classify it."""
+
+    status: int | None = None
+    """An HTTP status inside the text."""
+
+    html: bool = False
+
+    @property
+    def empty(self) -> bool:
+        return not self.shown
+
+
+def body_error_text(body: bytes) -> ErrorText:
+    """Return the text of an HTTP body."""
+    raw = body[: MAX_SEARCHED * 4].decode("utf-8", "replace").strip()
+    try:
+        value: Json = json.loads(raw)
+    except (ValueError, RecursionError):
+        return _plain_error_text(raw)
+    # A gateway can put the provider's JSON into a string.
+    return event_error_text(value, raw=raw)
+
+
+def event_error_text(error: Json, raw: str | None = None) -> ErrorText:
+    """Return the text of an error object; *raw* is its JSON text where it is at hand."""
+    if raw is None:
+        raw = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    if not error:
+        return ErrorText("", "")
+    shown = _message(error) or raw
+    nested = shown.strip()
+    if nested.startswith("{"):
+        try:
+            shown = _message(json.loads(nested)) or shown
+        except (ValueError, RecursionError):
+            shown = nested
+    return ErrorText(_clean(shown), raw[:MAX_SEARCHED].lower(), _status(error))
+
+
+def _plain_error_text(raw: str) -> ErrorText:
+    html = raw[:200].lstrip().lower().startswith(("<!doctype", "<html", "<head"))
+    if not html:
+        return ErrorText(_clean(raw), raw[:MAX_SEARCHED].lower())
+    title = TITLE.search(raw)
+    text = title.group(2) if title else TAG.sub(" ", raw)
+    search = TAG.sub(" ", raw)[:MAX_SEARCHED].lower()
+    return ErrorText(_clean(text) or "a web page", search, html=True)
+
+
+def _message(value: Json, depth: int = 0) -> str:
+    """Return the most informative text; an inner message is appended to its outer one."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return next((text for item in value if (text := _message(item, depth))), "")
+    if not isinstance(value, dict) or depth > 4:
+        return ""
+    found: list[str] = []
+    for key in MESSAGE_KEYS:
+        text = _message(value.get(key), depth + 1)
+        if text and text not in " ".join(found):
+            found.append(text)
+            break
+    inner = value.get("metadata")
+    if isinstance(inner, dict) and (text := _message(inner.get("raw"), depth + 1)):
+        found.append(text)
+    return ": ".join(found)
+
+
+def _status(value: Json, depth: int = 0) -> int | None:
+    """Return an HTTP status that is a number (or a numeric string) in the object."""
+    if not isinstance(value, dict) or depth > 2:
+        return None
+    for key in ("status_code", "status", "code", "http_code"):
+        code = value.get(key)
+        if isinstance(code, str) and code.isdecimal():
+            code = int(code)
+        if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600:
+            return code
+    return _status(value.get("error"), depth + 1)
+
+
+def _clean(text: str) -> str:
+    one_line = CONTROL.sub(" ", text).strip()
+    return one_line if len(one_line) <= MAX_SHOWN else one_line[: MAX_SHOWN - 1].rstrip() + "…"
+
+
+def retry_after(headers: Mapping[str, str], text: str) -> float | None:
+    """Return the seconds to wait, None where nothing above zero is named.
+
+    Sources are ``retry-after-ms``, then ``retry-after`` (seconds or a date), then *text* (in
+    lower case).
+    """
+    if (wait := _number(headers.get("retry-after-ms", ""))) is not None:
+        return wait / 1000
+    header = headers.get("retry-after", "").strip()
+    if header:
+        wait = _number(header)
+        if wait is None:
+            wait = _seconds_until(header)
+        if wait is not None:
+            return wait
+    if match := RETRY_INFO.search(text):
+        return _number(match.group(1))
+    for match in WAIT.finditer(text):
+        seconds = float(match["s"] or 0) / (1000 if match["unit"] == "ms" else 1)
+        total = int(match["h"] or 0) * 3600 + float(match["m"] or 0) * 60 + seconds
+        if total > 0:
+            return total
+    return None
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 < value < float("inf") else None
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        seconds = parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+    return seconds if seconds > 0 else None
+
+
+OVERFLOW_PATTERNS: Sequence[str] = (
+    # Codes.
+    r"context_length_exceeded",
+    r"model_max_prompt_tokens_exceeded",
+    r"exceed_context_size",
+    r"model_context_window_exceeded",
+    r"too_many_prompt_tokens",
+    r"invalid_request_prompt_length",
+    r"tokens_limit_reached",
+    r"contextwindowexceeded",
+    r"request_too_large",
+    # Anthropic, Bedrock, Fireworks, Ollama
+    r"prompt (is )?too long",
+    r"(input|conversation|messages? is|request) is too long",
+    r"input length and .?max_tokens.? exceed",
+    # Bedrock's Nova
+    r"input tokens exceeded",
+    # Moonshot, Zhipu
+    r"total length of all messages is too long",
+    r"prompt exceeds (the )?max(imum)? length",
+    r"exceeded model token limit",
+    # OpenAI, MiniMax, Cloudflare
+    r"exceed(s|ed)? (the |this )?(model'?s? )?context (window|limit|length|size)",
+    r"context window exceeds limit",
+    r"string too long\b.{0,40}maximum length \d{6,}",
+    # llama.cpp
+    r"exceeds the available context",
+    r"(n_prompt_tokens|n_keep).*n_ctx",
+    # OpenRouter, DeepSeek, vLLM, xAI, Mistral
+    r"maximum (context|prompt|input) length",
+    r"too large for model with",
+    # Google
+    r"(input|prompt) token(s| count)\b.{0,60}\bexceeds?",
+    r"payload size exceeds the limit",
+    r"maximum number of (input )?tokens allowed",
+    # watsonx
+    r"number of (input )?tokens .{0,60}exceeds?",
+    # Ollama
+    r"exceeded max context length",
+    # LM Studio, SGLang, vLLM
+    r"(greater|longer|larger) than the (model'?s )?(maximum )?(context|model length)",
+    r"context length (is|of) only",
+    r"too long to fit into",
+    # Groq, Cerebras
+    r"reduce the length of (the |your )?(messages|prompt|input|either)",
+    # Cohere
+    r"too many tokens: size limit",
+    # Together, Hugging Face
+    r"must be less than the context length",
+    r"inputs.? tokens \+ .?max_new_tokens.? must be",
+    r"must have less than \d+ tokens",
+    # Alibaba
+    r"range of input length should be",
+    # Snowflake
+    r"max tokens of \S+ exceeded",
+    # GitHub Models and gateways
+    r"tokens? in (the )?request.{0,40}(max|exceed)",
+    r"request (entity|size|body) (is )?too large",
+    r"exceeds the maximum size",
+    r"context overflow",
+    r"ran out of context",
+)
+OVERFLOW = re.compile("|".join(f"(?:{pattern})" for pattern in OVERFLOW_PATTERNS), re.DOTALL)
+
+NEVER_FITS = re.compile(r"request too large.*(must be reduced|reduce your message)", re.DOTALL)
+"""One request exceeds the allowance per minute by itself: waiting does not help."""
+
+RATE_LIMIT = re.compile(
+    r"rate.?limit|too many (requests|tokens, please wait)|tokens? per (min|hour|day)|"
+    r"requests per (min|hour|day)|throttl|rate increased too quickly|high concurrency|"
+    r"too_many_(requests|tokens)|resource_exhausted|tokens per minute"
+)
+QUOTA = re.compile(
+    r"insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|"
+    r"requires more credits|(out of|no|any|not enough|run out of) credits|"
+    r"exceeded (your |its )?current[_ ]quota|exceeded_current_quota|billing_hard_limit|"
+    r"billing[_ ]not[_ ]active|payment[_ ]required|usage_not_included|"
+    r"usage limit (has been )?reached|reached your specified api usage limits|please recharge|"
+    r"spend(ing)? (limit|cap)|monthly limit|key limit exceeded|quota has been exhausted|"
+    r"exceeds the service quota|servicequotaexceeded|credits are depleted|free ?tier.{0,40}exhaust|"
+    r"freetieronly|daily free allocation|arrearage|in good standing|budget[_ ](has been )?exceeded|"
+    r"valid credit card"
+)
+SPENDING_CAP = re.compile(r"depleted|spend(ing)? cap")
+"""The real quotas among Google's messages, which call rate limits quotas too."""
+
+AUTH = re.compile(
+    r"(invalid|incorrect|missing|no|wrong|expired)[ _](x-)?api[ _-]?(key|token)|api[ _-]?key[ _]"
+    r"(not valid|is invalid|invalid|not found|expired|is missing)|authentication|unauthori[sz]ed|"
+    r"unrecognizedclient|invalid (bearer )?token|security token|invalid_api_key|"
+    r"missing authentication|invalid subscription key|access denied due to invalid"
+)
+FILTERED = re.compile(
+    r"content[_ ]?(filter|policy|management)|responsibleai|invalid_prompt|flagged (as|for)|"
+    r"usage (policy|guidelines)|safety (system|policy|reasons)|safety_check|moderation|"
+    r"sensitive (content|words)|data_inspection_failed|inappropriate content|"
+    r"prohibited[_ ]content|content exists risk|considered high risk"
+)
+OVERLOADED = re.compile(
+    r"overloaded|server_is_busy|over capacity|at capacity|capacity exceeded|"
+    r"temporarily unavailable|loading model|currently loading|service[_ ]unavailable|"
+    r"server[_ ]error|internal[_ ](server[_ ])?error|api_error|try again later|no_kv_space|"
+    r"bad gateway|gateway time-?out|upstream (error|connect)"
+)
+SERVER_FULL = re.compile(r"overloaded|not ready to serve|modelnotready")
+"""Messages with status 429 from overloaded servers, as opposed to rate limits."""
+
+NETWORK = re.compile(r"timed? ?out|timeout|connection (reset|closed|error|aborted)|socket hang up")
+TOOL_USE = re.compile(
+    r"tool_use_failed|malformed[_ ](function[_ ]call|tool[_ ]use|model[_ ]output|response)|"
+    r"unexpected[_ ]tool[_ ]call"
+)
+REFUSED = re.compile(
+    r"invalid[_ ](request|argument|params?)|bad_?request|not_found|model_not_found|"
+    r"unsupported|not supported|validation"
+)
+NEVER_WORKS = re.compile(
+    r"roles must alternate|chat template|jinja|more system memory|raise_exception"
+)
+"""Permanent failures of a request, in spite of a status of 500 or above."""
+
 
 Kind = ProviderErrorKind
 

@@ -19,8 +19,13 @@ from urllib.parse import urlsplit
 import httpx2
 
 from agent.provider.transport.errors import connection_error, error_from_response
-from agent.provider.transport.framing import BrokenFrame, Framing
-from agent.provider.transport.sse import BodyDecoder, EventTooLong, SseEvent
+from agent.provider.transport.framing import (
+    BodyDecoder,
+    BrokenFrame,
+    EventTooLong,
+    Framing,
+    SseEvent,
+)
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
 
 MAX_ERROR_BYTES = 256 * 1024

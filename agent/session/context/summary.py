@@ -10,8 +10,8 @@ from agent.provider.client import (
     TextContent,
     Turn,
     UserTurn,
+    complete,
 )
-from agent.provider.completion import complete
 from agent.records.context_parts import ContextPart
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json

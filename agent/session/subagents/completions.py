@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.client import ModelRequest
+from agent.provider.client import ModelRequest, complete
 from agent.provider.client_pool import ClientPool
-from agent.provider.completion import complete
 from agent.provider.usage import cost as cost_of
 from agent.records.usage import Usage
 from agent.session.usage import UpdateSession, record_usage

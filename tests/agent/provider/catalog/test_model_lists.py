@@ -11,8 +11,7 @@ from agent.provider.catalog.keys import AuthFile
 from agent.provider.catalog.model_list_cache import ModelListCache
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Price
-from agent.provider.client_pool import ClientPool
-from agent.provider.local_servers import find_local_servers
+from agent.provider.client_pool import ClientPool, find_local_servers
 from agent.provider.model_lists import parse_model_list
 from agent.records.errors import ProviderError
 from tests.support.provider_server import Reply, Server

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.provider.demo.tour_stages import SCRATCH_FILE
+from agent.provider.demo.tour import SCRATCH_FILE
 from tests.agent.provider.demo.demo_session import (
     REJECTED,
     TOOLS,

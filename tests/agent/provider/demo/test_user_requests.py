@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.provider.demo import user_requests as r
-from agent.provider.demo.conversation import CompletedCall
-from agent.provider.demo.texts import long_text
-from agent.provider.demo.tool_results import (
+from agent.provider.demo.conversation import (
+    CompletedCall,
     count_entries,
     count_matches,
     failure_sentence,
     file_paths,
 )
+from agent.provider.demo.responses import long_text
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from agent.provider.client import ToolCall, ToolSchema
-from agent.provider.protocols.anthropic_decode import AnthropicDecoder
+from agent.provider.protocols.anthropic import AnthropicDecoder
 from agent.provider.tool_names import ToolNames
-from agent.provider.transport.sse import BODY, SseEvent
+from agent.provider.transport.framing import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
 from tests.support.provider_events import Response, decode_all, feed_all

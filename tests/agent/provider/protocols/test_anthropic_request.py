@@ -19,7 +19,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.anthropic import AnthropicClient
-from agent.provider.quirks.refused_parts import IMAGES, REASONING_REPLAY
+from agent.provider.quirks.target import IMAGES, REASONING_REPLAY
 from tests.support import strict_anthropic
 from tests.support.provider_requests import RESULT, TOOL, USER, assistant, body, model
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent.provider.client import StreamEvent, ToolCall
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
-from agent.provider.transport.sse import BodyDecoder
+from agent.provider.transport.framing import BodyDecoder
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
 from tests.support.provider_events import Response, call, collect, finish, sse

@@ -20,7 +20,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.protocols.openai_chat import ChatClient
-from agent.provider.quirks.refused_parts import IMAGES
+from agent.provider.quirks.target import IMAGES
 from tests.support.provider_requests import USER, body
 from tests.support.provider_requests import model as model_named
 

@@ -11,17 +11,16 @@ import pytest
 
 from agent.provider.client import ModelRequest, StreamEvent
 from agent.provider.client_pool import ClientPool
-from agent.provider.protocols.anthropic_decode import AnthropicDecoder
-from agent.provider.protocols.bedrock_decode import BedrockDecoder
-from agent.provider.protocols.cohere_decode import CohereDecoder
-from agent.provider.protocols.gemini_decode import GeminiDecoder
-from agent.provider.protocols.ollama_decode import OllamaDecoder
+from agent.provider.protocols.anthropic import AnthropicDecoder
+from agent.provider.protocols.bedrock import BedrockDecoder
+from agent.provider.protocols.cohere import CohereDecoder
+from agent.provider.protocols.gemini import GeminiDecoder
+from agent.provider.protocols.ollama import OllamaDecoder
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
-from agent.provider.protocols.responses_decode import ResponsesDecoder
+from agent.provider.protocols.responses import ResponsesDecoder
 from agent.provider.protocols.stream_decoder import StreamDecoder
-from agent.provider.transport.framing import AwsFrames, Framing, JsonLines
+from agent.provider.transport.framing import AwsFrames, BodyDecoder, Framing, JsonLines
 from agent.provider.transport.retry import is_retryable
-from agent.provider.transport.sse import BodyDecoder
 from tests.support.provider_events import Response, collect, drain, parse_arguments
 from tests.support.provider_requests import TOOL, catalog, request
 from tests.support.provider_server import Reply, Server

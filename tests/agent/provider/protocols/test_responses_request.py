@@ -19,7 +19,7 @@ from agent.provider.client import (
 )
 from agent.provider.protocols.responses import ResponsesClient
 from agent.provider.quirks.reasoning_effort import SUMMARY
-from agent.provider.quirks.refused_parts import IMAGES, REASONING_REPLAY
+from agent.provider.quirks.target import IMAGES, REASONING_REPLAY
 from agent.records.json import Json
 from tests.support.provider_requests import TOOL, USER, assistant, body, model
 

@@ -20,17 +20,15 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.protocols.bedrock_decode import BedrockDecoder
-from agent.provider.protocols.cohere_decode import CohereDecoder
-from agent.provider.protocols.gemini import GeminiClient
-from agent.provider.protocols.gemini_decode import GeminiDecoder
-from agent.provider.protocols.ollama import OllamaClient
-from agent.provider.protocols.ollama_decode import OllamaDecoder
+from agent.provider.protocols.bedrock import BedrockDecoder
+from agent.provider.protocols.cohere import CohereDecoder
+from agent.provider.protocols.gemini import GeminiClient, GeminiDecoder
+from agent.provider.protocols.ollama import OllamaClient, OllamaDecoder
 from agent.provider.protocols.stream_decoder import StreamDecoder
-from agent.provider.quirks.gemini_schema import reduce_schema
 from agent.provider.quirks.reasoning_replay import SKIP_SIGNATURE
-from agent.provider.quirks.refused_parts import IMAGES, REASONING_REPLAY, UNSIGNED_CALLS
-from agent.provider.transport.sse import BODY, SseEvent
+from agent.provider.quirks.target import IMAGES, REASONING_REPLAY, UNSIGNED_CALLS
+from agent.provider.quirks.tool_schemas import reduce_schema
+from agent.provider.transport.framing import BODY, SseEvent
 from agent.records.errors import ProviderErrorKind
 from tests.support.provider_events import Response, decode_all
 from tests.support.provider_requests import sent_body

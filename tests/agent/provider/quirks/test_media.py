@@ -3,7 +3,7 @@
 import pytest
 
 from agent.provider.client import Api, MediaContent, ToolResultContent, ToolTurn, UserTurn
-from agent.provider.quirks.refused_parts import IMAGES
+from agent.provider.quirks.target import IMAGES
 from tests.support.provider_requests import (
     CALL,
     USER,

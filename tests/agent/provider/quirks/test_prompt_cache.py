@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.provider.quirks.refused_parts import CACHE_MARKS
+from agent.provider.quirks.target import CACHE_MARKS
 from tests.support.provider_requests import CALL, RESULT, TOOL, USER, assistant, body, model, text
 
 TURNS = (USER, assistant(text("a"), CALL), RESULT, assistant(text("b")), USER)

@@ -6,7 +6,7 @@ import pytest
 
 from agent.provider.client import Api, ReasoningContent, TextContent, ToolCallContent
 from agent.provider.quirks.reasoning_replay import SKIP_SIGNATURE
-from agent.provider.quirks.refused_parts import REASONING_REPLAY
+from agent.provider.quirks.target import REASONING_REPLAY
 from agent.records.json import JsonObject
 from tests.support.provider_requests import (
     CALL,

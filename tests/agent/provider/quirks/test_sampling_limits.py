@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.provider.client import Api
-from agent.provider.quirks.refused_parts import TEMPERATURE
+from agent.provider.quirks.target import TEMPERATURE
 from tests.support.provider_requests import USER, WIRE_APIS, body, model
 
 CLAUDE = "anthropic/claude-sonnet-4-5"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.provider.client import ToolSchema
-from agent.provider.quirks.gemini_schema import reduce_schema
+from agent.provider.quirks.tool_schemas import reduce_schema
 from agent.records.json import JsonObject
 from tests.support.provider_requests import body
 

@@ -11,7 +11,7 @@ from agent.provider.client import (
     ToolTurn,
     UserTurn,
 )
-from agent.provider.quirks.refused_parts import ALTERNATING_ROLES
+from agent.provider.quirks.target import ALTERNATING_ROLES
 from agent.provider.quirks.turn_order import ACKNOWLEDGEMENT, CONTINUE_TEXT, LOST_RESULT, NO_OUTPUT
 from tests.support.provider_requests import (
     CALL,

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.provider.transport.error_patterns import OVERFLOW_PATTERNS
-from agent.provider.transport.errors import error_from_event, error_from_response
+from agent.provider.transport.errors import OVERFLOW_PATTERNS, error_from_event, error_from_response
 from agent.provider.transport.retry import is_retryable
 
 Answer = tuple[int, Any, str]

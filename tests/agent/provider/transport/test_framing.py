@@ -4,8 +4,14 @@ import json
 
 import pytest
 
-from agent.provider.transport.framing import AwsFrames, BrokenFrame, Framing, JsonLines
-from agent.provider.transport.sse import BODY, SseEvent
+from agent.provider.transport.framing import (
+    BODY,
+    AwsFrames,
+    BrokenFrame,
+    Framing,
+    JsonLines,
+    SseEvent,
+)
 from tests.support.aws_frames import frame
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.provider.transport.sse import (
+from agent.provider.transport.framing import (
     BODY,
     MAX_EVENT_BYTES,
     BodyDecoder,
