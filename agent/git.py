@@ -13,7 +13,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,8 +65,33 @@ DATA_KEYS = frozenset(
 BRANCH_KEYS = {"branch": ("remote", "merge"), "remote": ("fetch",)}
 """Keys of branches and remotes that say which branch follows which; never a URL."""
 
-LINKED = ("objects", "refs", "packed-refs", "reftable", "shallow", "info/exclude")
+LINKED = (
+    *("objects", "refs", "packed-refs", "reftable", "shallow", "info/exclude"),
+    *("info/sparse-checkout", "logs/refs"),
+)
 """Parts of a repository that are data, shared by all its work trees."""
+
+LINKED_STATE = (
+    *("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE"),
+    *("CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "rebase-merge", "rebase-apply"),
+    *("sequencer", "BISECT_LOG", "BISECT_START", "logs/HEAD"),
+)
+"""Parts of one work tree that are data: the operation in progress, and where HEAD has been."""
+
+USER_KEYS = frozenset(
+    {
+        *("color.branch", "color.diff", "color.status", "color.ui", "core.abbrev", "core.autocrlf"),
+        *("core.eol", "core.excludesfile", "core.quotepath", "core.whitespace", "diff.algorithm"),
+        *("diff.colormoved", "diff.context", "diff.indentheuristic", "diff.mnemonicprefix"),
+        *("diff.noprefix", "diff.renames", "i18n.logoutputencoding", "init.defaultbranch"),
+        *("log.abbrevcommit", "log.date", "log.decorate", "status.branch", "status.relativepaths"),
+        *("status.short", "status.showuntrackedfiles", "user.email", "user.name"),
+    }
+)
+"""Keys of the user's own configuration that say what is shown, for commands of the model."""
+
+Settings = tuple[tuple[str, str], ...]
+"""Keys of a configuration with their values."""
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
@@ -102,15 +127,15 @@ async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str 
     found = await asyncio.to_thread(find_repository, Path(directory))
     if found is None:
         return None
-    settings = await _read_settings(found.common_dir / "config", timeout)
+    settings = await read_settings(found.common_dir / "config", timeout)
     with tempfile.TemporaryDirectory(prefix="opencode-py-git-", ignore_cleanup_errors=True) as name:
-        private = Path(name)
+        private = Path(name) / ".git"
         try:
-            await asyncio.to_thread(_link_repository, found, private, settings)
+            git_dir = await asyncio.to_thread(link_repository, found, private, settings)
         except OSError:
             return None
         output = await run_git(
-            *("--git-dir", name, "--work-tree", str(found.root)),
+            *("--git-dir", str(git_dir), "--work-tree", str(found.root)),
             *words,
             directory=directory,
             timeout=timeout,
@@ -123,25 +148,27 @@ async def run_git(
     directory: str,
     timeout: float,
     given: bytes | None = None,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str | None] | None = None,
 ) -> bytes | None:
     """Run git in *directory* with the safe flags and environment, and return its output.
 
     The caller names a git directory whose configuration is its own. *given* goes to standard
-    input. None where there is no git, the call failed, or it took longer than *timeout* seconds;
-    a cancelled call leaves no process.
+    input; a variable of *environment* that is None is not set. None where there is no git, the
+    call failed, or it took longer than *timeout* seconds; a cancelled call leaves no process.
     """
     program = git_program()
     if program is None:
         return None
+    variables: dict[str, str | None]
     variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    variables |= {**ENVIRONMENT, **(environment or {})}
     try:
         process = await asyncio.create_subprocess_exec(
             program,
             *FLAGS,
             *arguments,
             cwd=directory,
-            env={**variables, **ENVIRONMENT, **(environment or {})},
+            env={name: value for name, value in variables.items() if value is not None},
             stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -209,41 +236,88 @@ async def project_root(directory: Path) -> Path:
     return found.root if found is not None and git_program() is not None else directory
 
 
-async def _read_settings(config: Path, timeout: float) -> tuple[tuple[str, str], ...]:
-    """Return the keys of *config* that are data. Listing a file runs nothing and follows no
-    include."""
+async def read_settings(
+    config: Path,
+    timeout: float = TIMEOUT,
+    branch_keys: Mapping[str, tuple[str, ...]] = BRANCH_KEYS,
+) -> Settings:
+    """Return the keys of the file *config* that are data, of branches and remotes *branch_keys*.
+
+    Listing a file runs nothing and follows no include.
+    """
     listed = await run_git(
         *("config", "--file", str(config), "--no-includes", "--null", "--list"),
         directory="/",
         timeout=timeout,
     )
     found: list[tuple[str, str]] = []
-    for entry in (listed or b"").decode("utf-8", "surrogateescape").split("\0"):
-        key, _, value = entry.partition("\n")
+    for key, value in _entries(listed):
         section, _, rest = key.partition(".")
         name = rest.rpartition(".")[2]
-        if key in DATA_KEYS or (name != rest and name in BRANCH_KEYS.get(section, ())):
+        if key in DATA_KEYS or (name != rest and name in branch_keys.get(section, ())):
             found.append((key, value))
     return tuple(found)
 
 
-def _link_repository(
-    found: RepositoryPaths, private: Path, settings: tuple[tuple[str, str], ...]
-) -> None:
-    """Make *private* a git directory with the data of a repository and a configuration of ours."""
-    (private / "info").mkdir()
-    head = found.git_dir / "HEAD"
-    target = f"ref: {head.readlink()}\n" if head.is_symlink() else head.read_text("utf-8")
-    (private / "HEAD").write_text(target, "utf-8")
+async def read_user_settings() -> Settings:
+    """Return ``USER_KEYS`` of the user's and the system's configuration."""
+    listed = await run_git(
+        *("--git-dir", os.devnull, "config", "--null", "--list"),
+        directory="/",
+        timeout=TIMEOUT,
+        environment={
+            "GIT_CONFIG_GLOBAL": os.environ.get("GIT_CONFIG_GLOBAL"),
+            "GIT_CONFIG_NOSYSTEM": os.environ.get("GIT_CONFIG_NOSYSTEM"),
+        },
+    )
+    return tuple((key, value) for key, value in _entries(listed) if key in USER_KEYS)
+
+
+def _entries(listed: bytes | None) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values in the output of ``git config --null --list``."""
+    for entry in (listed or b"").decode("utf-8", "surrogateescape").split("\0"):
+        key, _, value = entry.partition("\n")
+        if key:
+            yield key, value
+
+
+def link_repository(found: RepositoryPaths, private: Path, settings: Settings) -> Path:
+    """Make *private* a git directory with the data of a repository and a configuration of ours.
+
+    Return the git directory of the work tree, which is below *private* for a linked one.
+    """
+    for folder in ("info", "logs", "worktrees"):
+        (private / folder).mkdir(parents=True)
     for name in LINKED:
         if (source := found.common_dir / name).exists():
             (private / name).symlink_to(source)
-    for source in (found.git_dir / "index", *found.git_dir.glob("sharedindex.*")):
-        if source.exists():
-            (private / source.name).symlink_to(source)
+    for source in (found.common_dir / "worktrees").glob("*"):
+        if source.resolve() != found.git_dir:
+            (private / "worktrees" / source.name).symlink_to(source)
     lines = ["[core]\n\trepositoryformatversion = 1\n\tbare = false\n"]
     lines += [_setting(key, value) for key, value in settings]
     (private / "config").write_text("".join(lines), "utf-8", "surrogateescape")
+    _link_work_tree(found.common_dir, private)
+    if found.git_dir == found.common_dir:
+        return private
+    linked = private / "worktrees" / found.git_dir.name
+    (linked / "logs").mkdir(parents=True)
+    (linked / "commondir").write_text("../..\n", "utf-8")
+    (linked / "gitdir").write_text(f"{found.root}/.git\n", "utf-8", "surrogateescape")
+    _link_work_tree(found.git_dir, linked)
+    return linked
+
+
+def _link_work_tree(source: Path, private: Path) -> None:
+    """Add the data of one work tree to a git directory."""
+    head = source / "HEAD"
+    target = f"ref: {head.readlink()}\n" if head.is_symlink() else head.read_text("utf-8")
+    (private / "HEAD").write_text(target, "utf-8")
+    for name in LINKED_STATE:  # it can begin while a command runs
+        (private / name).symlink_to(source / name)
+    for index in (source / "index", *source.glob("sharedindex.*")):
+        if index.exists():
+            (private / index.name).symlink_to(index)
 
 
 def _setting(key: str, value: str) -> str:

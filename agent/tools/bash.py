@@ -4,13 +4,13 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.permission.shell.analysis import command_needs, is_read_only
+from agent.permission.shell.analysis import analyze, is_read_only, needs_in_shell
 from agent.process import (
     Capture,
     Command,
@@ -40,6 +40,7 @@ from agent.tools.shell.results import (
     shell_block,
     shell_output,
 )
+from agent.tools.shell.safe_git import GitWrapper, SafeGit, git_wrapper, safe_git
 from agent.tools.shell.shells import Shells
 
 log = logging.getLogger(__name__)
@@ -107,6 +108,8 @@ class BashPlan:
 
     background: bool = False
     description: str = ""
+    git: SafeGit | None = None
+    """Its git commands that need no approval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,13 +184,8 @@ class BashTool:
         place = resolve_path(args.workdir or ctx.directory, ctx)
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
         kept = str(self._truncator.spills.folder)
-        needs = command_needs(
-            command,
-            directory=directory,
-            project=ctx.project,
-            readable=(kept,),
-            shell=self._settings.shell[0],
-        )
+        line = analyze(command, directory=directory, project=ctx.project, readable=(kept,))
+        needs = needs_in_shell(line, self._settings.shell[0])
         return Plan(
             label=ToolLabel(
                 "You ran" if ctx.by_user else "Bash", _first_line(command), args.description or ""
@@ -199,6 +197,7 @@ class BashTool:
                 (*notes, *moved),
                 background=args.background,
                 description=args.description or "",
+                git=safe_git(line),
             ),
             needs=(*(outside_need(place, folder=True) if args.workdir else ()), *needs),
             blocks=(ShellBlock(command),),
@@ -220,38 +219,57 @@ class BashTool:
     async def execute(
         self, plan: Plan[BashPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
-        _ = reply  # An edited command comes back as a new plan.
         call = plan.payload
+        env = self._settings.environment()
+        if call.git is None or reply is not None or ctx.by_user:
+            return await self._execute(call, env, None, ctx)
+        # Nobody approved the line.
+        wrapper = await git_wrapper(call.git, env)
+        if wrapper is None:
+            return await self._execute(call, env, None, ctx)
+        try:
+            return await self._execute(call, wrapper.environment, wrapper, ctx)
+        finally:
+            wrapper.close_if_unused()
+
+    async def _execute(
+        self, call: BashPlan, env: Mapping[str, str], wrapper: GitWrapper | None, ctx: ToolContext
+    ) -> Result:
         limits = self._truncator.limits
         capture = Capture(self._truncator.spills, max_lines=limits.lines, max_bytes=limits.bytes)
         command = Command(
             argv=(*self._settings.shell, call.command),
             directory=call.directory,
-            env=self._settings.environment(),
+            env=env,
             timeout=call.timeout,
         )
         try:
             if call.background:
                 self._shells.check_limit()
-                return await self._run_in_background(call, await start(command, capture), ctx)
-            done = await self._run_in_foreground(command, capture, ctx)
+                done = await start(command, capture)
+            else:
+                done = await self._run_in_foreground(command, capture, ctx, alone=bool(wrapper))
         except OSError as error:
             return _not_started(call, error)
         if isinstance(done, RunningCommand):
-            return await self._run_in_background(call, done, ctx)
+            on_end = wrapper.keep() if wrapper is not None else None
+            return await self._run_in_background(call, done, ctx, on_end)
+        if wrapper is not None:
+            done = replace(done, output=wrapper.translated(done.output))
         output = self._truncator.apply_captured(
             done.output, note_lines=NOTE_LINES, note_bytes=NOTE_BYTES
         )
         return _result(call, done, output)
 
     async def _run_in_foreground(
-        self, command: Command, capture: Capture, ctx: ToolContext
+        self, command: Command, capture: Capture, ctx: ToolContext, *, alone: bool
     ) -> FinishedCommand | RunningCommand:
-        """Run in a terminal of the user's editor if there is one, else in a shell."""
+        """Run in a terminal of the user's editor if there is one, else in a shell; *alone* if the
+        command needs an environment that a terminal cannot give it."""
         size = len(command.argv[-1].encode("utf-8", "replace"))
         # BASH_ENV, by which a command in a terminal is tracked, works only with bash.
         bash = Path(command.argv[0]).name == "bash"
-        if ctx.terminals is not None and bash and size <= MAX_IN_TERMINAL:
+        if ctx.terminals is not None and not alone and bash and size <= MAX_IN_TERMINAL:
             place = TerminalPlace(ctx.terminals, ctx.root_id, ctx.on_terminal)
             passing = self._settings.terminal_environment()
             try:
@@ -264,7 +282,11 @@ class BashTool:
             return await run(command, capture, ctx.progress, detach)
 
     async def _run_in_background(
-        self, call: BashPlan, started: RunningCommand, ctx: ToolContext
+        self,
+        call: BashPlan,
+        started: RunningCommand,
+        ctx: ToolContext,
+        on_end: Callable[[], None] | None,
     ) -> Result:
         """Hand the *started* command over to the background, and say how to use it."""
         info = self._shells.adopt(
@@ -274,6 +296,7 @@ class BashTool:
             description=call.description,
             directory=call.directory,
             timeout=call.timeout if call.background else None,
+            on_end=on_end,
         )
         how = "The user sent it to the background, where it goes on"
         if call.background:

@@ -287,6 +287,7 @@ class Pipeline:
                 break
             if by_user:
                 await self._permissions.raise_if_denied(asking, plan.needs)
+                reply = PermissionReply("once")
                 break
             if plan.needs:
                 reply = await self._permissions.ask(asking, plan.needs, plan.heading, plan.blocks)

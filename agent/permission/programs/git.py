@@ -19,6 +19,8 @@ _BRANCH_FLAGS = re.compile(
 )
 _OVER_FILES = re.compile(r"--(worktree|no-staged)|-(?!-)[^s]*W")
 """Options with which ``git restore`` overwrites files."""
+_ENTERS_SUBMODULES = re.compile(r"--ignore-s\w*[\w-]*=(?!all$|dirty$)")
+"""Options with which git runs in submodules, with their configuration."""
 _MIN_ABBREVIATION = 5
 """Characters of a long option from which on it is taken for a shortened one."""
 
@@ -174,6 +176,8 @@ def _unproven(text: str) -> bool:
         unproven = _shared()[2]
         name = text.split("=", 1)[0]
         if name in unproven or _abbreviates(name, unproven):
+            return True
+        if _ENTERS_SUBMODULES.match(text):
             return True
     return "%G" in text or re.match(r"-[A-Za-z]*h$", text) is not None
 

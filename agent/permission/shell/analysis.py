@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agent.permission.programs.embedded import code_strings
 from agent.permission.shell.fallback import possible_commands
-from agent.permission.shell.findings import Findings
+from agent.permission.shell.findings import Findings, GitUse
 from agent.permission.shell.operands import add_paths_in_code
 from agent.permission.shell.paths import Workspace
 from agent.permission.shell.walker import Walker
@@ -42,6 +42,9 @@ class Analysis:
 
     problem: str = ""
     """The reason why the line cannot be analyzed; empty if it can."""
+
+    git: tuple[GitUse, ...] = ()
+    """Its git commands."""
 
 
 def analyze(
@@ -93,6 +96,7 @@ def analyze(
         tuple(dict.fromkeys(found.externals)),
         tuple(dict.fromkeys(found.edits)),
         problem,
+        tuple(found.git),
     )
 
 
@@ -130,6 +134,11 @@ def command_needs(
     command in the line is proven to only read, and none has a pattern for "always".
     """
     found = analyze(command, directory=directory, project=project, home=home, readable=readable)
+    return needs_in_shell(found, shell)
+
+
+def needs_in_shell(found: Analysis, shell: str) -> tuple[PermissionNeed, ...]:
+    """Return the needs of the line that was analyzed, as for ``command_needs``."""
     if _is_bash(shell):
         return found.needs
     name = Path(shell).name
@@ -144,7 +153,12 @@ def is_read_only(
 ) -> bool:
     """Return whether the line is proven to change nothing and to stay inside the project."""
     needs = command_needs(command, directory=directory, project=project, home=home, shell=shell)
-    return all(need.floor == "allow" and not need.strict for need in needs)
+    return all(map(is_proven, needs))
+
+
+def is_proven(need: PermissionNeed) -> bool:
+    """Return whether *need* is of something that is proven to change nothing."""
+    return need.floor == "allow" and not need.strict
 
 
 def _is_bash(shell: str) -> bool:

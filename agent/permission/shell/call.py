@@ -40,6 +40,9 @@ class Call(NamedTuple):
     aliases: tuple[str, ...] = ()
     """Further texts by which deny rules find it."""
 
+    default_path: bool = False
+    """True if its program is looked up in the system's PATH, as by ``command -p``."""
+
     level: int = 0
     """The number of commands it is nested in."""
 

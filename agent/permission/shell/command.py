@@ -31,7 +31,7 @@ from agent.permission.shell.always_pattern import (
     uncovered_reason,
 )
 from agent.permission.shell.call import Call, FoldersAfter, step_over_keywords
-from agent.permission.shell.findings import READ_SPLITS, Findings
+from agent.permission.shell.findings import READ_SPLITS, Findings, GitUse
 from agent.permission.shell.operands import (
     add_all_paths,
     add_outside_paths,
@@ -194,7 +194,16 @@ class Commands:
     def _analyze_inert(self, call: Call, inner: Inner, base: str) -> FoldersAfter:
         """Analyze what a wrapper runs that needs no rule of its own, in its place."""
         aliases = (*call.aliases, as_written(call.words))
-        ends = self.analyze(call._replace(words=inner.words, aliases=aliases, level=call.level + 1))
+        options = call.words[1 : len(call.words) - len(inner.words)]
+        default_path = base == "command" and any("p" in word.text for word in options)
+        ends = self.analyze(
+            call._replace(
+                words=inner.words,
+                aliases=aliases,
+                default_path=call.default_path or default_path,
+                level=call.level + 1,
+            )
+        )
         return ends if base == "command" else (call.dirs, call.dirs)
 
     def _analyze_inner(self, call: Call, inner: Inner) -> None:
@@ -255,6 +264,11 @@ class Commands:
         why = reason
         if proven and reading is not None and reads_secrets(self.found, reading, call.dirs):
             proven, why = False, "reads a folder that holds files with secrets"
+        if known.syntax == "git":
+            # Another git than the one that reads no configuration of the repository.
+            proven = proven and not call.default_path
+            subcommand = git.parse(arguments).subcommand
+            self.found.git.append(GitUse(subcommand, call.dirs, proven))
         text = as_written(call.words)
         destructive = destroys(known, arguments)
         if destructive and not why:

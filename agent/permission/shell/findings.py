@@ -17,6 +17,20 @@ _MAX_READS = 50
 """Read needs of one word: a pattern can match many files."""
 
 
+@dataclass(frozen=True, slots=True)
+class GitUse:
+    """One git command of a line."""
+
+    subcommand: str
+    """Empty if there is none."""
+
+    dirs: Dirs
+    """The folders it can run in."""
+
+    proven: bool
+    """True if it is proven to only read."""
+
+
 @dataclass
 class Findings:
     """Collects needs in order, each once."""
@@ -31,6 +45,9 @@ class Findings:
 
     names: list[str] = field(default_factory=list[str])
     """Base names of the programs."""
+
+    git: list[GitUse] = field(default_factory=list[GitUse])
+    """Its git commands."""
 
     externals: list[str] = field(default_factory=list[str])
     edits: list[str] = field(default_factory=list[str])

@@ -65,8 +65,10 @@ class Shells:
         description: str,
         directory: str,
         timeout: float | None,
+        on_end: Callable[[], None] | None = None,
     ) -> ShellInfo:
-        """Add a shell that was *started* for *ctx*; it is ended after *timeout* seconds."""
+        """Add a shell that was *started* for *ctx*; it is ended after *timeout* seconds. *on_end*
+        is called once it has ended."""
         shell_id = self._new_id()
         info = ShellInfo(
             id=shell_id,
@@ -78,7 +80,7 @@ class Shells:
             started=self._clock() - (time.monotonic() - started.began),
         )
         background = BackgroundShell(
-            started, timeout=timeout, on_change=lambda: self._changed(shell_id)
+            started, timeout=timeout, on_change=lambda: self._changed(shell_id, on_end)
         )
         self._shells[shell_id] = _Shell(info, background)
         self._bus.publish(ShellChanged(info.session_id, info))
@@ -91,7 +93,9 @@ class Shells:
             if shell_id not in self._shells:
                 return shell_id
 
-    def _changed(self, shell_id: str) -> None:
+    def _changed(self, shell_id: str, on_end: Callable[[], None] | None) -> None:
+        if on_end is not None:
+            on_end()
         shell = self._shells[shell_id]
         background = shell.background
         state = "killed" if background.killed else "exited"

@@ -61,7 +61,7 @@ PROGRAMS = (
                 "--textconv --filters --show-signature --contents --ignore-revs-file "
                 "--exclude-from --exclude-per-directory --help --stdin --batch "
                 "--batch-command --batch-check --pathspec-from-file --parseopt --sq-quote "
-                "--unpacked",
+                "--unpacked --submodule --recurse-submodules",
                 effect="unknown",
                 value="unknown",
             ),
