@@ -3,14 +3,55 @@
 import re
 from typing import NamedTuple
 
-from agent.permission.shell.paths import Dirs
+from agent.permission.shell.paths import Dirs, any_of
 from agent.permission.syntax.words import Word
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 """A word that sets a variable, or an element of one: its name first."""
 
-FoldersAfter = tuple[Dirs, Dirs]
-"""The folders that the next command can run in after success, and after failure."""
+
+class FoldersAfter(NamedTuple):
+    """The folders that the next command can run in."""
+
+    success: Dirs
+    failure: Dirs
+
+    fails: bool = True
+    """False if failure can be excluded: a change to a folder that exists."""
+
+    @property
+    def negated(self) -> "FoldersAfter":
+        return FoldersAfter(self.failure, self.success)
+
+    @property
+    def either(self) -> Dirs:
+        return any_of(self.success, self.failure) if self.fails else self.success
+
+
+def stay(dirs: Dirs) -> FoldersAfter:
+    return FoldersAfter(dirs, dirs)
+
+
+def after_and(first: FoldersAfter, second: FoldersAfter) -> FoldersAfter:
+    """Return the folders after ``first && second``."""
+    if not first.fails:
+        return second
+    return FoldersAfter(second.success, any_of(first.failure, second.failure))
+
+
+def after_or(first: FoldersAfter, second: FoldersAfter) -> FoldersAfter:
+    """Return the folders after ``first || second``."""
+    if not first.fails:
+        return first
+    return FoldersAfter(any_of(first.success, second.success), second.failure, second.fails)
+
+
+def either_of(first: FoldersAfter, second: FoldersAfter) -> FoldersAfter:
+    return FoldersAfter(
+        any_of(first.success, second.success),
+        any_of(first.failure, second.failure),
+        first.fails or second.fails,
+    )
 
 
 class Call(NamedTuple):
@@ -46,6 +87,19 @@ class Call(NamedTuple):
     level: int = 0
     """The number of commands it is nested in."""
 
+    written: tuple[Word, ...] = ()
+    """The words as they are in the line, if *words* have the values of variables in them."""
+
+    asynchronous: bool = False
+    """True if it runs in a subshell of its own (``coproc``)."""
+
+    negated: bool = False
+    """True if ``!`` stands in front: its failure is a success."""
+
+    @property
+    def shown_words(self) -> tuple[Word, ...]:
+        return self.written or self.words
+
 
 _STEPPED_OVER = frozenset({"time", "!", "coproc"})
 
@@ -54,12 +108,17 @@ def step_over_keywords(call: Call) -> Call:
     """Drop ``time``, ``!`` and ``coproc`` in place of a name: bash runs what follows, which can
     begin with assignments of its own."""
     words, sets = call.words, list(call.sets)
+    aside, negated = call.asynchronous, call.negated
     while words and words[0].source in _STEPPED_OVER:
         keyword = words[0].source
+        aside = aside or keyword == "coproc"
+        negated ^= keyword == "!"
         words = words[1:]
         while keyword == "time" and words and words[0].source in ("-p", "--"):
             words = words[1:]
         while words and (assigned := ASSIGNMENT.match(words[0].source)):
             sets.append((assigned[1], words[0].text[assigned.end() :]))
             words = words[1:]
-    return call if words is call.words else call._replace(words=words, sets=tuple(sets))
+    if words is call.words:
+        return call
+    return call._replace(words=words, sets=tuple(sets), asynchronous=aside, negated=negated)

@@ -1,14 +1,17 @@
 """The analysis of one command of a line: its program, what it runs, reads and changes."""
 
+import functools
 import itertools
+import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from agent.permission.programs import git, wrappers
 from agent.permission.programs.builtins import (
     HARMLESS,
     KEYWORDS,
+    LOCAL,
     cd_target,
     destroys,
     evaluates_text,
@@ -30,7 +33,8 @@ from agent.permission.shell.always_pattern import (
     pattern_of,
     uncovered_reason,
 )
-from agent.permission.shell.call import Call, FoldersAfter, step_over_keywords
+from agent.permission.shell.call import Call, FoldersAfter, either_of, stay, step_over_keywords
+from agent.permission.shell.environment import set_variables
 from agent.permission.shell.findings import READ_SPLITS, Findings, GitUse
 from agent.permission.shell.operands import (
     add_all_paths,
@@ -40,10 +44,22 @@ from agent.permission.shell.operands import (
 )
 from agent.permission.shell.paths import Dirs, limited, paths_of
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
-from agent.permission.syntax.words import MAX_VALUES, Word, as_written, literal_word, plain
+from agent.permission.syntax.words import (
+    MAX_VALUES,
+    STREAM,
+    Word,
+    as_written,
+    fill_in,
+    literal_word,
+    without_values,
+)
 from agent.records.requests import PermissionNeed
 
 _BLANK = re.compile(r"\s")
+_MAX_COMBINED = 1_000
+"""Limit of the combinations of values in the commands of one line."""
+_RUNNING = frozenset({"eval", "source", "."})
+"""Builtins that run code in this shell, with the variables in front of them."""
 
 NETWORK = "uses the network"
 """Reason for asking about a command that is known to use it."""
@@ -70,7 +86,9 @@ def _runner_aliases(name: str, base: str) -> list[str]:
 
 def name_aliases(base: str, call: Call) -> list[str]:
     """Return the texts of *call* with the bare name of its program and its variables expanded."""
-    found = [*call.aliases, *_expanded_variables(call.words)]
+    found = [*call.aliases]
+    if call.written:
+        found.append(as_written(call.words))
     if base != call.words[0].text:
         found.append(as_written((literal_word(base), *call.words[1:])))
     return found
@@ -80,15 +98,6 @@ def distinct_aliases(text: str, spellings: list[str]) -> tuple[str, ...]:
     if not spellings:
         return ()
     return tuple(dict.fromkeys(alias for alias in spellings if alias != text))
-
-
-def _expanded_variables(words: tuple[Word, ...]) -> list[str]:
-    """Return the texts with variables expanded: ``git $y`` where y is ``push``."""
-    if not any(word.parts and word.known for word in words):
-        return []
-    choices = [word.values or (word.text,) if word.parts else (word.text,) for word in words]
-    combined = itertools.islice(itertools.product(*choices), MAX_VALUES)
-    return [" ".join(map(plain, each)) for each in combined]
 
 
 def word_by_word(call: Call) -> str:
@@ -119,27 +128,87 @@ class Commands:
         self.commands_in = commands_in
         self.lookup = lookup
         self._nested = 0
+        self._combined = 0
 
     def analyze(self, call: Call) -> FoldersAfter:
         """Add what *call* needs. Raises ``CannotAnalyzeError`` if its program is not known."""
         if call.level > MAX_DEPTH:
             raise CannotAnalyzeError(f"it is nested more than {MAX_DEPTH} levels deep")
         call = step_over_keywords(call)
+        if call.negated:
+            return self.analyze(call._replace(negated=False)).negated
         if not call.words:
-            return call.dirs, call.dirs
+            self._assign(call)
+            return stay(call.dirs)
         first = call.words[0]
         if not first.literal or (first.parts and not _HOME.match(first.source)):
             raise CannotAnalyzeError(f"the program {first.source} is known at run time only")
         if first.source in KEYWORDS:
             raise CannotAnalyzeError(f"{first.source} stands where a program should")
-        base = base_name(first.text)
+        calls = self._with_values(call)
+        if len(calls) == 1:
+            return self._analyze_one(calls[0])
+        start = len(self.found.needs)
+        ends = [self._analyze_one(each) for each in calls]
+        self.found.merge_commands(start)
+        return functools.reduce(either_of, ends)
+
+    def _with_values(self, call: Call) -> list[Call]:
+        """Return the call once for each value of its variables, so that each word of it is one
+        fixed text, or not known. If there are too many, the variables are not known."""
+        known = {
+            part.source: part.values
+            for word in call.words
+            for part in word.parts
+            if part.values is not None and part.values != (STREAM,)
+        }
+        if not known:
+            return [call]
+        count = math.prod(map(len, known.values()))
+        if count > 1:
+            self._combined += count
+        if count > MAX_VALUES or self._combined > _MAX_COMBINED:
+            words = tuple(map(without_values, call.words))
+            return [call._replace(words=words, written=call.words)]
+        calls: list[Call] = []
+        for chosen in itertools.product(*known.values()):
+            values = dict(zip(known, chosen, strict=True))
+            words = tuple(each for word in call.words for each in fill_in(word, values))
+            calls.append(call._replace(words=words, written=call.words))
+        return calls
+
+    def _assign(self, call: Call) -> None:
+        """Add the assignments that stand after ``time`` instead of a command."""
+        for name, value in call.sets:
+            self.found.variables.assign(name, None)
+            if not LOCAL.fullmatch(name):
+                reason = "sets a variable that can change what runs"
+                self.found.add_unknown(call.source, reason, aliases=self.commands_in(value))
+
+    def _note_variables(self, base: str, call: Call) -> None:
+        """Note the variables that the command may set in the shell that runs it."""
+        variables = self.found.variables
+        if base in ("break", "continue"):
+            variables.escapes.append((variables.snapshot(), call.dirs))
+        if base in _RUNNING:
+            for name, _ in call.sets:
+                variables.assign(name, None)
+        names = set_variables(base, call.words[1:])
+        if names is None:
+            variables.forget()
+        for name in names or ():
+            variables.assign(name, None, read=True)
+
+    def _analyze_one(self, call: Call) -> FoldersAfter:
+        base = base_name(call.words[0].text)
         arguments = call.words[1:]
         self.found.names.append(base)
         self.found.code.update([(word.text, None) for word in call.words if word.code])
         known = self.lookup(base)
+        self._note_variables(base, call)
         if known is None:
             self._add_unknown_program(base, call)
-            return call.dirs, call.dirs
+            return stay(call.dirs)
         self.found.evaluates = self.found.evaluates or evaluates_text(base, known, arguments)
         inner = wrappers.unwrap(base, call.words)
         if inner is not None and inner.inert and inner.words and not inner.reason:
@@ -162,12 +231,13 @@ class Commands:
         )
         add_all_paths(self.found, call.words[1:], call.dirs)
         reason = name_reason(call.words[0].text) or variable_reason([name for name, _ in call.sets])
-        text = as_written(call.words)
+        text = as_written(call.shown_words)
+        context = depends_on_context(call)
         self.found.add(
             PermissionNeed(
                 "bash",
                 text,
-                always=None if reason or depends_on_context(call) else pattern_of(call.words),
+                always=None if reason or context else pattern_of(call.shown_words),
                 shown=call.source,
                 reason=reason,
                 strict="unknown" if reason else "",
@@ -196,20 +266,22 @@ class Commands:
         aliases = (*call.aliases, as_written(call.words))
         options = call.words[1 : len(call.words) - len(inner.words)]
         default_path = base == "command" and any("p" in word.text for word in options)
+        same = len(call.written) == len(call.words)
         ends = self.analyze(
             call._replace(
                 words=inner.words,
+                written=call.written[-len(inner.words) :] if same else (),
                 aliases=aliases,
                 default_path=call.default_path or default_path,
                 level=call.level + 1,
             )
         )
-        return ends if base == "command" else (call.dirs, call.dirs)
+        return ends if base == "command" else stay(call.dirs)
 
     def _analyze_inner(self, call: Call, inner: Inner) -> None:
         dirs = frozenset[str]() if inner.chdir else call.dirs
         for code in inner.codes:
-            self._analyze_nested(code, dirs, call.level)
+            self._analyze_process(code, dirs, call.level)
         if inner.words and not inner.reason:
             source = " ".join(word.source for word in inner.words)
             self._count_nested(source)
@@ -231,6 +303,13 @@ class Commands:
         self._nested += len(inner)
         if self._nested > MAX_NESTED:
             raise CannotAnalyzeError(f"it holds more than {MAX_NESTED:,} characters of nested code")
+
+    def _analyze_process(self, text: str, dirs: Dirs, level: int) -> None:
+        """Analyze code that another shell runs."""
+        state = self.found.variables.snapshot()
+        self.found.variables.start_process()
+        self._analyze_nested(text, dirs, level)
+        self.found.variables.restore(state)
 
     def _analyze_nested(self, text: str, dirs: Dirs, level: int) -> None:
         """Analyze code that a program runs. "Always" to ``bash -c 'git push'`` does not allow
@@ -269,7 +348,7 @@ class Commands:
             proven = proven and not call.default_path
             subcommand = git.parse(arguments).subcommand
             self.found.git.append(GitUse(subcommand, call.dirs, proven))
-        text = as_written(call.words)
+        text = as_written(call.shown_words)
         destructive = destroys(known, arguments)
         if destructive and not why:
             why = f"{base} can destroy work"
@@ -280,7 +359,7 @@ class Commands:
             PermissionNeed(
                 "bash",
                 text,
-                always=None if reason else always_pattern(base, known, call, inner, actions),
+                always=None if reason else self._always(base, known, call, inner, actions),
                 shown=call.source,
                 reason=why,
                 floor="allow" if proven else "ask",
@@ -295,6 +374,16 @@ class Commands:
                 mentions=() if reason or known.familiar else self._mentions(call),
             )
         )
+
+    def _always(
+        self, base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
+    ) -> str | None:
+        """Return the pattern for "always": of the words as they are written, because a variable
+        has another value in the next line."""
+        if call.written and inner is not None:
+            return None
+        as_shown = call._replace(words=call.shown_words)
+        return always_pattern(base, known, as_shown, inner, actions)
 
     def _operator_reason(self, base: str, arguments: tuple[Word, ...]) -> str:
         """Return the reason why operands of ``test`` can become operators, "" if they can't."""
@@ -332,17 +421,30 @@ class Commands:
         return reading.proven and inside and bare and not (call.adds_paths or call.adds_arguments)
 
     def _folders_after(self, base: str, call: Call) -> FoldersAfter:
-        if base == "popd" or (base in ("cd", "pushd") and call.wrapped):
-            return frozenset(), call.dirs
         if base in ("eval", "source", "."):
-            return frozenset(), frozenset()
-        if base not in ("cd", "pushd"):
-            return call.dirs, call.dirs
+            return stay(frozenset())
+        if base == "popd" or (base in ("cd", "pushd") and call.wrapped):
+            return FoldersAfter(frozenset(), call.dirs)
+        if base not in ("cd", "pushd") or call.asynchronous:
+            return stay(call.dirs)
         target = cd_target(call.words[1:])
         if target is None:
-            return frozenset({self.found.workspace.home}), call.dirs
-        paths = None if target.text == "-" else paths_of(target, call.dirs, self.found.workspace)
+            home = frozenset({self.found.workspace.home} if base == "cd" else ())
+            return FoldersAfter(home, call.dirs)
+        odd = target.text == "-" or (base == "pushd" and re.match("[-+]", target.text))
+        paths = None if odd else paths_of(target, call.dirs, self.found.workspace)
         if paths is None:
-            return frozenset(), call.dirs
+            return FoldersAfter(frozenset(), call.dirs)
         both = {os.path.normpath(path) for path in paths}
-        return limited(frozenset(both | set(map(self.found.workspace.resolve, paths)))), call.dirs
+        reached = limited(frozenset(both | set(map(self.found.workspace.resolve, paths))))
+        certain = call.words[-1] is target and not target.globs and self._exist(paths)
+        return FoldersAfter(reached, call.dirs, fails=not certain)
+
+    def _exist(self, folders: Sequence[str]) -> bool:
+        """Return whether it is certain that one can change to *folders*: they exist, and nothing in
+        the line can have removed one. If the project itself does not exist, its folders count."""
+        if any(need.floor != "allow" for need in self.found.needs if need.permission == "bash"):
+            return False
+        if not os.path.isdir(self.found.workspace.directory):
+            return all(map(self.found.workspace.is_inside, folders))
+        return all(os.path.isdir(path) and os.access(path, os.X_OK) for path in folders)

@@ -5,20 +5,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import ELEMENT
+from agent.permission.shell.call import FoldersAfter, stay
 from agent.permission.shell.fallback import possible_commands
-from agent.permission.shell.findings import READ_SPLITS, Findings
+from agent.permission.shell.findings import READ_SPLITS, Findings, substituted
 from agent.permission.shell.operands import add_outside_paths
 from agent.permission.shell.paths import Dirs
+from agent.permission.syntax.hidden import hidden_expansions, unescape_backticks
+from agent.permission.syntax.output import prints_number
 from agent.permission.syntax.parser import descendants, outermost, text_of, without
-from agent.permission.syntax.source import (
-    CannotAnalyzeError,
-    arithmetic_at,
-    expansion_evaluates,
-    hidden_code,
-    prints_number,
-    unescape_backticks,
-)
-from agent.permission.syntax.words import STREAM, Part, Word, read_word
+from agent.permission.syntax.source import CannotAnalyzeError, expansion_evaluates
+from agent.permission.syntax.words import STREAM, Part, Word, brace_words, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -70,7 +66,9 @@ _SPLIT = ("string", "simple_expansion", "expansion", "command_substitution")
 _OPERANDS = ("concatenation", "word", *_QUOTES)
 _CODED = re.compile(r"[$`\\]")
 _INDEX = re.compile(r"\[(\w+)\]\+?=")
-_NUMBER = re.compile(r"-?\d+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_ASSIGNS = re.compile(r"\+\+|--|<<=|>>=|(?<![=!<>])=(?!=)")
+_SETS_DEFAULT = re.compile(r"(\w+)(\[[^]]*\])?:?=")
 _COMPARES = re.compile(r"-(eq|ne|lt|le|gt|ge)")
 
 Code = Callable[[str, Dirs], None]
@@ -90,7 +88,17 @@ class Expander:
         self._plain: dict[str, Word] = {}
 
     def read_words(self, nodes: Sequence["Node"], dirs: Dirs, *, follow: bool = True) -> list[Word]:
-        """Return one word for each run of adjacent nodes, in order of position.
+        """Return the words of a command or list: one for each run of adjacent nodes, in order of
+        position, or several for a brace list."""
+        words = self.read_values(nodes, dirs, follow=follow)
+        if all(word.plain for word in words):
+            return words
+        return [each for word in words for each in brace_words(word)]
+
+    def read_values(
+        self, nodes: Sequence["Node"], dirs: Dirs, *, follow: bool = True
+    ) -> list[Word]:
+        """Return one word for each run of adjacent nodes, without expanding brace lists.
 
         *follow* is false if the caller has already followed what is inside: following it twice at
         each level of nesting would double the work with each level.
@@ -127,8 +135,11 @@ class Expander:
             lead = len("".join(pieces))
             raw = node.text or b""
             for span in outermost(node, *EXPANDED):
+                # After another expansion in a string, the node begins with the blanks between.
+                whole = text_of(span)
+                source = whole.lstrip()
                 start = lead + len(raw[: span.start_byte - node.start_byte].decode())
-                source = text_of(span)
+                start += len(whole) - len(source)
                 parts.append(Part(start, start + len(source), source, self._values(source)))
             pieces.append(raw.decode())
         return self._read("".join(pieces), parts)
@@ -145,17 +156,18 @@ class Expander:
         key = (name[1] or name[2]) if name else ""
         if key in ("?", "#", "$", "!"):
             return ("0",)
-        if key == "HOME" and key not in self.found.variables:
+        if key == "HOME" and not self.found.variables.may_be_set(key):
             return (self.found.workspace.home,)
-        return self.found.variables.get(key)
+        return self.found.variables.values(key)
 
     def follow(self, node: "Node", dirs: Dirs) -> None:
         """Follow everything in *node* that bash runs or evaluates while expanding it."""
         kind = node.type
-        text = text_of(node)
+        text = text_of(node).lstrip()
         if kind in ("command_substitution", "process_substitution"):
             if text.startswith("`"):
-                self.analyze_code(unescape_backticks(text[1:-1]), dirs)
+                quoted = node.parent is not None and node.parent.type == "string"
+                self.analyze_code(unescape_backticks(text[1:-1], quoted=quoted), dirs)
             else:
                 self.analyze_nodes(node, dirs)
         elif kind == "expansion":
@@ -174,19 +186,28 @@ class Expander:
         if expansion_evaluates(text):
             self.found.add_unknown(text, f"{text} may run text that is held in a variable")
         self.follow_text(text[2:-1], dirs)
-        self._check_hidden_arithmetic(text)
+        assigned = _SETS_DEFAULT.match(text, 2)
+        if assigned is not None:
+            self.found.variables.assign(assigned[1], None)
 
-    def follow_text(self, text: str, dirs: Dirs) -> None:
-        for code in hidden_code(text):
-            self.analyze_code(code, dirs)
+    def follow_text(self, text: str, dirs: Dirs, *, streams: bool = True) -> None:
+        """Follow the expansions in *text*, which the grammar does not show."""
+        for node, code in hidden_expansions(text, streams=streams):
+            if node is None:
+                self.analyze_code(code, dirs)
+            else:
+                self.follow(node, dirs)
 
     def check_arithmetic(self, node: "Node") -> None:
         """Check arithmetic: a variable or subscript in it is evaluated again as an expression."""
-        for name in descendants(node, "variable_name", "word"):
-            text = text_of(name)
-            values = self.found.variables.get(text, ("0",))
-            if values is None or not all(_NUMBER.fullmatch(value) for value in values):
-                self.found.add_unknown(text_of(node), f"{text} is evaluated as an expression")
+        names = [text_of(name) for name in descendants(node, "variable_name", "word")]
+        names = [name for name in names if _IDENTIFIER.fullmatch(name)]
+        for name in names:
+            if not self.found.variables.is_number(name):
+                self.found.add_unknown(text_of(node), f"{name} is evaluated as an expression")
+        if _ASSIGNS.search(without(node, "command_substitution")):
+            for name in names:
+                self.found.variables.calculate(name)
         for each in descendants(node, "subscript"):
             if not re.fullmatch(r"\w+\[(\d+|\w+)\]", text_of(each)):
                 self.found.add_unknown(text_of(node), f"{text_of(each)} is evaluated")
@@ -204,11 +225,10 @@ class Expander:
 
     def _check_output(self, substitution: str) -> None:
         """Check output that is evaluated: a file that the command shows can hold code."""
-        inner = re.sub(r"^\$\(|^`|[)`]$", "", substitution)
-        if not prints_number(inner):
+        if not prints_number(substituted(substitution)):
             self.found.add_unknown(substitution, "its output is evaluated as an expression")
 
-    def check_test(self, node: "Node", dirs: Dirs) -> tuple[Dirs, Dirs]:
+    def check_test(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         """Check ``[ … ]`` or ``[[ … ]]``: no command, but it tests paths and evaluates text. The
         folders stay the same."""
         double = text_of(node).startswith("[[")
@@ -234,7 +254,7 @@ class Expander:
                     self._check_variable_name(word, text_of(node))
                 elif operator not in ("-n", "-z", "-o", "-t"):
                     self._add_tested_path(word, dirs)
-        return dirs, dirs
+        return stay(dirs)
 
     def _check_variable_name(self, word: Word, text: str) -> None:
         """Check *word* of the test *text*, the name of a variable whose subscript is evaluated."""
@@ -247,16 +267,16 @@ class Expander:
         if not word.source.startswith("[") or "=" not in word.text:
             return
         place = _INDEX.match(word.source)
-        values = self.found.variables.get(place[1], ("0",)) if place else None
-        if values is None or not all(map(_NUMBER.fullmatch, values)):
+        fixed = place and (place[1].isdigit() or self.found.variables.is_number(place[1]))
+        if not fixed:
             reason = "its place in the list is evaluated"
             self.found.add_unknown(word.source, reason, aliases=tuple(possible_commands(word.text)))
 
     def _check_comparison(self, node: "Node") -> None:
         for each in descendants(node, "word", "variable_name"):
-            values = self.found.variables.get(text_of(each), ("0",))
-            if values is None or not all(_NUMBER.fullmatch(value) for value in values):
-                self.found.add_unknown(text_of(node), f"{text_of(each)} is evaluated")
+            name = text_of(each)
+            if _IDENTIFIER.fullmatch(name) and not self.found.variables.is_number(name):
+                self.found.add_unknown(text_of(node), f"{name} is evaluated")
         for each in descendants(node, "binary_expression"):
             if any(_COMPARES.fullmatch(text_of(child)) for child in each.children):
                 for output in outermost(each, "command_substitution"):
@@ -267,21 +287,4 @@ class Expander:
 
     def follow_heredoc(self, text: str, dirs: Dirs) -> None:
         """Follow a here-document that bash expands: the grammar does not show all parts of it."""
-        self.follow_text(text, dirs)
-        self._check_hidden_arithmetic(text)
-        for found in re.finditer(r"(?<!\\)\$\{[^}]*\}", text):
-            if expansion_evaluates(found[0]):
-                self.found.add_unknown(found[0], f"{found[0]} may run text held in a variable")
-
-    def _check_hidden_arithmetic(self, text: str) -> None:
-        """Check arithmetic in expanded text that the grammar does not show."""
-        for found in re.finditer(r"(?<!\\)\$\(\(|\$\[", text):
-            rest = arithmetic_at(text, found.end())
-            for code in hidden_code(rest):
-                self._check_output(code)
-            for name in re.findall(r"[A-Za-z_]\w*", rest):
-                if name in self.found.variables:
-                    self.found.add_unknown(rest, f"{name} is evaluated as an expression")
-            if re.search(r"['\"\\]", rest):
-                aliases = tuple(possible_commands(rest))
-                self.found.add_unknown(rest, "quoted text is evaluated", aliases=aliases)
+        self.follow_text(text, dirs, streams=False)

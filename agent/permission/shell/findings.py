@@ -5,8 +5,10 @@ import re
 from dataclasses import dataclass, field, replace
 
 from agent.permission.protected import is_secret
+from agent.permission.shell.environment import Environment
 from agent.permission.shell.paths import Dirs, Workspace, is_stream, paths_of
-from agent.permission.syntax.source import prints_number
+from agent.permission.syntax.hidden import unescape_backticks
+from agent.permission.syntax.output import prints_number
 from agent.permission.syntax.words import Word
 from agent.records.requests import Action, PermissionNeed
 
@@ -52,13 +54,8 @@ class Findings:
     externals: list[str] = field(default_factory=list[str])
     edits: list[str] = field(default_factory=list[str])
 
-    variables: dict[str, tuple[str, ...] | None] = field(
-        default_factory=dict[str, tuple[str, ...] | None]
-    )
-    """The variables that the line sets, with their possible values (None: unknown)."""
-
-    read_variables: set[str] = field(default_factory=set[str])
-    """The variables that can hold the output of a command."""
+    variables: Environment = field(default_factory=Environment)
+    """The variables at the place that is analyzed now."""
 
     code: dict[str, None] = field(default_factory=dict[str, None])
     """Texts that hold a substitution as data. If *evaluates* is true too, it can be run."""
@@ -84,9 +81,9 @@ class Findings:
     def may_be_read_text(self, expansion: str) -> bool:
         """Return whether *expansion* can be text that was read, such as a file's."""
         if expansion.startswith("`") or (expansion[:2] == "$(" and expansion[:3] != "$(("):
-            return not prints_number(expansion.strip("`").removeprefix("$(").removesuffix(")"))
+            return not prints_number(substituted(expansion))
         name = _NAME.match(expansion)
-        return name is not None and name[1] in self.read_variables
+        return name is not None and name[1] in self.variables.read
 
     def command_texts(self) -> tuple[str, ...]:
         """Return the texts of the commands found so far, with their aliases, for deny rules."""
@@ -103,6 +100,19 @@ class Findings:
             need if need.always is None else replace(need, always=None)
             for need in self.needs[start:]
         ]
+
+    def merge_commands(self, start: int) -> None:
+        """Merge needs for the same command from index *start* on: one for each value of its
+        variables, or for each pass of a loop."""
+        merged: dict[object, PermissionNeed] = {}
+        for need in self.needs[start:]:
+            key: object = need.pattern if need.permission == "bash" else need
+            known = merged.get(key)
+            if known is not None and known.runs and need.runs and known.runs != need.runs:
+                key = need.pattern, need.runs
+                known = merged.get(key)
+            merged[key] = need if known is None else _merged(known, need)
+        self.needs[start:] = merged.values()
 
     def add_unknown(self, text: str, reason: str, *, aliases: tuple[str, ...] = ()) -> None:
         """Add something that no rule but "allow everything" covers."""
@@ -186,6 +196,28 @@ class Findings:
             reason += ", which governs the agent or the repository"
         self.edits.append(os.path.normpath(path))
         self.add(PermissionNeed("edit", shown, reason=reason, strict="guarded" if guarded else ""))
+
+
+def _merged(first: PermissionNeed, second: PermissionNeed) -> PermissionNeed:
+    """Return one need for two of the same command."""
+    return replace(
+        first,
+        always=first.always if first.always == second.always else None,
+        reason=first.reason or second.reason,
+        floor="allow" if first.floor == second.floor == "allow" else "ask",
+        destructive=first.destructive or second.destructive,
+        strict=first.strict or second.strict,
+        aliases=tuple(dict.fromkeys((*first.aliases, *second.aliases))),
+        mentions=tuple(dict.fromkeys((*first.mentions, *second.mentions))),
+        runs=first.runs or second.runs,
+    )
+
+
+def substituted(expansion: str) -> str:
+    """Return the code of ``$(…)`` or of backticks."""
+    if expansion.startswith("`"):
+        return unescape_backticks(expansion[1:-1])
+    return expansion[2:-1]
 
 
 def _outside(path: str, real: str) -> str:

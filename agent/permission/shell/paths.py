@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agent.permission.protected import is_guarded, is_secret
-from agent.permission.syntax.words import Word, glob_pattern, home_path, is_pattern, plain
+from agent.permission.syntax.words import Word, glob_pattern, is_pattern, plain, tilde_expanded
 
 Dirs = frozenset[str]
 """The folders that a command can run in, absolute; empty if that is not known."""
@@ -195,20 +195,19 @@ def paths_of(word: Word, dirs: Dirs, place: Workspace) -> list[str] | None:
     if len(place.patterns) > MAX_PATTERNS and word.globs:
         return None
     folders = sorted(dirs)
-    for value in values:
-        path = home_path(value, place.home)
-        if path is None or (not dirs and not path.startswith("/")):
+    for written in values:
+        value = tilde_expanded(written, place.home)
+        path = None if value is None else plain(value)
+        if value is None or path is None or (not dirs and not path.startswith("/")):
             return None
         for folder in _ROOT if path.startswith("/") else folders:
             found.append(_joined(folder, path))
             if is_pattern(value):
-                base = place.home if path != plain(value) else folder
-                pattern = value if base == folder else value.lstrip("\ue006").lstrip("/")
                 deep = is_pattern(value.rpartition("/")[0])
-                place.patterns.extend([pattern] * (DEEP_PATTERN_COST if deep else 1))
+                place.patterns.extend([value] * (DEEP_PATTERN_COST if deep else 1))
                 if len(place.patterns) > MAX_PATTERNS:
                     return None
-                matched = _matches(_joined(glob.escape(base), glob_pattern(pattern)), place)
+                matched = _matches(_joined(glob.escape(folder), glob_pattern(value)), place)
                 if matched is None:
                     return None
                 found += matched

@@ -1,37 +1,31 @@
 """Variables that a line sets: statements of their own."""
 
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import LOCAL
-from agent.permission.shell.call import FoldersAfter
+from agent.permission.shell.call import FoldersAfter, stay
+from agent.permission.shell.environment import NUMBER, Values
 from agent.permission.shell.expansion import WORDS, Expander
-from agent.permission.shell.findings import Findings
+from agent.permission.shell.findings import Findings, substituted
 from agent.permission.shell.paths import Dirs
-from agent.permission.syntax.parser import descendants, text_of
-from agent.permission.syntax.source import prints_number
+from agent.permission.syntax.output import prints_number
+from agent.permission.syntax.parser import text_of
+from agent.permission.syntax.words import (
+    MAX_VALUES,
+    Word,
+    assigned_texts,
+    fill_in,
+    tilde_expanded,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_NUMBER = re.compile(r"-?\d+")
-_SETS = re.compile(r"(\w+=\S*\s+)*(read|mapfile|readarray|getopts|printf)\b")
-"""A command that sets the variables named by its arguments."""
-
-
-_SUM = re.compile(r"\"?\$\(\([\w\s$+*/%<>=&|!?:-]*\)\)\"?")
-_OUTPUT = re.compile(r"\"?\$\((.*)\)\"?", re.DOTALL)
 _TAKES = re.compile(r"\$\((?!\()|`|\$\{?!?[a-z_]")
 """A command's output in a value, or another variable of the line."""
-
-
-def _may_be_read_text(value: str) -> bool:
-    """Return whether the *value* of an assignment can be text that was read, rather than a
-    number."""
-    output = _OUTPUT.fullmatch(value)
-    number = _SUM.fullmatch(value) or (output is not None and prints_number(output[1]))
-    return not number and _TAKES.search(value) is not None
 
 
 class Variables:
@@ -46,33 +40,6 @@ class Variables:
         self.commands_in = commands_in
         self._plain: dict[str, tuple[str, str]] = {}
 
-    def note_variables(self, root: "Node") -> None:
-        """Note the variables that the code sets, before anything is analyzed."""
-        found = descendants(root, "variable_assignment", "for_statement", "command")
-        kinds: dict[str, list[Node]] = {}
-        for node in found:
-            kinds.setdefault(node.type, []).append(node)
-        for node in kinds.get("variable_assignment", ()):
-            name = re.match(r"\w+", text_of(node))
-            value = text_of(node).partition("=")[2]
-            number = (value,) if _NUMBER.fullmatch(value) else None
-            self._note(name[0] if name else "", number)
-            if name and _may_be_read_text(value):
-                self.found.read_variables.add(name[0])
-        for node in kinds.get("for_statement", ()):
-            self._note(text_of(node.children[1]), ())
-        for text in map(text_of, kinds.get("command", ())):
-            if _SETS.match(text):
-                for name in re.findall(r"\b[A-Za-z_]\w*", text):
-                    self._note(name, None)
-                    self.found.read_variables.add(name)
-
-    def _note(self, name: str, values: tuple[str, ...] | None) -> None:
-        known = self.found.variables.get(name, values)
-        same = values is not None and known is not None and (known == values or not known)
-        first = name not in self.found.variables
-        self.found.variables[name] = values if first or same else None
-
     def declaration(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         local = node.type == "declaration_command"
         values: list[str] = []
@@ -80,17 +47,22 @@ class Variables:
             if child.type == "variable_assignment":
                 name, value = self.follow_assignment(child, dirs)
                 values.append(value)
+                self._assign(child, name, dirs)
                 local = bool(LOCAL.fullmatch(name)) and local
             else:
                 self.expander.follow(child, dirs)
                 local = local and child.type == "variable_name"
+                if child.type == "variable_name":
+                    self.found.variables.assign(text_of(child), None)
+                elif not text_of(child).startswith(("-", "+")):
+                    self.found.variables.forget()
         text = text_of(node)
         if local and LOCAL.fullmatch(text.split()[-1].partition("=")[0]):
             self.found.add_command(text, "sets a variable", "ask")
         else:
             aliases = self.aliases(*values)
             self.found.add_unknown(text, "can change what later commands do", aliases=aliases)
-        return dirs, dirs
+        return stay(dirs)
 
     def follow_assignment(self, node: "Node", dirs: Dirs) -> tuple[str, str]:
         """Follow one assignment; return its name, empty for a subscript, and its unquoted value."""
@@ -106,25 +78,66 @@ class Variables:
         for child in node.children:
             self.expander.follow(child, dirs)
         nodes = [child for child in node.children[1:] if child.type in WORDS]
+        words = self.expander.read_values(nodes, dirs, follow=False) if nodes else []
         for child in node.children[1:]:
             if child.type == "array":
                 items = [item for item in child.children if item.type in WORDS]
-                for word in self.expander.read_words(items, dirs, follow=False):
+                elements = self.expander.read_words(items, dirs, follow=False) if items else []
+                for word in elements:
                     self.expander.check_element(word)
-                nodes += items
-        values = [word.text for word in self.expander.read_words(nodes, dirs, follow=False)]
+                words += elements
+        values = [word.text for word in words]
         self.found.texts.update(dict.fromkeys(values))
         name = node.children[0]
         return text_of(name) if name.type == "variable_name" else "", " ".join(values)
+
+    def _assign(self, node: "Node", name: str, dirs: Dirs) -> None:
+        """Note that the variable *name* has the value of the assignment *node* from here on."""
+        if not name:
+            self.found.variables.assign(re.split(r"\W", text_of(node), maxsplit=1)[0], None)
+            return
+        operator = node.children[1].type
+        nodes = node.children[2:]
+        values: Values = ("",) if not nodes else None
+        if nodes and operator == "=" and all(child.type in WORDS for child in nodes):
+            word = self.expander.read_values(nodes, dirs, follow=False)[0]
+            values = NUMBER if _is_number(nodes) else self._resolved(assigned_texts(word))
+        read = values is None and _TAKES.search(text_of(node).partition("=")[2]) is not None
+        self.found.variables.assign(name, values, read=read)
+
+    def values_of(self, words: Sequence[Word]) -> Values:
+        """Return every text that a loop over *words* can give its variable."""
+        found: list[str] = []
+        for word in words:
+            if any(part.values is None for part in word.parts):
+                return None
+            sources = {part.source: part.values or () for part in word.parts}
+            for chosen in itertools.islice(itertools.product(*sources.values()), MAX_VALUES + 1):
+                filled = fill_in(word, dict(zip(sources, chosen, strict=True)))
+                if not all(each.known for each in filled):
+                    return None
+                found += [value for each in filled for value in each.values or ()]
+            if len(found) > MAX_VALUES:
+                return None
+        return self._resolved(found) or None
+
+    def _resolved(self, values: Sequence[str] | None) -> Values:
+        """Return *values* with a leading tilde replaced; None if that is not known."""
+        if values is None:
+            return None
+        home = self.found.workspace.home
+        found = tuple(tilde_expanded(value, home) for value in values)
+        return None if None in found else tuple(value for value in found if value is not None)
 
     def assignment(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         """Add an assignment. A variable that only the line reads needs no approval: what its value
         runs is analyzed, and so is each command that uses the variable."""
         name, value = self.follow_assignment(node, dirs)
+        self._assign(node, name, dirs)
         if not LOCAL.fullmatch(name):
             reason = "sets a variable that can change what runs"
             self.found.add_unknown(text_of(node), reason, aliases=self.aliases(value))
-        return dirs, dirs
+        return stay(dirs)
 
     def aliases(self, *values: str) -> tuple[str, ...]:
         """Return the commands in the values, in case a program runs them, for deny rules."""
@@ -133,4 +146,14 @@ class Variables:
     def assignments(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         for child in node.children:
             self.assignment(child, dirs)
-        return dirs, dirs
+        return stay(dirs)
+
+
+def _is_number(nodes: Sequence["Node"]) -> bool:
+    """Return whether the value of an assignment is a calculation, or output that is a number."""
+    node = nodes[0]
+    if node.type == "string" and node.child_count == 3:
+        node = node.children[1]
+    if len(nodes) > 1 or node.type not in ("arithmetic_expansion", "command_substitution"):
+        return False
+    return node.type == "arithmetic_expansion" or prints_number(substituted(text_of(node)))

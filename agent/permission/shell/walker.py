@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import KEYWORDS, LOCAL
 from agent.permission.programs.lookup import base_name
-from agent.permission.shell.call import Call, FoldersAfter
+from agent.permission.shell.call import Call, FoldersAfter, after_and, after_or, either_of, stay
 from agent.permission.shell.command import Commands
+from agent.permission.shell.environment import Values
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.fallback import possible_commands, split_commands
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import Dirs, Workspace, any_of
+from agent.permission.shell.pipelines import Pipeline, flatten
+from agent.permission.shell.redirections import REDIRECTIONS, Redirections
 from agent.permission.shell.variables import Variables
 from agent.permission.syntax.parser import lost_text, parse, text_of
 from agent.permission.syntax.source import (
@@ -26,84 +29,10 @@ from agent.permission.syntax.source import (
     refuse_early,
     word_set,
 )
-from agent.permission.syntax.words import Word, literal_word, plain
+from agent.permission.syntax.words import literal_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-
-_WRITES = word_set("> >> >| &> &>> >& <>")
-_STATEMENTS = word_set("command list pipeline redirected_statement negated_command subshell")
-
-
-class Redirections:
-    """Adds redirections to *found*; *expander* reads their targets."""
-
-    def __init__(self, found: Findings, words: Expander) -> None:
-        self.found = found
-        self.expander = words
-
-    def add_heredoc(self, node: "Node", dirs: Dirs) -> tuple[list["Node"], list["Node"]]:
-        """Add a here-document; return the words and statements on its line."""
-        words: list[Node] = []
-        statements: list[Node] = []
-        start = ""
-        for child in node.children:
-            match child.type:
-                case "heredoc_start":
-                    start = text_of(child)
-                case "heredoc_body":
-                    self.found.texts[text_of(child)] = None
-                    if not re.search(r"['\"\\]", start):
-                        self.expander.follow_heredoc(text_of(child), dirs)
-                case "file_redirect":
-                    words += self.add_redirection(child, dirs)
-                case kind if kind in WORDS:
-                    words.append(child)
-                case kind if kind in _STATEMENTS:
-                    statements.append(child)
-                case "<<" | "<<-" | "&&" | "||" | "|" | "|&" | "heredoc_end" | "file_descriptor":
-                    pass
-                case kind:
-                    raise CannotAnalyzeError(f"its here-document holds a {kind.strip()}")
-        return words, statements
-
-    def add_herestring(self, node: "Node", dirs: Dirs) -> None:
-        """Add ``<<< text``, which the command reads as its input."""
-        nodes = [child for child in node.children if child.type in WORDS]
-        for word in self.expander.read_words(nodes, dirs):
-            self.found.texts[word.text] = None
-
-    def add_redirection(self, node: "Node", dirs: Dirs) -> list["Node"]:
-        """Add one redirection; return the words after its target, which belong to the command."""
-        operator = next(child.type for child in node.children if not child.is_named)
-        targets = [child for child in node.children if child.type in WORDS]
-        if not targets:
-            if operator in (">&-", "<&-"):
-                return []
-            raise CannotAnalyzeError("a redirection has no target")
-        first = [targets.pop(0)]
-        while targets and targets[0].start_byte == first[-1].end_byte:
-            first.append(targets.pop(0))
-        word = self.expander.read_words(first, dirs)[0]
-        if first[0].type == "process_substitution":
-            return targets
-        if operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", word.text):
-            return targets
-        self._add_target(operator, word, dirs)
-        return targets
-
-    def _add_target(self, operator: str, word: Word, dirs: Dirs) -> None:
-        text = f"{operator} {word.source}"
-        if any(plain(value).startswith(("/dev/tcp/", "/dev/udp/")) for value in word.values or ()):
-            self.found.add_unknown(text, "opens a network connection")
-        elif operator in _WRITES:
-            if not self.found.add_write(word, dirs):
-                self.found.add_unknown(text, "writes a file that is known at run time only")
-        elif operator not in ("<", "<&"):
-            raise CannotAnalyzeError(f"the redirection {operator} is not understood")
-        elif not self.found.add_read(word, dirs):
-            self.found.add_unknown(text, "reads a file that is known at run time only")
 
 
 _TOKENS = word_set(
@@ -118,6 +47,12 @@ _GRAMMATICAL = KEYWORDS | word_set(
     "getopts printf"
 )
 """Names that make another node of a command, or a variable of a word that follows."""
+_CLAUSES = frozenset({"elif_clause", "else_clause"})
+_CASE_ENDS = frozenset({";;", ";&", ";;&"})
+_MAX_REPEATED = 2
+_MAX_PASSES = 50
+"""Times that a loop, and the loops of a line together, are analyzed again because variables or the
+folder change in them; then neither is known."""
 _MAX_LEVELS = 3
 """Levels of text in text that are analyzed for deny rules."""
 _MAX_TEXTS = 64
@@ -148,7 +83,7 @@ def _may_compose_names(text: str) -> bool:
     return bool(_SPELLED.search(text) or ("$" in text and _SETTING.search(text)))
 
 
-def _check_token(node: "Node") -> None:
+def check_token(node: "Node") -> None:
     """Raise for a token that the walk does not know."""
     if not node.is_named and node.type not in _TOKENS:
         raise CannotAnalyzeError(f"{node.type.strip() or 'a token'} stands in an odd place")
@@ -161,21 +96,23 @@ class Walker:
         self.found = found
         self.level = 0
         self.commands_in = TextCommands(found.workspace, depth)
+        self._passes = 0
         self._analyzed: dict[tuple[str, Dirs, int], FoldersAfter] = {}
         self.commands = Commands(found, self.analyze_nested, self.commands_in)
-        self.expander = Expander(found, self.substitution, self.analyze_code)
+        self.expander = Expander(found, self.substitution, self.substituted_code)
         self.redirections = Redirections(found, self.expander)
         self.variables = Variables(found, self.expander, self.commands_in)
         self._handlers: dict[str, Callable[[Node, Dirs], FoldersAfter]] = {
-            "list": self._list,
-            "pipeline": self._pipeline,
-            "negated_command": self._negated,
-            "redirected_statement": self._redirected,
+            "list": self._and_or,
+            "pipeline": self._and_or,
+            "negated_command": self._and_or,
+            "redirected_statement": self._and_or,
+            "file_redirect": self._and_or,
             "command": self._command,
             "subshell": self._subshell,
             "compound_statement": self._compound,
-            "if_statement": lambda node, dirs: self._branches(node.children, dirs),
-            "while_statement": lambda node, dirs: self._loop(node.children, dirs),
+            "if_statement": self._if,
+            "while_statement": self._while,
             "for_statement": self._for,
             "c_style_for_statement": self._c_for,
             "case_statement": self._case,
@@ -200,8 +137,6 @@ class Walker:
         joined = join_lines(text)
         root = _root(joined)
         self.level += 1
-        if _SETTING.search(joined):
-            self.variables.note_variables(root)
         self.sequence(root.children, dirs)
         self.level -= 1
 
@@ -211,61 +146,85 @@ class Walker:
         self.analyze_code(text, dirs)
         self.level = before
 
+    def substituted_code(self, text: str, dirs: Dirs) -> None:
+        """Analyze the code of a substitution that was found as text."""
+        state = self.found.variables.snapshot()
+        self.analyze_code(text, dirs)
+        self.found.variables.restore(state)
+
     def substitution(self, node: "Node", dirs: Dirs) -> None:
         """Analyze ``$(…)`` or ``<(…)``, which is a subshell."""
-        self.sequence(node.children, dirs)
+        self._subshell(node, dirs)
 
     def sequence(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
-        ends: FoldersAfter = (dirs, dirs)
-        for node in nodes:
+        ends = stay(dirs)
+        for at, node in enumerate(nodes):
             if node.type == "comment" or not node.is_named:
-                _check_token(node)
-                continue
-            ends = self.statement(node, dirs)
-            dirs = any_of(*ends)
+                check_token(node)
+            elif at + 1 < len(nodes) and nodes[at + 1].type == "&":
+                state = self.found.variables.snapshot()
+                self.statement(node, dirs)
+                self.found.variables.restore(state)
+                ends = stay(dirs)
+            else:
+                ends = self.statement(node, dirs)
+                dirs = ends.either
         return ends
 
     def statement(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         handler = self._handlers.get(node.type)
-        if handler is not None:
-            return handler(node, dirs)
-        if node.type == "file_redirect":
-            self.redirections.add_redirection(node, dirs)
-            return dirs, dirs
-        raise CannotAnalyzeError(f"it holds a construct ({node.type}) that is not followed")
+        if handler is None:
+            raise CannotAnalyzeError(f"it holds a construct ({node.type}) that is not followed")
+        return handler(node, dirs)
 
-    def _list(self, node: "Node", dirs: Dirs) -> FoldersAfter:
-        parts = [child for child in node.children if child.type != "comment"]
-        if len(parts) != 3:
-            raise CannotAnalyzeError("its parts are put together in a way that is not followed")
-        left, operator, right = parts
-        first = self.statement(left, dirs)
-        if operator.type == "&&":
-            second = self.statement(right, first[0])
-            return second[0], any_of(first[1], second[1])
-        second = self.statement(right, first[1])
-        return any_of(first[0], second[0]), second[1]
+    def _and_or(self, node: "Node", dirs: Dirs) -> FoldersAfter:
+        variables = self.found.variables
+        ends = stay(dirs)
+        for each in flatten(node):
+            start = variables.snapshot() if each.operator else None
+            if each.operator == "&&":
+                ends = after_and(ends, self._pipeline(each, ends.success))
+            elif each.operator == "||":
+                ends = after_or(ends, self._pipeline(each, ends.failure))
+            else:
+                ends = self._pipeline(each, dirs)
+            if start is not None:
+                variables.merge([start], start)
+        return ends
 
-    def _pipeline(self, node: "Node", dirs: Dirs) -> FoldersAfter:
-        for child in node.children:
-            if child.is_named:
-                self.statement(child, dirs)
-        return dirs, dirs
+    def _pipeline(self, pipeline: Pipeline, dirs: Dirs) -> FoldersAfter:
+        if len(pipeline.stages) == 1:
+            ends = self._stage(*pipeline.stages[0], dirs)
+            return ends.negated if pipeline.negated else ends
+        for stage in pipeline.stages:
+            state = self.found.variables.snapshot()
+            self._stage(*stage, dirs)
+            self.found.variables.restore(state)
+        return stay(dirs)
 
-    def _negated(self, node: "Node", dirs: Dirs) -> FoldersAfter:
-        ends = self.sequence(node.children, dirs)
-        return ends[1], ends[0]
+    def _stage(
+        self, node: "Node | None", redirections: Sequence["Node"], dirs: Dirs
+    ) -> FoldersAfter:
+        """Analyze one command with the redirections that bash performs for it, in its folder."""
+        extra = [word for each in redirections for word in self.redirections.add(each, dirs)]
+        if node is not None and node.type == "command":
+            return self._command(node, dirs, extra)
+        if extra:
+            raise CannotAnalyzeError("words follow a redirection")
+        return stay(dirs) if node is None else self.statement(node, dirs)
 
     def _subshell(self, node: "Node", dirs: Dirs) -> FoldersAfter:
+        state = self.found.variables.snapshot()
         self.sequence(node.children, dirs)
-        return dirs, dirs
+        self.found.variables.restore(state)
+        return stay(dirs)
 
     def _compound(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         if node.children[0].type == "((":
             self.expander.check_arithmetic(node)
             for child in node.children:
                 self.expander.follow(child, dirs)
-            return dirs, dirs
+            return stay(dirs)
         return self.sequence(node.children, dirs)
 
     def _command(self, node: "Node", dirs: Dirs, extra: Sequence["Node"] = ()) -> FoldersAfter:
@@ -275,7 +234,10 @@ class Walker:
         # The same words again, without anything that depends on the place in the line.
         ends = self._analyzed.get(key)
         if ends is None:
-            ends = self._analyzed[key] = self._analyze_command(node, key[0], dirs, extra)
+            before = self.found.variables.changes
+            ends = self._analyze_command(node, key[0], dirs, extra)
+            if before == self.found.variables.changes:
+                self._analyzed[key] = ends
         return ends
 
     def _analyze_command(
@@ -287,10 +249,8 @@ class Walker:
         for child in node.children:
             if child.type == "variable_assignment":
                 sets.append(self.variables.follow_assignment(child, dirs))
-            elif child.type == "file_redirect":
-                extra = (*extra, *self.redirections.add_redirection(child, dirs))
-            elif child.type == "herestring_redirect":
-                self.redirections.add_herestring(child, dirs)
+            elif child.type in REDIRECTIONS:
+                extra = (*extra, *self.redirections.add(child, dirs))
             elif child.type in WORDS or child.type in ("$", "regex", "extglob_pattern"):
                 parts.append(child)
             else:
@@ -299,103 +259,133 @@ class Walker:
         call = Call(tuple(words), text, dirs, tuple(sets), level=self.level)
         return self.commands.analyze(call)
 
-    def _redirected(self, node: "Node", dirs: Dirs) -> FoldersAfter:
-        body: Node | None = None
-        extra: list[Node] = []
-        later: list[Node] = []
-        for child in node.children:
-            if child.type == "file_redirect":
-                extra += self.redirections.add_redirection(child, dirs)
-            elif child.type == "heredoc_redirect":
-                words, statements = self.redirections.add_heredoc(child, dirs)
-                extra += words
-                later += statements
-            elif child.type == "herestring_redirect":
-                self.redirections.add_herestring(child, dirs)
-            elif body is None:
-                body = child
-            else:
-                raise CannotAnalyzeError("its redirections are not understood")
-        if body is None or body.type != "command":
-            if extra:
-                raise CannotAnalyzeError("words follow a redirection")
-            ends = (dirs, dirs) if body is None else self.statement(body, dirs)
-        else:
-            ends = self._command(body, dirs, extra)
-        for statement in later:
-            ends = self.statement(statement, any_of(*ends))
-            ends = (any_of(dirs, *ends), any_of(dirs, *ends))
-        return ends
+    def _if(self, node: "Node", dirs: Dirs) -> FoldersAfter:
+        return self._condition(node.children, dirs)
 
-    def _branches(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
-        """Analyze branches, each of which can run in any folder that one before it leads to."""
-        states = [dirs]
-        for child in nodes:
-            if child.type in ("elif_clause", "else_clause", "do_group"):
-                states += self._branches(child.children, any_of(*states))
-            elif child.is_named and child.type != "comment":
-                states += self.statement(child, any_of(*states))
+    def _condition(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
+        """Analyze ``if a; then b; …`` or ``elif a; then b``, with the clauses that follow."""
+        variables = self.found.variables
+        body = next(at for at, child in enumerate(nodes) if child.type == "then")
+        rest = next((at for at, each in enumerate(nodes) if each.type in _CLAUSES), len(nodes))
+        tested = self.sequence(nodes[:body], dirs)
+        start = variables.snapshot()
+        taken = self.sequence(nodes[body:rest], tested.success)
+        after = variables.snapshot()
+        variables.restore(start)
+        other = stay(tested.failure)
+        if rest < len(nodes):
+            clause = nodes[rest]
+            if clause.type == "else_clause":
+                other = self.sequence(clause.children, tested.failure)
             else:
-                _check_token(child)
-        return any_of(*states), any_of(*states)
+                other = self._condition([*clause.children, *nodes[rest + 1 :]], tested.failure)
+        variables.merge([after], start)
+        return either_of(taken, other)
 
-    def _loop(self, nodes: Sequence["Node"], dirs: Dirs) -> FoldersAfter:
-        moves = any(
-            re.search(r"\b(cd|pushd|popd|eval)\b|(^|[\s;])(\.|source)\s", text_of(node))
-            for node in nodes
-        )
-        return self._branches(nodes, frozenset() if moves else dirs)
+    def _while(self, node: "Node", dirs: Dirs) -> FoldersAfter:
+        return self._loop(node.children[:-1], node.children[-1], dirs)
+
+    def _loop(
+        self,
+        head: Sequence["Node"],
+        body: "Node",
+        dirs: Dirs,
+        name: str = "",
+        values: Values = None,
+    ) -> FoldersAfter:
+        """Analyze a loop until another pass would find nothing new; *name* has one of *values* in
+        each."""
+        variables, first = self.found.variables, len(self.found.needs)
+        passes = 0
+        while True:
+            start, escaped = variables.snapshot(), len(variables.escapes)
+            tested = self.sequence(head, dirs)
+            states = [variables.snapshot()]
+            if name:
+                variables.assign(name, values)
+            ends = self.sequence(body.children, tested.success)
+            left = variables.escapes[escaped:]
+            reached = any_of(dirs, tested.either, ends.either, *(folders for _, folders in left))
+            variables.merge([*states, *(state for state, _ in left)], start)
+            after = variables.snapshot()
+            variables.restore(start)
+            if not variables.merge([after], start) and reached == dirs:
+                break
+            dirs = reached if not passes else frozenset()
+            passes += 1
+            self._passes += 1
+            if passes > _MAX_REPEATED or self._passes > _MAX_PASSES:
+                variables.forget()
+                dirs = frozenset()
+        if passes:
+            self.found.merge_commands(first)
+        variables.restore(after)
+        return stay(dirs)
 
     def _for(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         name = text_of(node.children[1])
         if not LOCAL.fullmatch(name):
             self.found.add_unknown(f"for {name}", f"sets {name}, which can change what runs")
         listed = [child for child in node.children[2:] if child.type in WORDS]
-        words = self.expander.read_words(listed, dirs)
+        words = self.expander.read_words(listed, dirs) if listed else []
         self.found.texts.update(dict.fromkeys(word.text for word in words))
-        if self.found.variables.get(name) is not None:
-            values = [word.values for word in words]
-            flat = [value for each in values for value in each or ()]
-            self.found.variables[name] = tuple(flat) if flat and None not in values else None
-        rest = [child for child in node.children[2:] if child.type not in WORDS]
-        return self._loop(rest, dirs)
+        values = self.variables.values_of(words) if node.children[0].type == "for" else None
+        if node.children[0].type == "select":
+            self.found.variables.assign("REPLY", None, read=True)
+        before = self.found.variables.snapshot()
+        self.found.variables.assign(name, values)
+        self.found.variables.merge([before], before)
+        rest = [child for child in node.children[2:-1] if child.type not in WORDS]
+        return self._loop(rest, node.children[-1], dirs, name, values)
 
     def _c_for(self, node: "Node", dirs: Dirs) -> FoldersAfter:
-        body = [
-            child for child in node.children if child.type in ("do_group", "compound_statement")
-        ]
-        for child in node.children:
-            if child not in body:
-                self.expander.follow(child, dirs)
-                self.expander.check_arithmetic(child)
-        return self._loop(body, dirs)
+        body = node.children[-1]
+        for child in node.children[:-1]:
+            self.expander.follow(child, dirs)
+            self.expander.check_arithmetic(child)
+        return self._loop((), body, dirs)
 
     def _case(self, node: "Node", dirs: Dirs) -> FoldersAfter:
-        states = [dirs]
+        variables = self.found.variables
+        start, ends = variables.snapshot(), stay(dirs)
+        states, entered = [start], dirs
         for child in node.children:
             if child.type == "case_item":
-                states += self._case_item(child, dirs)
+                after = self._case_item(child, entered)
+                ends = either_of(ends, after)
+                states.append(variables.snapshot())
+                continues = child.children[-1].type in (";&", ";;&")
+                entered = any_of(dirs, after.either) if continues else dirs
+                if not continues:
+                    variables.restore(start)
+                variables.merge(states if continues else [], start)
             elif child.is_named and child.type != "comment":
-                self.expander.read_words([child], dirs)
-        return any_of(*states), any_of(*states)
+                self.expander.read_values([child], dirs)
+        variables.merge(states, start)
+        return ends
 
     def _case_item(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         closed = next(at for at, child in enumerate(node.children) if child.type == ")")
         for child in node.children[:closed]:
             if child.is_named:
                 self.expander.follow(child, dirs)
-        body = [child for child in node.children[closed + 1 :] if child.type != ";;"]
+        body = [child for child in node.children[closed + 1 :] if child.type not in _CASE_ENDS]
         return self.sequence(body, dirs)
 
     def _function(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         name = next(text_of(child) for child in node.children if child.type == "word")
         self.found.add_unknown(f"{name}()", f"defines {name}, which may hide a program")
+        state = self.found.variables.snapshot()
+        self.found.variables.forget()
         for child in node.children:
             if child.type == "file_redirect":
-                self.redirections.add_redirection(child, dirs)
+                self.redirections.add(child, dirs)
             elif child.is_named and child.type != "word":
                 self.statement(child, frozenset())
-        return dirs, dirs
+        self.found.variables.restore(state)
+        for name in dict.fromkeys(self.found.variables.assigned[state.at :]):
+            self.found.variables.assign(name, None)
+        return stay(dirs)
 
 
 class TextCommands:

@@ -1,12 +1,10 @@
-"""The text of a command line before it is parsed, and code hidden in plain text.
+"""The text of a command line before it is parsed.
 
-The grammar does not show some code that bash runs: a dollar and a parenthesis on two joined
-lines, backticks in a here-document or in ``${x:-…}``. So lines are joined first, as bash
-does, and text that bash expands is searched for substitutions.
+The grammar does not show some code that bash runs, such as a dollar and a parenthesis on two
+joined lines. So lines are joined first, as bash does.
 """
 
 import re
-from collections.abc import Iterator
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -182,95 +180,14 @@ def _continues(line: str) -> bool:
     return marks % 2 == 1
 
 
-def hidden_code(text: str) -> Iterator[str]:
-    """Yield the code of every ``$(…)``, ``<(…)``, ``>(…)`` and backtick pair in expanded text."""
-    at = 0
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            at += 2
-        elif char == "`":
-            end = _backtick_end(text, at + 1)
-            yield unescape_backticks(text[at + 1 : end])
-            at = end + 1
-        elif char in "$<>" and text[at + 1 : at + 2] == "(":
-            end = _paren_end(text, at + 2)
-            inner = text[at + 2 : end]
-            if char == "$" and inner.startswith("(") and inner.endswith(")"):
-                yield from hidden_code(inner)
-            else:
-                yield inner
-            at = end + 1
-        else:
-            at += 1
-
-
-def unescape_backticks(code: str) -> str:
-    """Return what bash runs for the text between backticks: one level of backslashes removed."""
-    return re.sub(r"\\([\\`$])", r"\1", code)
-
-
-def _backtick_end(text: str, at: int) -> int:
-    while at < len(text):
-        if text[at] == "\\":
-            at += 1
-        elif text[at] == "`":
-            return at
-        at += 1
-    raise CannotAnalyzeError("a backtick is not closed")
-
-
-def _paren_end(text: str, at: int) -> int:
-    depth = 1
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            at += 1
-        elif char in "'\"":
-            end = text.find(char, at + 1)
-            if end < 0:
-                break
-            at = end
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-            if not depth:
-                return at
-        at += 1
-    raise CannotAnalyzeError("a substitution is not closed")
-
-
-def arithmetic_at(text: str, at: int) -> str:
-    """Return the expression of a ``$((…))`` or ``$[…]`` that opens in front of *at*."""
-    depth = 2 if text[at - 1] == "(" else 1
-    for end in range(at, len(text)):
-        depth += (text[end] in "([") - (text[end] in ")]")
-        if not depth:
-            return text[at:end]
-    return text[at:]
-
-
-_COUNTS = re.compile(
-    r"""([^;&|\n]+\|)*\s*
-    (wc(\s+-[lwcm]+)*(\s*<\s*[\w./-]+)?
-    |nproc|date\s+\+%\w+
-    |grep\s+-[iEFvwx]*c[iEFvwx]*\s+([\w.^]+|'[^']*'|"[^"$`]*")(\s+[\w./][\w./-]*)?
-    )\s*""",
-    re.VERBOSE,
-)
-
-
-def prints_number(code: str) -> bool:
-    """Return whether *code* prints a number and nothing that it read, such as a name or a line."""
-    return _COUNTS.fullmatch(code) is not None
-
-
 _PLAIN = re.compile(r"#?\w+|[?#$!@*-]|#[@*]")
 _OPERATOR = re.compile(r"(\w+)(\[[^\]]*\])?(:?[-+?]|##?|%%?|//?|/[#%]|\^\^?|,,?|:)")
 _LENGTH = re.compile(r"#?\w+\[(\d+|[@*])\]")
 
 
 def expansion_evaluates(expansion: str) -> bool:
-    """Return whether ``${…}`` can run text in a variable, or assigns one."""
+    """Return whether ``${…}`` can run text in a variable, or assigns one; not whether an expansion
+    in it does."""
     inner = expansion.removeprefix("${").removesuffix("}")
     if _PLAIN.fullmatch(inner) or _LENGTH.fullmatch(inner):
         return False
@@ -282,4 +199,4 @@ def expansion_evaluates(expansion: str) -> bool:
         return True
     if found[3] == ":":
         return not re.fullmatch(r"[\s\d:-]*", inner[found.end() :])
-    return "${" in inner[found.end() :] and expansion_evaluates(inner[inner.index("${") :])
+    return False

@@ -14,11 +14,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from agent.permission.syntax.braces import CLOSE, COMMA, DOTS, OPEN, TooManyError, expand_braces
 from agent.permission.syntax.source import CannotAnalyzeError
 
-_ACTIVE = {"{": "\ue000", ",": "\ue001", "}": "\ue002", "*": "\ue003", "?": "\ue004", "[": "\ue005"}
+_ACTIVE = {"{": OPEN, ",": COMMA, "}": CLOSE, "*": "\ue003", "?": "\ue004", "[": "\ue005"}
 _TILDE = "\ue006"
-_PLAIN = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE))})
+_BREAK = "\ue007"
+"""A place in a word where it is split."""
+_PLAIN = str.maketrans(
+    {mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE), ("..", DOTS))}
+)
+_NO_PATTERNS = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("..", DOTS))})
+_LITERAL_BRACES = str.maketrans({OPEN: "{", COMMA: ",", CLOSE: "}", DOTS: ".."})
 _GLOBS = tuple(_ACTIVE[char] for char in "*?[")
 _WILD = _GLOBS[:2]
 _SET = re.compile("\ue005[^/]*\\]")
@@ -27,10 +34,14 @@ _FIRST_PART = 0xE100
 _BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
 """A literal word."""
 _IN_BARE = re.compile(r"[\w./@%+-]+")
+_IN_LIST = re.compile(r"[\w/@%+-]+")
 _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _CODE = re.compile(r"\$\(|`")
 _MANY = re.compile(r"\$\{?@|\[@\]")
 """An expansion that becomes several words even in quotes."""
+_BLANKS = re.compile(r"[ \t\n]+")
+_ACTIVATE = str.maketrans({char: _ACTIVE[char] for char in "*?["})
+_QUOTE = re.compile(r"['\"\\]")
 _SPLITS = re.compile(r"[\s*?\[\\]|^$")
 """A value that bash splits or expands to other words if it is put in without quotes."""
 STREAM = "/dev/fd/63"
@@ -51,6 +62,14 @@ class Part(NamedTuple):
     """All texts that it can be, None if unknown."""
 
     quoted: bool = False
+
+    @property
+    def splits(self) -> bool:
+        """Return whether bash can make several words, or a pattern, of it; always for an unknown
+        one."""
+        if self.quoted:
+            return self.values is None and _MANY.search(self.source) is not None
+        return self.values is None or any(map(_SPLITS.search, self.values))
 
 
 @dataclass(frozen=True)
@@ -77,7 +96,7 @@ class Word:
 
     def __post_init__(self) -> None:
         plain = self.raw.isascii()
-        written = self.raw if plain else self._fill([part.source for part in self.parts])
+        written = self.raw if plain else self.fill([part.source for part in self.parts])
         object.__setattr__(self, "plain", plain)
         object.__setattr__(self, "text", written if plain else written.translate(_PLAIN))
 
@@ -115,16 +134,20 @@ class Word:
             return self._with_braces_expanded((self.raw,))
         choices: list[tuple[str, ...]] = []
         for part in self.parts:
-            if part.values is None:
+            if part.values is None or part.splits:
                 return None
             choices.append(part.values)
         filled = itertools.islice(itertools.product(*choices), MAX_VALUES + 1)
-        return self._with_braces_expanded([self._fill(chosen) for chosen in filled])
+        return self._with_braces_expanded([self.fill(chosen) for chosen in filled])
 
     def _with_braces_expanded(self, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Return *texts* with their brace lists expanded, None for too many."""
-        if _ACTIVE["{"] in self.raw or self.parts:
-            texts = [each for text in texts for each in _expand_braces(text)]
+        if OPEN in self.raw:
+            try:
+                texts = [each for text in texts for each in expand_braces(text, MAX_VALUES)]
+            except TooManyError:
+                return None
+            texts = [text.translate(_LITERAL_BRACES) for text in texts]
         return None if len(texts) > MAX_VALUES else tuple(texts)
 
     @property
@@ -133,10 +156,11 @@ class Word:
         values = self.values
         if values is not None:
             return any(value.startswith(("-", *_GLOBS)) for value in values)
-        unquoted = any(not part.quoted and part.values is None for part in self.parts)
+        unquoted = any(not part.quoted and part.splits for part in self.parts)
         return unquoted or not self.raw or ord(self.raw[0]) >= _FIRST_PART
 
-    def _fill(self, chosen: Sequence[str]) -> str:
+    def fill(self, chosen: Sequence[str]) -> str:
+        """Return the raw text with the *chosen* values of its parts."""
         raw = self.raw
         for index, value in enumerate(chosen):
             raw = raw.replace(chr(_FIRST_PART + index), value)
@@ -158,12 +182,9 @@ def has_tilde(value: str) -> bool:
 
 def is_one_word(word: Word) -> bool:
     """Return whether bash makes one word of it, whatever the values of its variables."""
-    if any(mark in word.raw for mark in (_ACTIVE["{"], *_GLOBS)):
+    if any(mark in word.raw for mark in (OPEN, *_GLOBS)):
         return False
-    return all(
-        part.values is not None or (part.quoted and not _MANY.search(part.source))
-        for part in word.parts
-    )
+    return not any(part.splits for part in word.parts)
 
 
 def glob_pattern(value: str) -> str:
@@ -198,22 +219,25 @@ def _ansi(found: re.Match[str]) -> str:
     code = found[1]
     if code in _ESCAPES:
         return _ESCAPES[code]
-    if code[0] in "xuU":
+    if code[0] == "x":
+        return chr(int(code[1:].strip("{}") or "0", 16) & 0xFF)
+    if code[0] in "uU":
         return chr(int(code[1:], 16)) if int(code[1:], 16) < 0x110000 else "\ufffd"
     if code[0] in "01234567":
         return chr(int(code, 8) & 0xFF)
     if code[0] == "c":
-        return chr(ord(code[1]) & 0x1F)
+        return "\x7f" if code[1] == "?" else chr(ord(code[1].upper()) & 0x1F)
     return found[0]
 
 
 def ansi_text(body: str) -> str:
     """Return the value of ``$'body'``; it ends at a NUL as in bash."""
     value = re.sub(
-        r"\\([abeEfnrtv\\'\"?]|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}"
-        r"|[0-7]{1,3}|c.)",
+        r"\\([abeEfnrtv\\'\"?]|x[0-9a-fA-F]{1,2}|x\{[0-9a-fA-F]*\}?|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}"
+        r"|[0-7]{1,3}|c\\\\|c.)",
         _ansi,
         body,
+        flags=re.DOTALL,
     )
     if any(0xD800 <= ord(char) < 0xF900 for char in value):
         raise CannotAnalyzeError("it spells an unassigned character")
@@ -225,7 +249,7 @@ def read_word(source: str, parts: Sequence[Part]) -> Word:
     if not parts and _BARE.fullmatch(source):
         return Word(source, source)
     if len(parts) == 1 and parts[0].source == source:
-        whole = Word(chr(_FIRST_PART), source, (_bare(parts[0]),))
+        whole = Word(chr(_FIRST_PART), source, (parts[0],))
         return replace(whole, code=True) if _holds_code(whole) else whole
     reader = _Reader(source, {part.start: part for part in parts})
     reader.run()
@@ -244,12 +268,6 @@ def _holds_code(word: Word) -> bool:
     return any(_CODE.search(text) for text in word.values or (word.raw,))
 
 
-def _bare(part: Part) -> Part:
-    """Return *part* without quotes around it: its values are not known if bash splits them."""
-    splits = any(map(_SPLITS.search, part.values or ()))
-    return part._replace(values=None) if splits else part
-
-
 class _Reader:
     def __init__(self, source: str, spans: Mapping[int, Part]) -> None:
         self.source = source
@@ -258,13 +276,15 @@ class _Reader:
         self.raw: list[str] = []
         self.parts: list[Part] = []
         self.double = False
+        self.list = False
+        """True after an unquoted brace: a comma, a range and a tilde count then."""
 
     def run(self) -> None:
         while self.at < len(self.source):
             part = self.spans.get(self.at)
             if part is not None:
                 self.raw.append(chr(_FIRST_PART + len(self.parts)))
-                self.parts.append(part._replace(quoted=True) if self.double else _bare(part))
+                self.parts.append(part._replace(quoted=self.double))
                 self.at = part.end
             elif self.source[self.at] == '"':
                 self.double = not self.double
@@ -317,10 +337,16 @@ class _Reader:
         elif char in "()" or (char in "<>" and after == "("):
             raise CannotAnalyzeError("it holds a pattern or substitution that is not followed")
         else:
-            tilde = char == "~" and (not self.raw or self.raw[-1] in ("=", ":"))
+            tilde = char == "~" and (not self.raw or self.list or self.raw[-1] in ("=", ":"))
             active = _TILDE if tilde else _ACTIVE.get(char)
-            if active is None:
-                self.take_run(_IN_BARE)
+            if active in (COMMA, CLOSE) and not self.list:
+                active = None
+            self.list = self.list or active == OPEN
+            if self.list and char == "." and after == ".":
+                self.raw.append(DOTS)
+                self.at += 2
+            elif active is None:
+                self.take_run(_IN_LIST if self.list else _IN_BARE)
             else:
                 self.raw.append(active)
                 self.at += 1
@@ -332,32 +358,99 @@ class _Reader:
         self.at = found.end() if found else self.at + 1
 
 
-_BRACED = re.compile("\ue000([^\ue000\ue002]*)\ue002")
+def brace_words(word: Word) -> list[Word]:
+    """Return the words that the brace lists in *word* make of it."""
+    if OPEN not in word.raw:
+        return [word]
+    try:
+        texts = expand_braces(word.raw, MAX_VALUES)
+    except TooManyError:
+        return [unknown_word(word)]
+    if len(texts) == 1:
+        return [_piece(word, texts[0])]
+    # An empty item is no word, except if a quote makes it one.
+    return [_piece(word, text) for text in texts if text or _QUOTE.search(word.source)]
 
 
-def _expand_braces(raw: str) -> list[str]:
-    """Return the text with brace lists expanded; one that is no list is kept."""
-    for found in _BRACED.finditer(raw):
-        body = found[1]
-        items = body.split("\ue001")
-        span = re.fullmatch(r"(-?\d{1,4})\.\.(-?\d{1,4})", body)
-        if span:
-            first, last = int(span[1]), int(span[2])
-            step = 1 if last >= first else -1
-            items = [str(number) for number in range(first, last + step, step)][: MAX_VALUES + 1]
-        elif len(items) == 1:
-            continue
-        before, after = raw[: found.start()], raw[found.end() :]
-        done = [text for item in items for text in _expand_braces(before + item + after)]
-        return done[: MAX_VALUES + 1]
-    return [raw]
+def _piece(word: Word, text: str) -> Word:
+    """Return a word of its own for *text*, a part of the raw text of *word*."""
+    raw: list[str] = []
+    parts: list[Part] = []
+    for at, char in enumerate(text):
+        if char == _TILDE and at and text[at - 1] not in "=:":
+            raw.append("~")
+        elif 0 <= ord(char) - _FIRST_PART < len(word.parts):
+            raw.append(chr(_FIRST_PART + len(parts)))
+            parts.append(word.parts[ord(char) - _FIRST_PART])
+        else:
+            raw.append(char)
+    return Word("".join(raw).translate(_LITERAL_BRACES), word.source, tuple(parts), word.code)
 
 
-def home_path(value: str, home: str) -> str | None:
-    """Return the path for a leading unquoted tilde; None for another user's home."""
+def assigned_texts(word: Word) -> tuple[str, ...] | None:
+    """Return every text that a variable has after *word* was assigned to it, None if unknown: in
+    an assignment nothing is split, and only a tilde keeps its mark."""
+    choices: list[tuple[str, ...]] = []
+    for part in word.parts:
+        if part.values is None or part.values == (STREAM,):
+            return None
+        choices.append(part.values)
+    fixed = Word(word.raw.translate(_NO_PATTERNS), word.source, word.parts)
+    texts = itertools.islice(itertools.product(*choices), MAX_VALUES + 1)
+    filled = tuple(dict.fromkeys(map(fixed.fill, texts)))
+    later = any(_TILDE in text[1:] for text in filled)
+    return None if later or len(filled) > MAX_VALUES else filled
+
+
+def without_values(word: Word) -> Word:
+    """Return *word* with variables of which nothing is known."""
+    parts = (
+        part if part.values == (STREAM,) else part._replace(values=None) for part in word.parts
+    )
+    return replace(word, parts=tuple(parts))
+
+
+def unknown_word(word: Word) -> Word:
+    """Return *word* as one of which nothing is known, not even how many words it becomes."""
+    source = word.source
+    return Word(chr(_FIRST_PART), source, (Part(0, len(source), source, None),), word.code)
+
+
+def fill_in(word: Word, chosen: Mapping[str, str]) -> list[Word]:
+    """Return the words that *word* becomes if its variables have the *chosen* values, by source.
+
+    A value without quotes around it is split at blanks, and its wildcards count.
+    """
+    filled: list[str] = []
+    for char in word.raw:
+        at = ord(char) - _FIRST_PART
+        part = word.parts[at] if 0 <= at < len(word.parts) else None
+        value = chosen.get(part.source) if part is not None else None
+        if part is None or value is None:
+            filled.append(char)
+        elif part.quoted:
+            filled.append(value)
+        elif "\\" in value:
+            return [unknown_word(word)]
+        else:
+            filled.append(_BLANKS.sub(_BREAK, value).translate(_ACTIVATE))
+    pieces = "".join(filled).split(_BREAK)
+    whole = [_piece(word, piece) for piece in pieces if piece]
+    if len(whole) == len(pieces):
+        return whole
+    if not _QUOTE.search(word.source):
+        return whole
+    return [_piece(word, "")] if len(pieces) == 1 else [unknown_word(word)]
+
+
+def tilde_expanded(value: str, home: str) -> str | None:
+    """Return *value* with the path for a leading unquoted tilde, ``~+`` relative to the folder;
+    None for another user's home."""
     if not has_tilde(value):
-        return plain(value)
-    rest = plain(value[1:])
+        return value
+    rest = value[1:]
+    if rest[:1] == "+" and rest[1:2] in ("", "/"):
+        return f".{rest[1:]}"
     if rest and not rest.startswith("/"):
         return None
     return os.path.normpath(home + rest)

@@ -33,9 +33,6 @@ def covered(line: str, *patterns: str) -> bool:
     "line",
     [
         "for f in 'a /opt/data/x'; do cat $f; done",
-        "for f in '.e*'; do cat $f; done",
-        "for f in '.en?'; do cat $f; done",
-        "for f in '.[e]nv'; do cat $f; done",
         "for n in '5 /opt/data/x'; do head -n $n a; done",
         "for n in ''; do head -n $n 5 /opt/data/x; done",
         "n='5 /opt/data/x'; head -n $n a",
@@ -176,7 +173,13 @@ def test_no_rule_covers_a_wrapper_whose_flag_can_split(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["n='1 BEGIN{x}'; awk -v n=$n '{print}' a", "s=':x'; awk -F$s '{print}' a"]
+    "line",
+    [
+        "n='1 BEGIN{system(1)}'; awk -v n=$n '{print}' a",
+        "s=': -f'; awk -F$s x a",
+        "n=$(cat n); awk -v n=$n '{print}' a",
+        "awk -F$s '{print}' a",
+    ],
 )
 def test_no_rule_covers_an_awk_whose_variable_can_split(line: str) -> None:
     assert not covered(line, "awk *", "n=*", "s=*")
@@ -248,3 +251,15 @@ def test_an_address_is_no_folder() -> None:
 def test_words_after_a_redirection_are_shown() -> None:
     needs = command_needs("rm > out -rf lib", directory=FOLDER, project=FOLDER, home=HOME)
     assert [need.shown for need in needs if need.permission == "bash"] == ["rm -rf lib"]
+
+
+@pytest.mark.parametrize("pattern", [".e*", ".en?", ".[e]nv"])
+def test_a_pattern_in_a_variable_names_the_files_that_it_matches(
+    pattern: str, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").touch()
+    where = str(tmp_path)
+    for line in (f"for f in '{pattern}'; do cat $f; done", f"f='{pattern}'; cat $f"):
+        assert not is_read_only(line, directory=where, project=where, home=HOME)
+    quoted = f"for f in '{pattern}'; do cat \"$f\"; done"
+    assert is_read_only(quoted, directory=where, project=where, home=HOME)
