@@ -1,15 +1,18 @@
 """Custom slash commands and their templates.
 
 A template is split before anything is filled in, so that the user's arguments are never run: only
-the commands that its author marked are.
+the commands that its author marked are. In such a command an argument is a quoted word, whatever it
+holds.
 """
 
 import re
-from collections.abc import Iterable
+import shlex
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from agent.config.loading import LoadedConfig
+from agent.permission.shell.analysis import analyze
 from agent.records.errors import CommandError
 
 Kind = Literal["built in", "command", "skill"]
@@ -97,33 +100,150 @@ def available_commands(loaded: LoadedConfig) -> tuple[CommandInfo, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def expand_template(template: str, argument: str) -> tuple[TemplatePart, ...]:
+def expand_template(template: str, argument: str, piped: str = "") -> tuple[TemplatePart, ...]:
     """Fill *argument* into *template*: as a whole, or word by word.
 
     The last placeholder takes the remaining words. Without a placeholder the argument is appended.
+    Text that was *piped* in belongs to the argument, but not in commands of the template.
+
+    Raises ``CommandError`` if a command has a placeholder where an argument would be code.
     """
-    words = [next(filter(None, found.groups()), "") for found in _WORD.finditer(argument)]
     numbers = [int(found[1]) for found in _PLACEHOLDER.finditer(template) if found[1].isdigit()]
     last = max(numbers, default=0)
 
-    def filled(place: re.Match[str]) -> str:
-        if not place[1].isdigit():
-            return argument
-        number = int(place[1])
-        return " ".join(words[number - 1 :] if number == last else words[number - 1 : number])
+    def filling(argument: str) -> Callable[[str], str]:
+        words = [next(filter(None, found.groups()), "") for found in _WORD.finditer(argument)]
 
+        def filled(name: str) -> str:
+            if not name.isdigit():
+                return argument
+            number = int(name)
+            return " ".join(words[number - 1 :] if number == last else words[number - 1 : number])
+
+        return filled
+
+    whole = joined_texts(argument, piped)
+    in_text, in_shell = filling(whole), filling(argument)
     pieces: list[TemplatePart] = []
     start = 0
     for shell in _SHELL.finditer(template):
-        pieces.append(
-            TemplatePart("text", _PLACEHOLDER.sub(filled, template[start : shell.start()]))
-        )
-        pieces.append(TemplatePart("shell", _PLACEHOLDER.sub(filled, shell[1])))
+        pieces.append(TemplatePart("text", _filled(template[start : shell.start()], in_text)))
+        pieces.append(TemplatePart("shell", fill_command(shell[1], in_shell)))
         start = shell.end()
-    pieces.append(TemplatePart("text", _PLACEHOLDER.sub(filled, template[start:])))
-    if argument and not _PLACEHOLDER.search(template):
-        pieces.append(TemplatePart("text", f"\n\n{argument}"))
+    pieces.append(TemplatePart("text", _filled(template[start:], in_text)))
+    if whole and not _PLACEHOLDER.search(template):
+        pieces.append(TemplatePart("text", f"\n\n{whole}"))
     return tuple(piece for piece in pieces if piece.text)
+
+
+def joined_texts(*texts: str) -> str:
+    """Return *texts* as paragraphs, without empty ones."""
+    return "\n\n".join(text for text in texts if text.strip())
+
+
+def _filled(text: str, value_of: Callable[[str], str]) -> str:
+    return _PLACEHOLDER.sub(lambda place: value_of(place[1]), text)
+
+
+def fill_command(code: str, value_of: Callable[[str], str]) -> str:
+    """Fill the placeholders of the shell command *code*: each value is one word of it, or a part of
+    the quoted text around it. Without quotes an empty value is no word.
+
+    Raises ``CommandError`` for a value that would be run all the same, as in ``eval "$1"``.
+    """
+    unsafe = [
+        place[0] for place in _PLACEHOLDER.finditer(code) if _UNSAFE.search(value_of(place[1]))
+    ]
+    if unsafe and _traces(code, "x") != _traces(code, "\n;probe;$(probe)\n"):
+        raise CommandError(
+            f"`{code}` would run what was typed after the command, so it was not run. Use "
+            f"{unsafe[0]} as an argument of a program that does not run it."
+        )
+    return _quoted_into(code, value_of)
+
+
+_PRINTF = re.compile(r"\bprintf\b(?!\s+['\"]?-)")
+
+
+def _traces(code: str, value: str) -> tuple[object, ...]:
+    """Return what the analysis of *code* finds with *value* as its argument, as far as it differs
+    if the argument is run."""
+    # The analysis suspects any printf of evaluating its words; without -v none does.
+    told = _PRINTF.sub("echo", code)
+    found = analyze(_quoted_into(told, lambda _: value), directory="/", project="/")
+    of_needs = ((need.strict, len(need.aliases) if need.strict else 0) for need in found.needs)
+    return bool(found.problem), *of_needs
+
+
+_UNSAFE = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
+_UNFOLLOWED = re.compile(r"(?<!<)<<(?!<)|\bcase\b|\$\[")
+"""Code in which the quotes at a place are not followed."""
+_QUOTED = {"plain": "{}", "double": '"{}"', "single": "'{}'"}
+"""The quoted value, after the end of the quotes around it and before their new beginning."""
+
+
+def _quoted_into(code: str, value_of: Callable[[str], str]) -> str:
+    done: list[str] = []
+    at = 0
+    for place in _PLACEHOLDER.finditer(code):
+        value = value_of(place[1])
+        around = "" if _UNFOLLOWED.search(code) else _quotes_at(code[: place.start()])
+        if around in _QUOTED and _UNSAFE.search(value):
+            value = _QUOTED[around].format(shlex.quote(value))
+        elif _UNSAFE.search(value):
+            raise CommandError(
+                f"`{code}` has a placeholder in a place where a shell would read "
+                f"{value[:40]!r} as code. Use it as a word, or in plain quotes."
+            )
+        done += [code[at : place.start()], value]
+        at = place.end()
+    return "".join((*done, code[at:]))
+
+
+_OPENING = {"$((": "arithmetic", "((": "arithmetic", "$(": "plain", "${": "brace", "$'": "ansi"}
+
+
+def _quotes_at(before: str) -> str:
+    """Return the innermost state of a shell after the code *before*: plain, double, single, or
+    another one."""
+    stack = ["plain"]
+    at = 0
+    while at < len(before):
+        state, char = stack[-1], before[at]
+        opened = next((each for each in _OPENING if before.startswith(each, at)), "")
+        at += 1
+        if state in ("single", "ansi", "comment"):
+            if char == "\\" and state == "ansi":
+                at += 1
+            elif char == ("\n" if state == "comment" else "'"):
+                stack.pop()
+        elif char == "\\":
+            at += 1
+        elif char == '"':
+            if state == "double":
+                stack.pop()
+            else:
+                stack.append("double")
+        elif opened and not (state == "double" and opened in ("((", "$'")):
+            stack += [_OPENING[opened]] * (2 if opened.endswith("((") else 1)
+            at += len(opened) - 1
+        elif state != "double":
+            _take(char, before[at - 2 : at - 1], stack)
+    return stack[-1]
+
+
+def _take(char: str, previous: str, stack: list[str]) -> None:
+    """Change the states by a character outside of quotes."""
+    state = stack[-1]
+    if char == "'":
+        stack.append("single")
+    elif char == "(":
+        stack.append(state)
+    elif (char == ")" and state != "brace") or (char == "}" and state == "brace"):
+        if len(stack) > 1:
+            stack.pop()
+    elif char == "#" and state == "plain" and previous in ("", *" \t\n;&|("):
+        stack.append("comment")
 
 
 def parse_slash(text: str) -> tuple[str, str] | None:

@@ -129,14 +129,14 @@ class HeadlessRun:
         return await directory.fork(found.id) if fork else found
 
     async def command_prompt(
-        self, name: str, argument: str, session: Session, base: PromptInput
+        self, name: str, argument: str, session: Session, base: PromptInput, piped: str = ""
     ) -> PromptInput:
         """Return the prompt of the slash command *name*; a call that would ask is refused.
 
         Raises ``CommandError``.
         """
         async with self._answering(session):
-            return await self.runtime.commands.prompt(name, argument, session, base)
+            return await self.runtime.commands.prompt(name, argument, session, base, piped)
 
     @asynccontextmanager
     async def _answering(self, session: Session) -> AsyncGenerator[None]:

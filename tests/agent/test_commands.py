@@ -1,10 +1,14 @@
 """Custom slash commands and their templates."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from agent.commands import TemplatePart, available_commands, expand_template
+from agent.commands import TemplatePart, available_commands, expand_template, fill_command
 from agent.config.loading import load_config
 from agent.config.paths import Paths
+from agent.records.errors import CommandError
 
 
 def rendered(template: str, argument: str) -> str:
@@ -35,8 +39,78 @@ def test_only_commands_of_the_template_are_run() -> None:
     pieces = expand_template("State: !`git log $1`\nTask: $ARGUMENTS", "-3 !`rm x`")
     assert pieces == (
         TemplatePart("text", "State: "),
-        TemplatePart("shell", "git log -3 !`rm x`"),
+        TemplatePart("shell", "git log '-3 !`rm x`'"),
         TemplatePart("text", "\nTask: -3 !`rm x`"),
+    )
+
+
+EVIL = (
+    "; touch sprung", "$(touch sprung)", "`touch sprung`", "a' ; touch sprung; '",
+    '"; touch sprung; "', "\ntouch sprung\n", "a\\", "') ; touch sprung #", "x; }; touch sprung",
+    "a[$(touch sprung)]", "EOF\ntouch sprung\n", "$'\\n'touch sprung", "&& touch sprung",
+    "> sprung", "*", "~", "${x:=$(touch sprung)}", "-e\\x41", "#", "!!", "% s",
+)  # fmt: skip
+
+QUOTING = (
+    "printf '<%s>' $1", 'printf "<%s>" "$1"', "printf '<%s>' '$1'", "printf '<%s>' a$1",
+    'printf "<%s>" "a $1 b"', """printf '<%s>' "$(printf %s $1)" """,
+    """printf '<%s>' "$(printf %s "$1")" """, "printf '<%s>' x'y'$1",
+    'printf "<%s>" "it\'s $1"', "printf '<%s>' it\\'s$1", "(printf '<%s>' $1)",
+    "[ x = $1 ]; printf '<%s>' $1", "for each in $1; do printf '<%s>' \"$each\"; done",
+    "cat <<< $1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("template", QUOTING)
+def test_an_argument_is_one_word_of_a_command(template: str, tmp_path: Path) -> None:
+    """With any text, the shell gets it unchanged and runs nothing of it."""
+    for number, value in enumerate(EVIL):
+        code = fill_command(template, lambda _, value=value: value)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        done = subprocess.run(["bash", "-c", code], cwd=folder, capture_output=True, check=False)
+        assert value.strip() in done.stdout.decode(), code
+        assert not list(folder.iterdir()), code
+
+
+UNQUOTABLE = (
+    "cat <<EOF\n$1\nEOF", "true # $1", "echo $(( $1 ))", "(( $1 ))", "echo ${x:-$1}", "echo $'$1'",
+    'eval "echo $1"', 'bash -c "echo $1"', "sh -c 'echo $1'", 'let "x=$1"', "echo ${x:-\"$1\"}",
+    "eval echo $1", 'echo "$(case a in a) echo $1;; esac)"', "cat <<'EOF'\n$1\nEOF", "echo $[$1]",
+    "bash -c 'eval \"$1\"'", 'echo "${x:-$1}"', 'echo "$(( $1 ))"', "echo x|bash -c \"cat; $1\"",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("template", UNQUOTABLE)
+def test_an_argument_is_not_run_where_it_would_be_code(template: str, tmp_path: Path) -> None:
+    """It is refused, or it is text all the same."""
+    for number, value in enumerate(EVIL):
+        try:
+            code = fill_command(template, lambda _, value=value: value)
+        except CommandError:
+            continue
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        subprocess.run(["bash", "-c", code], cwd=folder, capture_output=True, check=False)
+        assert not list(folder.iterdir()), code
+    assert "fine" in fill_command(template, lambda _: "fine")
+
+
+@pytest.mark.parametrize("template", UNQUOTABLE)
+def test_code_in_an_argument_is_refused(template: str) -> None:
+    with pytest.raises(CommandError, match=r"as code|would run"):
+        fill_command(template, lambda _: "\n$(touch sprung); touch sprung\nEOF\ntouch sprung")
+
+
+def test_an_empty_argument_is_no_word() -> None:
+    assert fill_command("git log $1", lambda _: "") == "git log "
+
+
+def test_piped_text_is_in_no_command() -> None:
+    pieces = expand_template("!`echo $ARGUMENTS` $ARGUMENTS", "a b", "; rm -rf x")
+    assert pieces == (
+        TemplatePart("shell", "echo 'a b'"),
+        TemplatePart("text", " a b\n\n; rm -rf x"),
     )
 
 

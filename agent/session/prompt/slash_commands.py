@@ -17,6 +17,7 @@ from agent.commands import (
     TemplatePart,
     available_commands,
     expand_template,
+    joined_texts,
     unknown_command,
 )
 from agent.config.loading import LoadedConfig
@@ -82,12 +83,12 @@ class SlashCommands:
         return tuple(sorted((*self._own, *skills), key=lambda known: known.name))
 
     async def prompt(
-        self, name: str, argument: str, session: Session, base: PromptInput
+        self, name: str, argument: str, session: Session, base: PromptInput, piped: str = ""
     ) -> PromptInput:
         """Return the prompt of the command *name* in *session*; it inherits from *base*.
 
-        Raises ``CommandError`` for an unknown command, or one whose command line or file was
-        refused.
+        *piped* text is added to the argument, but not in command lines. Raises ``CommandError`` for
+        an unknown command, or one whose command line or file was refused.
         """
         known = await self.all()
         command = next((each for each in known if each.name == name), None)
@@ -96,7 +97,7 @@ class SlashCommands:
         agent = command.agent or base.agent or session.agent
         self._agents.get(agent)
         call = partial(self._call, command, session, agent)
-        pieces = expand_template(await self._template(command, call), argument)
+        pieces = expand_template(await self._template(command, call), argument, piped)
         text = "".join([await self._piece_text(command, piece, call) for piece in pieces])
         typed = mentions_in(argument, Path(session.directory))
         files = await self._files(command, pieces, session, typed, call)
@@ -104,7 +105,7 @@ class SlashCommands:
         made = replace(
             base,
             text=text,
-            display_text=f"/{name} {argument}".strip(),
+            display_text=joined_texts(f"/{name} {argument}".strip(), piped),
             mentions=typed,
             agents=agents_in(argument, [each.name for each in self._agents.subagents()]),
             model=command.model or base.model,

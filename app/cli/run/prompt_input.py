@@ -4,7 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from agent.commands import parse_slash, unknown_command
+from agent.commands import joined_texts, parse_slash, unknown_command
 from agent.records.messages import Session
 from agent.runtime.headless import HeadlessRun
 from agent.session.api import Mention, PromptInput
@@ -23,7 +23,7 @@ async def prompt_of(
     runtime = headless.runtime
     files = tuple(Mention(name) for name in arguments.file)
     base = PromptInput(
-        text=join_texts(message, piped),
+        text=joined_texts(message, piped),
         agent=arguments.agent,
         model=arguments.model,
         effort=arguments.effort,
@@ -38,18 +38,14 @@ async def prompt_of(
             return base
     if name == "init":
         runtime.trust.trust_own_file()
-        return replace(base, text=init_prompt(join_texts(argument, piped)))
+        return replace(base, text=init_prompt(joined_texts(argument, piped)))
     known = {each.name for each in await runtime.commands.all()}
     if name not in known:
         raise unknown_command(name, (*known, "init"))
-    made = await headless.command_prompt(name, join_texts(argument, piped), session, base)
+    made = await headless.command_prompt(name, argument, session, base, piped)
     return replace(made, mentions=tuple(dict.fromkeys((*files, *made.mentions))))
 
 
 def _is_path(name: str) -> bool:
     """Return whether the message begins with a folder such as /tmp."""
     return Path(f"/{name}").exists()
-
-
-def join_texts(*texts: str) -> str:
-    return "\n\n".join(text for text in texts if text.strip())
