@@ -11,10 +11,16 @@ matches decides, within what its source can say:
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from agent.permission.patterns import (
+    expand_home,
+    is_path,
+    matches,
+    matches_command,
+    matches_path,
+)
 from agent.records.requests import Action, EvaluatedNeed, PermissionNeed
 from agent.records.tool_facts import TOOL_FACTS
 
@@ -34,12 +40,17 @@ EDITS_ACCEPTED = "edits are accepted"
 PROJECT = "project"
 """Source of rules from a project's own files: this word, or this word, a blank and the file."""
 
+_ANSWERS = frozenset({ALWAYS, SAVED})
+
 STRENGTH: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 """Rank of the actions: the stricter, the higher."""
 
 
 NETWORK, UNSANDBOXED = "network", "unsandboxed"
 """Permissions of commands: the network, and running without the sandbox."""
+
+_OF_COMMANDS = frozenset({"bash", NETWORK, UNSANDBOXED})
+"""Permissions whose texts are commands."""
 
 ALLOWED_BY_NAME = frozenset({"doom_loop", UNSANDBOXED})
 """Permissions that a rule allows only by name: allowing everything does not include them."""
@@ -62,13 +73,42 @@ class Rule:
     """True if it does not apply to calls that are proven to change nothing, and only tightens."""
 
     def matches(self, permission: str, text: str) -> bool:
-        if (
-            permission in ALLOWED_BY_NAME
-            and self.action == "allow"
-            and self.permission != permission
-        ):
+        return self._concerns(permission) and matches(text, self.pattern)
+
+    def covers(
+        self, need: PermissionNeed, text: str | None = None, *, written: bool = False
+    ) -> bool:
+        """Return whether it applies to *need*, or to *text*, another spelling of it. With
+        *written*, only as it is written: a deny or an ask is read more widely otherwise."""
+        if not self._concerns(need.permission):
             return False
-        return matches(permission, self.permission) and matches(text, self.pattern)
+        tightens = self.action != "allow" and not written
+        if need.root or is_path(need.permission):
+            given = need.pattern if text is None else text
+            return matches_path(given, self.pattern, need.root, tightens=tightens)
+        if need.permission not in _OF_COMMANDS:
+            return matches(need.pattern if text is None else text, self.pattern)
+        if text is not None:
+            return matches_command(text, "", self.pattern, tightens=tightens)
+        return self._covers_command(need, tightens=tightens)
+
+    def _covers_command(self, need: PermissionNeed, *, tightens: bool) -> bool:
+        texts = (need.pattern, *need.same)
+        placed = f"cd {need.folder} && "
+        there = bool(need.folder) and self.pattern.startswith(placed)
+        pattern = self.pattern.removeprefix(placed) if there else self.pattern
+        if self.source in _ANSWERS:
+            if need.folder != "" and not there:
+                return False
+            if pattern not in texts and not set(need.named) <= set(pattern.split()):
+                return False
+        return any(matches_command(text, need.words, pattern, tightens=tightens) for text in texts)
+
+    def _concerns(self, permission: str) -> bool:
+        by_name = permission in ALLOWED_BY_NAME and self.action == "allow"
+        if by_name and self.permission != permission:
+            return False
+        return matches(permission, self.permission)
 
 
 def _defaults(action: Action, *permissions: str) -> tuple[Rule, ...]:
@@ -87,63 +127,6 @@ def strictest(*actions: Action) -> Action:
     return max(actions, key=STRENGTH.__getitem__)
 
 
-def _expand(pattern: str) -> str:
-    """Replace ``~`` or ``$HOME`` at the start of *pattern* with the home folder."""
-    for mark in ("~", "$HOME"):
-        rest = pattern.removeprefix(mark)
-        if rest != pattern and (not rest or rest.startswith("/")):
-            return f"{Path.home()}{rest}"
-    return pattern
-
-
-def matches(text: str, pattern: str) -> bool:
-    """Return whether *pattern* covers the whole of *text*.
-
-    ``*`` is any run of characters (newlines and ``/`` too), ``?`` is one; all else is
-    literal. A pattern that ends in `` *`` covers the bare command too.
-    """
-    pattern = _expand(pattern)
-    return _wild(text, pattern) or (pattern.endswith(" *") and _wild(text, pattern[:-2]))
-
-
-def _wild(text: str, pattern: str) -> bool:
-    """Match with two pointers; a mismatch goes back to the last star only, never deeper."""
-    if "?" not in pattern:
-        return _starred(text, pattern.split("*"))
-    at = seen = 0
-    star = resume = -1
-    while at < len(text):
-        here = pattern[seen] if seen < len(pattern) else ""
-        if here == "*":
-            star, resume = seen, at
-            seen += 1
-        elif here and here in ("?", text[at]):
-            at += 1
-            seen += 1
-        elif star >= 0:
-            resume += 1
-            at, seen = resume, star + 1
-        else:
-            return False
-    return not pattern[seen:].strip("*")
-
-
-def _starred(text: str, parts: Sequence[str]) -> bool:
-    """Return whether *text* consists of the *parts* with anything between them. Each part is taken
-    at its first position, which leaves the most text for the others."""
-    if len(parts) == 1:
-        return text == parts[0]
-    if not text.startswith(parts[0]):
-        return False
-    at = len(parts[0])
-    for part in parts[1:-1]:
-        found = text.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return len(text) - at >= len(parts[-1]) and text.endswith(parts[-1])
-
-
 def is_project_rule(rule: Rule) -> bool:
     return rule.source == PROJECT or rule.source.startswith(PROJECT + " ")
 
@@ -154,7 +137,7 @@ def _may_replace(rule: Rule, current: Rule | None, *, trusted: bool) -> bool:
         return True
     if rule.cautious:
         return False
-    if rule.source in {ALWAYS, SAVED}:
+    if rule.source in _ANSWERS:
         return current.action != "deny"
     if is_project_rule(rule):
         own = is_project_rule(current)
@@ -175,10 +158,42 @@ def deciding_rule(
     With *trusted*, rules of the project can loosen an ask. With *deny_wins*, any deny that matches
     decides, regardless of the order.
     """
+    matching = [rule for rule in rules if rule.matches(permission, text)]
+    return _deciding(matching, lambda _: True, trusted=trusted, deny_wins=deny_wins)
+
+
+def rule_for(
+    need: PermissionNeed,
+    rules: Sequence[Rule],
+    *,
+    text: str | None = None,
+    trusted: bool = False,
+    deny_wins: bool = False,
+) -> Rule | None:
+    """Return the rule that decides for *need*, or for *text*, another spelling of it; the rest is
+    as for ``deciding_rule``."""
+
+    def as_written(rule: Rule) -> bool:
+        return rule.covers(need, text, written=True)
+
+    covering = [rule for rule in rules if rule.covers(need, text)]
+    return _deciding(covering, as_written, trusted=trusted, deny_wins=deny_wins)
+
+
+def _deciding(
+    matching: Iterable[Rule],
+    as_written: Callable[[Rule], bool],
+    *,
+    trusted: bool,
+    deny_wins: bool,
+) -> Rule | None:
+    """Return the one of the *matching* rules that decides. One that asks and matches only in a
+    wider reading, not *as_written*, lifts no deny."""
     current: Rule | None = None
     user_deny: Rule | None = None
-    for rule in rules:
-        if not rule.matches(permission, text):
+    for rule in matching:
+        lifts = current is not None and current.action == "deny" and rule.action == "ask"
+        if lifts and not as_written(rule):
             continue
         if deny_wins and rule.action == "deny":
             return rule
@@ -213,8 +228,8 @@ def evaluate(
     """
     rules = applicable_rules(need, rules)
 
-    def ruling(text: str) -> Rule | None:
-        return deciding_rule(need.permission, text, rules, trusted=trusted, deny_wins=deny_wins)
+    def ruling(text: str | None = None) -> Rule | None:
+        return rule_for(need, rules, text=text, trusted=trusted, deny_wins=deny_wins)
 
     denies = [
         rule for rule in rules
@@ -223,13 +238,13 @@ def evaluate(
     offline = _network_denial(need, rules, trusted=trusted, deny_wins=deny_wins)
     if offline is not None:
         return EvaluatedNeed(need, "deny", _by(offline))
-    for text in (need.pattern, *need.aliases) if denies else ():
-        denied = ruling(text) if any(matches(text, rule.pattern) for rule in denies) else None
+    for text in (None, *need.aliases) if denies else ():
+        denied = ruling(text) if any(rule.covers(need, text) for rule in denies) else None
         if denied is not None and denied.action == "deny":
             return EvaluatedNeed(need, "deny", _by(denied))
     if need.runs and (denied := _within(need.runs, denies, ruling)) is not None:
         return EvaluatedNeed(need, "deny", _by(denied))
-    rule = ruling(need.pattern)
+    rule = ruling()
     if rule is None or rule.source == DEFAULT:
         action = need.floor
         if rule is not None and need.permission != "bash":
@@ -254,7 +269,7 @@ def _network_denial(need: PermissionNeed, rules: Sequence[Rule], **how: bool) ->
     if not need.network:
         return None
     named = [rule for rule in rules if rule.permission == NETWORK]
-    rule = deciding_rule(NETWORK, need.pattern, named, **how)
+    rule = rule_for(replace(need, permission=NETWORK), named, text=None, **how)
     return rule if rule is not None and rule.action == "deny" else None
 
 
@@ -264,7 +279,7 @@ def accept_edit(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) ->
     need = evaluated.need
     if need.permission != "edit" or evaluated.action != "ask" or need.strict:
         return evaluated
-    rule = deciding_rule(need.permission, need.pattern, rules, **how)
+    rule = rule_for(need, rules, text=None, **how)
     if rule is not None and rule.pattern.strip("*"):
         return evaluated
     return EvaluatedNeed(need, "allow", EDITS_ACCEPTED)
@@ -277,7 +292,7 @@ def allow_by_hook(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) 
     need = evaluated.need
     if evaluated.action != "ask" or need.strict or need.permission in ALLOWED_BY_NAME:
         return evaluated
-    rule = deciding_rule(need.permission, need.pattern, rules, **how)
+    rule = rule_for(need, rules, text=None, **how)
     if rule is not None and rule.source != DEFAULT:
         return evaluated
     return EvaluatedNeed(need, "allow", HOOK_ALLOWS)
@@ -286,7 +301,7 @@ def allow_by_hook(evaluated: EvaluatedNeed, rules: Sequence[Rule], **how: bool) 
 def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | None]) -> Rule | None:
     """Return the rule that denies a tail of *text* starting at a word or a path component."""
     for rule in denies:
-        pattern = _expand(rule.pattern)
+        pattern = expand_home(rule.pattern)
         if not pattern.strip("*"):
             continue  # denies everything, and so the text itself
         if not any(matches(text, f"*{mark}{pattern}") for mark in (" ", "/")):

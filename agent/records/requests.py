@@ -48,6 +48,18 @@ class PermissionNeed:
     """Text in which a deny rule can match from any word on."""
     mentions: tuple[str, ...] = ()
     """Texts in which such a match makes the need ask."""
+    same: tuple[str, ...] = ()
+    """Texts of the same meaning, which every rule looks at too: ``git status`` for ``git -C web
+    status``."""
+    words: str = ""
+    """The command with no-break spaces for the blanks inside its words; "" if no word has any."""
+    folder: str | None = ""
+    """The folder that a command runs in, as ``cd`` would name it; "" for the folder of the session,
+    None if it is not known."""
+    named: tuple[str, ...] = ()
+    """Words of a command that a rule from "always" has to name: ``--force``."""
+    root: str = ""
+    """For a path: the folder that relative patterns start from."""
 
 
 @dataclass(frozen=True, slots=True)

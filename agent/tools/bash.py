@@ -184,7 +184,13 @@ class BashTool:
         place = resolve_path(args.workdir or ctx.directory, ctx)
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
         kept = str(self._truncator.spills.folder)
-        line = analyze(command, directory=directory, project=ctx.project, readable=(kept,))
+        line = analyze(
+            command,
+            directory=directory,
+            project=ctx.project,
+            readable=(kept,),
+            start=directory if moved else ctx.directory,
+        )
         needs = needs_in_shell(line, self._settings.shell[0])
         return Plan(
             label=ToolLabel(

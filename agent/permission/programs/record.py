@@ -84,6 +84,10 @@ class Option:
     destructive: bool = False
     """True if work can be lost with it."""
 
+    explicit: bool = False
+    """True if a rule from "always" covers it only by naming it: ``-n`` of ``git commit``, which
+    skips the hooks."""
+
     @property
     def takes_value(self) -> bool:
         """Return whether it is known to take the next word."""
@@ -133,6 +137,9 @@ class Command:
 
     runs_code: bool = False
     """True if it can run any code or program: "always" stores its exact line only."""
+
+    exact: bool = False
+    """True if every argument matters: "always" stores the exact line only."""
 
     effect: Effect = "unknown"
 
@@ -200,9 +207,6 @@ class Program(Command):
     subcommands."""
 
     syntax: Syntax = ""
-
-    exact: bool = False
-    """True if every argument matters: "always" stores the exact line only."""
 
     version: str = ""
     """Single arguments with which it prints its version and does nothing else."""

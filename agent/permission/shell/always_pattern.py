@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from agent.permission.programs import git, wrappers
 from agent.permission.programs.builtins import builtin_reason, destroys, variable_reason
 from agent.permission.programs.lookup import base_name, program
+from agent.permission.programs.options_to_name import acts_on_operands, named_options
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.side_effects import side_effect_reason
 from agent.permission.programs.wrappers import Inner
@@ -79,6 +80,8 @@ def always_pattern(
     inner_length = running.prefix_length([word.text for word in inner.words]) or 1
     length = len(call.words) - len(inner.words) + inner_length
     head = call.words[:length]
+    if named_words(known, call.words) or acts_on_operands(running, inner.words[:inner_length]):
+        return pattern_of(call.words, exact_only=True)
     named = all(word.literal and re.fullmatch(r"\w[\w.:-]*", word.text) for word in head)
     return f"{as_written(head)} *" if named and len(head) == length else None
 
@@ -86,11 +89,14 @@ def always_pattern(
 def pattern_of(words: Sequence[Word], *, exact_only: bool = False) -> str | None:
     """Return the pattern for the command *words* by itself, None where none can be stored.
 
-    It is a literal prefix that ends before the first option, with `` *``; else the exact line.
+    It is a literal prefix that ends before the first option, with `` *``; else the exact line: for
+    a use with an option that a rule has to name, and for one that acts on what its operands name,
+    such as ``git push``.
     """
     texts = [word.text for word in words]
     known = program(texts[0]) or UNKNOWN
     exact_only = exact_only or "/" in texts[0] or known.exact or _runs_code(texts[0], words)
+    exact_only = exact_only or bool(named_words(known, words))
     if not exact_only:
         listed = known.always is not None
         length = (known.prefix_length(texts) or 1) if listed else _UNKNOWN_LENGTH
@@ -102,14 +108,29 @@ def pattern_of(words: Sequence[Word], *, exact_only: bool = False) -> str | None
             word.literal and (at == 0 or _SUBCOMMAND.fullmatch(word.text))
             for at, word in enumerate(prefix)
         )
-        if usable:
+        if usable and not acts_on_operands(known, prefix):
             return " ".join(texts[:length]) + " *"
-        if (known.always or 1) > 1:
+        if not usable and (known.always or 1) > 1:
             return None
     exact = " ".join(texts)
     # A variable holds something else in the next line.
     fixed = not _VARIES.search(exact) and all(word.literal and not word.parts for word in words)
     return exact if fixed else None
+
+
+def pattern_in(folder: str | None, pattern: str | None) -> str | None:
+    """Return *pattern* for a command that runs in *folder*, None where that is not known."""
+    if pattern is None or folder is None:
+        return None
+    return f"cd {folder} && {pattern}" if folder else pattern
+
+
+def named_words(known: Program, words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the words of a command that a rule from "always" has to name; all of it, if it can
+    destroy work."""
+    if destroys(known, words[1:]):
+        return (as_written(words),)
+    return named_options(known, words)
 
 
 def _runs_code(name: str, words: Sequence[Word]) -> bool:

@@ -54,16 +54,20 @@ def analyze(
     project: str,
     home: str | None = None,
     readable: Sequence[str] = (),
+    start: str = "",
 ) -> Analysis:
     """Analyze *command* as it would run in *directory* (absolute; need not exist).
 
-    *readable* are folders outside the project that can be read without approval.
+    *start* is the folder of the session, if that is another one; what the user answers "always" to
+    names the folder then. *readable* are folders outside the project that can be read without
+    approval.
     """
     found = Findings(
         Workspace(
             os.path.realpath(directory),
             os.path.realpath(project),
             home if home is not None else str(Path.home()),
+            os.path.realpath(start) if start else "",
             tuple(os.path.realpath(folder) for folder in readable),
         )
     )
@@ -126,6 +130,7 @@ def command_needs(
     project: str,
     home: str | None = None,
     readable: Sequence[str] = (),
+    start: str = "",
     shell: str = "bash",
 ) -> tuple[PermissionNeed, ...]:
     """Return the needs of a command line: one for each command, write, and path outside.
@@ -133,7 +138,9 @@ def command_needs(
     *shell* is the program that runs the line, a name or a path. For a shell other than bash, no
     command in the line is proven to only read, and none has a pattern for "always".
     """
-    found = analyze(command, directory=directory, project=project, home=home, readable=readable)
+    found = analyze(
+        command, directory=directory, project=project, home=home, readable=readable, start=start
+    )
     return needs_in_shell(found, shell)
 
 

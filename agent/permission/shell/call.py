@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from agent.permission.shell.paths import Dirs, any_of
-from agent.permission.syntax.words import Word
+from agent.permission.syntax.words import Word, as_written
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?\+?=")
 """A word that sets a variable, or an element of one: its name first."""
@@ -90,6 +90,9 @@ class Call(NamedTuple):
     written: tuple[Word, ...] = ()
     """The words as they are in the line, if *words* have the values of variables in them."""
 
+    unmoved: tuple[Word, ...] = ()
+    """The words with the options that change the folder, if *words* are without them."""
+
     asynchronous: bool = False
     """True if it runs in a subshell of its own (``coproc``)."""
 
@@ -99,6 +102,16 @@ class Call(NamedTuple):
     @property
     def shown_words(self) -> tuple[Word, ...]:
         return self.written or self.words
+
+    @property
+    def text(self) -> str:
+        """The text that rules are matched against."""
+        return as_written(self.written or self.unmoved or self.words)
+
+    @property
+    def same(self) -> tuple[str, ...]:
+        """Further texts of the same meaning."""
+        return (as_written(self.words),) if self.unmoved and not self.written else ()
 
 
 _STEPPED_OVER = frozenset({"time", "!", "coproc"})

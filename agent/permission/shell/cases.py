@@ -6,7 +6,7 @@ without a rule asks, a read without one needs nothing.
 
 from dataclasses import dataclass
 
-from agent.permission.rules import STRENGTH, Rule, deciding_rule, evaluate
+from agent.permission.rules import STRENGTH, Rule, evaluate, rule_for
 from agent.permission.shell.analysis import analyze
 from agent.records.requests import Action, EvaluatedNeed
 
@@ -43,7 +43,7 @@ def evaluate_case(case: Case) -> CaseVerdict:
     )
     evaluated: list[EvaluatedNeed] = []
     for need in analysis.needs:
-        known = deciding_rule(need.permission, need.pattern, case.rules)
+        known = rule_for(need, case.rules)
         if known is None and need.permission == "read":
             continue
         one = evaluate(need, case.rules)

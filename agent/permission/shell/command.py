@@ -21,15 +21,19 @@ from agent.permission.programs.builtins import (
     variable_reason,
 )
 from agent.permission.programs.embedded import embedded_texts
+from agent.permission.programs.folder_options import split_folders
 from agent.permission.programs.lookup import base_name, program
+from agent.permission.programs.options_to_name import named_options
 from agent.permission.programs.read_only import Reading, find_reads
-from agent.permission.programs.record import Program
+from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.subcommand_names import names_without_options
 from agent.permission.programs.wrappers import Inner, find_actions
 from agent.permission.shell.always_pattern import (
     always_pattern,
     depends_on_context,
     name_reason,
+    named_words,
+    pattern_in,
     pattern_of,
     uncovered_reason,
 )
@@ -42,7 +46,7 @@ from agent.permission.shell.operands import (
     add_paths,
     reads_secrets,
 )
-from agent.permission.shell.paths import Dirs, limited, paths_of
+from agent.permission.shell.paths import Dirs, any_of, limited, paths_of
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
 from agent.permission.syntax.words import (
     MAX_VALUES,
@@ -103,6 +107,13 @@ def distinct_aliases(text: str, spellings: list[str]) -> tuple[str, ...]:
 def word_by_word(call: Call) -> str:
     """Return the command with one blank between words and none in them."""
     return " ".join([_BLANK.sub("\u00a0", word.text) for word in call.words])
+
+
+def marked_words(call: Call, text: str) -> str:
+    """Return the command *text* with no-break spaces inside its words, "" if no word has a
+    blank."""
+    blank = text.count(" ") >= len(call.unmoved or call.words) or "\n" in text or "\t" in text
+    return word_by_word(call) if blank else ""
 
 
 _HOME = re.compile(r"\"?\$(HOME|\{HOME\})/")
@@ -209,6 +220,8 @@ class Commands:
         if known is None:
             self._add_unknown_program(base, call)
             return stay(call.dirs)
+        call = self._enter_folders(known, call)
+        arguments = call.words[1:]
         self.found.evaluates = self.found.evaluates or evaluates_text(base, known, arguments)
         inner = wrappers.unwrap(base, call.words)
         if inner is not None and inner.inert and inner.words and not inner.reason:
@@ -224,6 +237,29 @@ class Commands:
             self._analyze_nested(code, call.dirs, call.level)
         return self._folders_after(base, call)
 
+    def _enter_folders(self, known: Program, call: Call) -> Call:
+        """Return *call* without its options that change the folder, in that folder: ``git -C web
+        status`` as ``cd web && git status``. It stays as it is if the folder is not known."""
+        words, folders = split_folders(known, call.words)
+        place = self.found.workspace
+        dirs = call.dirs
+        steps: list[tuple[Word, Dirs]] = []
+        for word in folders:
+            paths = paths_of(word, dirs, place)
+            if not paths:
+                return call
+            steps.append((word, dirs))
+            dirs = limited(frozenset({*map(os.path.normpath, paths), *map(place.resolve, paths)}))
+        if not steps:
+            return call
+        for word, around in steps:
+            self.found.add_read(word, around, folder=True)
+        for path in filter(place.is_guarded, dirs):
+            self.found.add_edit(path)
+        if known.syntax == "tar":  # the archive itself is named from the first folder
+            dirs = any_of(call.dirs, dirs)
+        return call._replace(words=words, dirs=dirs, unmoved=call.words)
+
     def _add_unknown_program(self, base: str, call: Call) -> None:
         """Add the need of a program that is not in the catalog: only its words are known."""
         self.found.runs_text = self.found.runs_text or runs_unknown_text(
@@ -232,12 +268,17 @@ class Commands:
         add_all_paths(self.found, call.words[1:], call.dirs)
         reason = name_reason(call.words[0].text) or variable_reason([name for name, _ in call.sets])
         text = as_written(call.shown_words)
+        folder = self.found.folder_of(call.dirs)
         context = depends_on_context(call)
+        offered = None if reason or context else pattern_of(call.shown_words)
         self.found.add(
             PermissionNeed(
                 "bash",
                 text,
-                always=None if reason or context else pattern_of(call.shown_words),
+                always=pattern_in(folder, offered),
+                words="" if call.written else marked_words(call, text),
+                folder=folder,
+                named=() if reason else named_options(UNKNOWN, call.words),
                 shown=call.source,
                 reason=reason,
                 strict="unknown" if reason else "",
@@ -271,6 +312,7 @@ class Commands:
             call._replace(
                 words=inner.words,
                 written=call.written[-len(inner.words) :] if same else (),
+                unmoved=(),
                 aliases=aliases,
                 default_path=call.default_path or default_path,
                 level=call.level + 1,
@@ -348,7 +390,9 @@ class Commands:
             proven = proven and not call.default_path
             subcommand = git.parse(arguments).subcommand
             self.found.git.append(GitUse(subcommand, call.dirs, proven))
-        text = as_written(call.shown_words)
+        text = call.text
+        folder = self.found.folder_of(call.dirs)
+        offered = None if reason else self._always(base, known, call, inner, actions)
         destructive = destroys(known, arguments)
         if destructive and not why:
             why = f"{base} can destroy work"
@@ -359,7 +403,11 @@ class Commands:
             PermissionNeed(
                 "bash",
                 text,
-                always=None if reason else self._always(base, known, call, inner, actions),
+                always=pattern_in(folder, offered),
+                same=call.same,
+                words="" if call.written else marked_words(call, text),
+                folder=folder,
+                named=() if proven or reason else named_words(known, call.words),
                 shown=call.source,
                 reason=why,
                 floor="allow" if proven else "ask",
@@ -380,7 +428,7 @@ class Commands:
     ) -> str | None:
         """Return the pattern for "always": of the words as they are written, because a variable
         has another value in the next line."""
-        if call.written and inner is not None:
+        if call.written and (inner is not None or call.unmoved):
             return None
         as_shown = call._replace(words=call.shown_words)
         return always_pattern(base, known, as_shown, inner, actions)

@@ -51,6 +51,8 @@ class Findings:
     git: list[GitUse] = field(default_factory=list[GitUse])
     """Its git commands."""
 
+    _folders: dict[Dirs, str | None] = field(default_factory=dict[Dirs, str | None])
+
     externals: list[str] = field(default_factory=list[str])
     edits: list[str] = field(default_factory=list[str])
 
@@ -84,6 +86,13 @@ class Findings:
             return not prints_number(substituted(expansion))
         name = _NAME.match(expansion)
         return name is not None and name[1] in self.variables.read
+
+    def folder_of(self, dirs: Dirs) -> str | None:
+        """Return the folder of a command that runs in one of *dirs*, as ``PermissionNeed`` has
+        it."""
+        if dirs not in self._folders:
+            self._folders[dirs] = self.workspace.folder_name(dirs)
+        return self._folders[dirs]
 
     def command_texts(self) -> tuple[str, ...]:
         """Return the texts of the commands found so far, with their aliases, for deny rules."""
@@ -135,7 +144,8 @@ class Findings:
                 always=self.workspace.folder_pattern(around),
                 shown=real,
                 reason=_outside(path, real),
-                aliases=(real,),
+                aliases=tuple(dict.fromkeys((real, *self.workspace.link_names(path)))),
+                root=self.workspace.project,
             )
         )
 
@@ -156,7 +166,14 @@ class Findings:
             if secret or plain <= _MAX_READS:
                 reason = f"{shown} may hold secrets" if secret else ""
                 self.add(
-                    PermissionNeed("read", shown, reason=reason, floor="ask" if secret else "allow")
+                    PermissionNeed(
+                        "read",
+                        shown,
+                        reason=reason,
+                        floor="ask" if secret else "allow",
+                        aliases=self.workspace.link_names(path),
+                        root=self.workspace.project,
+                    )
                 )
         return True
 
@@ -195,7 +212,16 @@ class Findings:
         if guarded:
             reason += ", which governs the agent or the repository"
         self.edits.append(os.path.normpath(path))
-        self.add(PermissionNeed("edit", shown, reason=reason, strict="guarded" if guarded else ""))
+        self.add(
+            PermissionNeed(
+                "edit",
+                shown,
+                reason=reason,
+                strict="guarded" if guarded else "",
+                aliases=self.workspace.link_names(path),
+                root=self.workspace.project,
+            )
+        )
 
 
 def _merged(first: PermissionNeed, second: PermissionNeed) -> PermissionNeed:
@@ -210,6 +236,10 @@ def _merged(first: PermissionNeed, second: PermissionNeed) -> PermissionNeed:
         aliases=tuple(dict.fromkeys((*first.aliases, *second.aliases))),
         mentions=tuple(dict.fromkeys((*first.mentions, *second.mentions))),
         runs=first.runs or second.runs,
+        same=first.same if first.same == second.same else (),
+        words=first.words if first.words == second.words else "",
+        folder=first.folder if first.folder == second.folder else None,
+        named=tuple(dict.fromkeys((*first.named, *second.named))),
     )
 
 

@@ -30,6 +30,8 @@ folder's name."""
 MAX_SCANNED = 20_000
 """Limit of entries checked for files with secrets: in a larger folder a recursive read asks."""
 
+_PLAIN_FOLDER = re.compile(r"[\w.@%+/-]+")
+"""A folder that needs no quotes."""
 _STREAMS = re.compile(r"/dev/(null|stdin|stdout|stderr|fd/\d+)")
 _UNSEARCHED = frozenset({"node_modules", ".git", ".venv", "venv", "__pycache__", ".tox"})
 
@@ -44,12 +46,15 @@ class Workspace:
     """The open folder, its project and the user's home, and what is known of the files in them."""
 
     directory: str
-    """The folder that was opened, resolved."""
+    """The folder that the line runs in, resolved."""
 
     project: str
     """The root of its project, resolved."""
 
     home: str
+
+    start: str = ""
+    """The folder of the session, resolved; "" for *directory*."""
 
     readable: tuple[str, ...] = ()
     """Folders outside that can be read without approval, resolved: stored long outputs."""
@@ -120,6 +125,28 @@ class Workspace:
     def relative(self, path: str) -> str:
         """Return *path* as rules name it: relative to the project if it lies inside."""
         return self._relative(self.resolve(path))
+
+    def link_names(self, path: str) -> tuple[str, ...]:
+        """Return the name of *path* for rules if it leads through a link, for deny rules."""
+        if path == self.resolve(path):
+            return ()
+        given = f"/{os.path.normpath(path).lstrip('/')}"
+        return () if given == self.resolve(path) else (self._relative(given),)
+
+    def folder_name(self, dirs: Dirs) -> str | None:
+        """Return the one folder that *dirs* lead to, as ``cd`` names it from the session's folder:
+        "" for that itself, None for several, an unknown one, or an unusual name."""
+        if len(dirs) > 2:  # a folder and what it links to
+            return None
+        reals = set(map(self.resolve, dirs))
+        if len(reals) != 1:
+            return None
+        real = reals.pop()
+        start = self.start or self.directory
+        if real == start:
+            return ""
+        name = os.path.relpath(real, start) if _under(real, start) else real
+        return name if _PLAIN_FOLDER.fullmatch(name) else None
 
     def is_guarded(self, path: str) -> bool:
         """Return whether writing *path*, or what it links to, always needs approval; cached,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from agent.agents import Agents
-from agent.permission.rules import DEFAULT, Rule, applicable_rules, deciding_rule, evaluate
+from agent.permission.rules import DEFAULT, Rule, applicable_rules, evaluate, rule_for
 from agent.permission.shell.analysis import command_needs
 from agent.permission.shell.cases import Case, evaluate_case
 from agent.process import shell
@@ -81,10 +81,12 @@ def _explanation(one: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> Iter
     need = one.need
     if need.shown and need.shown != need.pattern:
         yield f"seen as: {need.pattern}"
+    for text in need.same:
+        yield f"the same as: {text}" + (f", in {need.folder}" if need.folder else "")
     others = [alias for alias in need.aliases if " " in alias or alias.isalpha()]
     if others:
         yield f"for deny rules also: {', '.join(others[:MAX_ALIASES])}"
-    rule = deciding_rule(need.permission, need.pattern, applicable_rules(need, rules), **how)
+    rule = rule_for(need, applicable_rules(need, rules), text=None, **how)
     if rule is None:
         yield "no rule fits it"
     elif rule.source == DEFAULT and need.permission == "bash":

@@ -234,7 +234,8 @@ PROGRAMS = (
         always=2,
         destructive_words="delete destroy rm prune down",
         options=(
-            Option("-C --cwd -s --stack --color -v --verbose", effect="unknown", value="text"),
+            Option("-C --cwd", effect="chdir", value="text"),
+            Option("-s --stack --color -v --verbose", effect="unknown", value="text"),
         ),
         subcommands=(Command("config plugin stack", always=3),),
     ),
@@ -265,19 +266,19 @@ PROGRAMS = (
         clusters=False,
         options=(
             Option("-plugin-dir", effect="execute", value="unknown"),
-            Option("-chdir", effect="unknown", value="text"),
+            Option("-chdir", effect="chdir", value="text"),
         ),
         subcommands=(
             Command("providers state workspace", always=3),
             Command("console", runs_code=True),
         ),
     ),
-    Program("terragrunt", always=2, options=(Option("-chdir", effect="unknown", value="text"),)),
+    Program("terragrunt", always=2, options=(Option("-chdir", effect="chdir", value="text"),)),
     Program(
         "tofu",
         always=2,
         destructive_words="delete destroy rm prune down",
-        options=(Option("-chdir", effect="unknown", value="text"),),
+        options=(Option("-chdir", effect="chdir", value="text"),),
         subcommands=(Command("providers state workspace", always=3),),
     ),
     Program(

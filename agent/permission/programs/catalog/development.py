@@ -147,6 +147,7 @@ PROGRAMS = (
             ),
         ),
         subcommands=(
+            Command("get", exact=True),
             Command("mod work", always=3),
             Command("tool", always=3, runs_code=True),
             Command("generate run", runs_code=True),
@@ -204,9 +205,8 @@ PROGRAMS = (
         always=2,
         options=(
             Option("-f --justfile --shell", effect="execute", value="text"),
-            Option(
-                "-d --working-directory --set --color --dotenv-path", effect="unknown", value="text"
-            ),
+            Option("-d --working-directory", effect="chdir", value="text"),
+            Option("--set --color --dotenv-path", effect="unknown", value="text"),
         ),
     ),
     Program(
@@ -229,8 +229,9 @@ PROGRAMS = (
         options=(
             Option("-f --file --makefile", effect="execute", value="text"),
             Option("--eval -E", effect="execute", value="unknown"),
+            Option("-C --directory", effect="chdir", value="text"),
             Option(
-                "-C --directory -I --include-dir -o --old-file -W --what-if",
+                "-I --include-dir -o --old-file -W --what-if",
                 effect="unknown",
                 value="text",
             ),
@@ -239,7 +240,10 @@ PROGRAMS = (
     Program(
         "meson",
         always=1,
-        options=(Option("-C -f -j -k -l", effect="unknown", value="text"),),
+        options=(
+            Option("-C", effect="chdir", value="text"),
+            Option("-f -j -k -l", effect="unknown", value="text"),
+        ),
     ),
     Program(
         "mix",
@@ -272,7 +276,10 @@ PROGRAMS = (
         "ninja",
         always=1,
         version="--version -V",
-        options=(Option("-C -f -j -k -l", effect="unknown", value="text"),),
+        options=(
+            Option("-C", effect="chdir", value="text"),
+            Option("-f -j -k -l", effect="unknown", value="text"),
+        ),
     ),
     Program("nodemon", elsewhere="command", code_options="-x"),
     Program("npm-run-all run-p run-s turbowatch", elsewhere="command"),
@@ -337,8 +344,9 @@ PROGRAMS = (
         "task",
         always=2,
         options=(
+            Option("-d --dir", effect="chdir", value="text"),
             Option(
-                "-t --taskfile -d --dir -o --output -c --concurrency",
+                "-t --taskfile -o --output -c --concurrency",
                 effect="unknown",
                 value="text",
             ),

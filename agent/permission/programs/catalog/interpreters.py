@@ -23,10 +23,11 @@ PROGRAMS = (
         runs_input="language",
         options=(
             Option("-e -p -r", effect="execute", value="unknown"),
+            Option("--cwd", effect="chdir", value="text"),
             Option(
                 "--prefix -C --dir --workspace -w --filter -F --registry "
                 "--userconfig --globalconfig --cache --loglevel --tag --otp --scope "
-                "--reporter --cwd --modules-folder --mutex --network-timeout "
+                "--reporter --modules-folder --mutex --network-timeout "
                 "--store-dir --config --use-yarnrc",
                 effect="unknown",
                 value="text",

@@ -3,9 +3,9 @@
 from agent.permission.programs.record import Command, Option, Program, Wrapper
 
 _PYTHON_PROJECT_OPTIONS = (
+    Option("-C --directory", effect="chdir", value="text"),
     Option(
-        "-C --directory -P --project -p -e --env -c --config --manifest-path "
-        "--data-dir --cache-dir",
+        "-P --project -p -e --env -c --config --manifest-path --data-dir --cache-dir",
         effect="unknown",
         value="text",
     ),
@@ -105,8 +105,9 @@ PROGRAMS = (
         options=(
             Option("-C", effect="chdir", value="text"),
             Option("--config", effect="execute", value="text"),
+            Option("--manifest-path", effect="chdir", value="text"),
             Option(
-                "--manifest-path --color -Z --target-dir --lockfile-path",
+                "--color -Z --target-dir --lockfile-path",
                 effect="unknown",
                 value="text",
             ),
@@ -132,7 +133,7 @@ PROGRAMS = (
         network="create-project install outdated require search update",
         always=2,
         version="--version -V",
-        options=(Option("-d --working-dir", effect="unknown", value="text"),),
+        options=(Option("-d --working-dir", effect="chdir", value="text"),),
         subcommands=(
             Command("global run run-script", always=3),
             Command("exec", runs_code=True),
@@ -196,8 +197,9 @@ PROGRAMS = (
         options=(
             Option("--userconfig --globalconfig", effect="execute", value="text"),
             Option("--script-shell --node-options --call -c", effect="execute", value="unknown"),
+            Option("--prefix -C", effect="chdir", value="text"),
             Option(
-                "--prefix -C --dir --workspace -w --filter -F --registry --cache "
+                "--dir --workspace -w --filter -F --registry --cache "
                 "--loglevel --tag --otp --scope --reporter --cwd --modules-folder "
                 "--mutex --network-timeout --store-dir --config --use-yarnrc",
                 effect="unknown",
@@ -312,8 +314,9 @@ PROGRAMS = (
         options=(
             Option("--userconfig --globalconfig --config", effect="execute", value="text"),
             Option("--script-shell --node-options --call -c", effect="execute", value="unknown"),
+            Option("--dir -C", effect="chdir", value="text"),
             Option(
-                "--prefix -C --dir --workspace -w --filter -F --registry --cache "
+                "--prefix --workspace -w --filter -F --registry --cache "
                 "--loglevel --tag --otp --scope --reporter --cwd --modules-folder "
                 "--mutex --network-timeout --store-dir --use-yarnrc",
                 effect="unknown",
@@ -395,8 +398,9 @@ PROGRAMS = (
         always=2,
         version="--version -V",
         options=(
+            Option("--directory", effect="chdir", value="text"),
             Option(
-                "--directory --project --config-file --cache-dir --color --python -p",
+                "--project --config-file --cache-dir --color --python -p",
                 effect="unknown",
                 value="text",
             ),
@@ -458,10 +462,11 @@ PROGRAMS = (
         version="--version -V",
         options=(
             Option("--use-yarnrc", effect="execute", value="text"),
+            Option("--cwd", effect="chdir", value="text"),
             Option(
                 "--prefix -C --dir --workspace -w --filter -F --registry "
                 "--userconfig --globalconfig --cache --loglevel --tag --otp --scope "
-                "--reporter --cwd --modules-folder --mutex --network-timeout "
+                "--reporter --modules-folder --mutex --network-timeout "
                 "--store-dir --config",
                 effect="unknown",
                 value="text",

@@ -34,9 +34,9 @@ PROGRAMS = (
         syntax="git",
         options=(
             Option("-P --no-pager --no-optional-locks --literal-pathspecs --no-replace-objects"),
-            Option("-C --work-tree", effect="chdir", value="path"),
+            Option("-C", effect="chdir", value="path"),
             Option(
-                "-c --git-dir --exec-path --config-env --namespace --super-prefix",
+                "-c --git-dir --work-tree --exec-path --config-env --namespace --super-prefix",
                 effect="execute",
                 value="text",
             ),
@@ -85,6 +85,10 @@ PROGRAMS = (
                 options=(Option("-O", effect="execute", value="unknown"),),
             ),
             Command("add", operands="read"),
+            Command("branch", options=(Option("-M -C", explicit=True),)),
+            Command("commit", options=(Option("-n", explicit=True),)),
+            Command("switch", options=(Option("-C", explicit=True),)),
+            Command("tag", options=(Option("-d", explicit=True),)),
             Command("apply checkout mv restore rm", effect="write", operands="change"),
             Command(
                 "clone",

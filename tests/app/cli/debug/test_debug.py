@@ -66,9 +66,9 @@ def test_the_explanation_names_the_deciding_rule_and_the_always_pattern(place: P
     assert "config.json" in printed
     assert "Together: deny" in printed
     printed = debug(place, "permission", "bash", "npm --prefix web publish > AGENTS.md")
-    assert "for deny rules also: npm publish" in printed
+    assert "the same as: npm publish, in web" in printed
     assert "no rule covers it" in printed
-    assert "nothing is offered" in printed
+    assert "Always would store: bash: cd web && npm publish\n" in printed
     assert "npm run build *" in debug(place, "permission", "bash", "npm run build")
 
 

@@ -1,0 +1,145 @@
+"""What a rule from "always" has to name before it covers a command.
+
+The user answered "always" to one use of a program. Another use is covered only if it is as
+harmless: an option that forces, deletes, skips a check or chooses another machine, an address, and
+the operands of a command that installs, publishes or deploys have to be in the rule.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from agent.permission.programs.record import SIDE_EFFECTS, Command, Option, Program
+from agent.permission.syntax.source import word_set
+from agent.permission.syntax.words import Word, plain
+
+_TELLING = word_set("""
+force delete destroy remove prune purge wipe erase hard mirror amend admin privileged approve
+approved yes verify unsafe insecure dangerously bypass override overwrite clobber apply
+exec execute command cmd eval require preload inject plugin plugins sandbox trust trusted
+registry url remote host server endpoint proxy token password credentials upload publish push
+deploy mount volume config kubeconfig context cluster rcfile shell editor pager hook hooks
+out output outdir outfile
+""")
+"""Words in the names of options that change what a command does: ``--no-verify``."""
+
+_ACTS = word_set("""
+publish push deploy undeploy release upload apply destroy delete del remove rm rmi uninstall purge
+prune wipe erase drop truncate flush kill stop terminate restart start reload install i add update
+upgrade merge approve transfer import restore rollback revert scale drain cordon taint patch
+replace unset login logout enable disable mask edit exec attach ssh cp mv sync send invoke revoke
+grant rotate promote migrate api download fetch clone submit
+""")
+"""Words in the names of commands that act on what their operands name."""
+
+_FORCING = frozenset("fy")
+"""Letters that force, or answer every question with yes, unless the record says otherwise."""
+
+_MIN_ABBREVIATION = 3
+"""Characters of a word from which on it is taken for a shortened one."""
+
+_PARTS = re.compile(r"[-:._]")
+_LONG = re.compile(r"--|-[A-Za-z]\w*-")
+_ADDRESS = re.compile(r"[\w+.-]+://\S+|[\w.-]+@[\w.-]+:\S*")
+_VARIABLE = re.compile(r"\.?[A-Za-z_][\w.]*[:+?!]?=")
+_MESSAGE = re.compile(r"-[a-zA-Z]*m|--message|--title|--body|--notes")
+
+
+def acts_on_operands(known: Program, prefix: Sequence[Word]) -> bool:
+    """Return whether the command that the words *prefix* name installs, publishes, changes or
+    removes what its operands name."""
+    command: Command | None = known
+    for word in prefix[1:]:
+        command = command.subcommand.get(word.text) if command is not None else None
+        if command is not None and (command.exact or command.effect == "network"):
+            return True
+    if known.syntax == "git":
+        return any(word.text == "clone" for word in prefix[1:2])
+    return any(part in _ACTS for word in prefix[1:] for part in _PARTS.split(word.text))
+
+
+def named_options(known: Program, words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the words of a command that a rule has to name; *words* begin with the program."""
+    # A list, not a generator: most lines end here, and each call counts.
+    telling = [word for word in words if not word.plain or word.text[:1] == "-" or "@" in word.text]
+    if not telling and known.syntax != "make" and not [w for w in words if "://" in w.text]:
+        return ()
+    command, options = _recorded(known, words)
+    if command.effect == "read":  # what does more than that is covered by no rule
+        return ()
+    return tuple(dict.fromkeys(_named(known, options, words)))
+
+
+def _recorded(known: Program, words: Sequence[Word]) -> tuple[Command, dict[str, Option]]:
+    """Return the subcommand that *words* name, and the recorded options that it has."""
+    found = dict(known.option)
+    for option in known.shared_options:
+        found |= dict.fromkeys(option.names.split(), option)
+    command: Command = known
+    for word in words[1:]:
+        inner = command.subcommand.get(word.text)
+        if inner is not None:
+            command = inner
+            found |= command.option
+    return command, found
+
+
+def _named(known: Program, options: Mapping[str, Option], words: Sequence[Word]) -> Iterator[str]:
+    operands = 0
+    ended = False
+    for at, word in enumerate(words[1:], 1):
+        before = words[at - 1].text
+        if word.text == "--" and not ended:
+            ended = True
+            continue
+        if _MESSAGE.fullmatch(before) and not ended:
+            continue
+        values = word.values
+        if values is None:
+            if word.may_be_option and not (ended and known.syntax == "git"):
+                yield word.text
+            continue
+        texts = [plain(value) for value in values]
+        if any(text.startswith("-") and len(text) > 1 for text in texts):
+            passed = ended and known.syntax != "git"
+            if passed or any(_matters(known, options, text) for text in texts if not ended):
+                yield word.text
+        elif any(map(_ADDRESS.fullmatch, texts)):
+            yield word.text
+        elif known.syntax == "make":
+            operands += 1
+            if operands > 1 or _VARIABLE.match(word.text):
+                yield word.text
+
+
+def _matters(known: Program, options: Mapping[str, Option], text: str) -> bool:
+    """Return whether the option *text* changes what the command does."""
+    name, _, value = text.partition("=")
+    if _ADDRESS.fullmatch(value):
+        return True
+    option = options.get(name)
+    if option is not None:
+        return _is_recorded(option) or (option.effect == "unknown" and _tells(name, known))
+    if _LONG.match(text) or not (known.clusters or len(text) == 2):
+        return _tells(name, known)
+    for letter in text[1:]:
+        option = options.get(f"-{letter}")
+        if option is None and letter in _FORCING:
+            return True
+        if option is not None and _is_recorded(option):
+            return True
+        if option is not None and option.takes_value:
+            return False
+    return False
+
+
+def _is_recorded(option: Option) -> bool:
+    return option.explicit or option.destructive or option.effect in SIDE_EFFECTS
+
+
+def _tells(name: str, known: Program) -> bool:
+    """Return whether the name of an option says that it matters, perhaps shortened."""
+    *others, last = _PARTS.split(name.strip("-").lower())
+    if not _TELLING.isdisjoint((*others, last)):
+        return True
+    shortened = known.abbreviates and len(last) >= _MIN_ABBREVIATION
+    return shortened and any(word.startswith(last) for word in _TELLING)
