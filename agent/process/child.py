@@ -8,8 +8,15 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
-from agent.process.tree import LINUX, MARKER, ProcessTree, become_subreaper
+from agent.process.sandbox.launcher import (
+    code_of_supervised,
+    has_supervisor,
+    is_launched,
+    launch,
+)
+from agent.process.tree import LINUX, MARKER, ProcessTree, become_subreaper, reap_sandboxes
 from agent.records.ids import new_id
 
 GRACE = 0.25
@@ -19,7 +26,18 @@ PIPE_SIZE = 256 * 1024
 ROUNDS = 100
 """Looks for survivors after the hard signal, 10 ms apart: what forks meanwhile is found too."""
 
-_trees: dict[str, tuple[ProcessTree, "subprocess.Popen[bytes] | None"]] = {}
+
+class Child(Protocol):
+    """A child process: ``subprocess.Popen``, or one from the launcher of sandboxes."""
+
+    pid: int
+    returncode: Any
+
+    def poll(self) -> int | None: ...
+    def wait(self) -> int | None: ...
+
+
+_trees: dict[str, tuple[ProcessTree, Child | None]] = {}
 """The process trees of calls, with the shell where it is our child."""
 
 
@@ -34,21 +52,14 @@ class ShellProcess:
         try:
             os.set_blocking(self.output, False)
             _enlarge(writing)
-            self._process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=writing,
-                stderr=subprocess.STDOUT,
-                cwd=directory,
-                env={**env, MARKER: self._id},
-                start_new_session=True,
-            )
+            self._process = _start(argv, directory, {**env, MARKER: self._id}, writing)
         except BaseException:
             os.close(self.output)
             raise
         finally:
             os.close(writing)
-        self.tree = ProcessTree(self._id, self._process.pid)
+        self._supervised = has_supervisor(argv)
+        self.tree = ProcessTree(self._id, self._process.pid, supervised=self._supervised)
         _trees[self._id] = (self.tree, self._process)
         self._exited = _exit_future(self._process)
 
@@ -74,7 +85,8 @@ class ShellProcess:
         code = self._process.poll()
         if code is not None:
             self.tree.shell_reaped = True
-        return code
+            return code_of_supervised(code) if self._supervised else code
+        return None
 
     async def end(self) -> None:
         """End the shell and everything it started: TERM, a grace, KILL."""
@@ -90,6 +102,21 @@ class ShellProcess:
         _trees.pop(self._id, None)
 
 
+def _start(argv: tuple[str, ...], directory: str, env: Mapping[str, str], output: int) -> Child:
+    """Start *argv* in a session of its own, with *output* for all it prints."""
+    if is_launched(argv) and (launched := launch(argv, directory, env, output)) is not None:
+        return launched
+    return subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        cwd=directory,
+        env=env,
+        start_new_session=True,
+    )
+
+
 def _enlarge(pipe: int) -> None:
     """Make the pipe larger where the system can: fewer turns of the loop for much output."""
     if LINUX:
@@ -99,7 +126,7 @@ def _enlarge(pipe: int) -> None:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
 
 
-def _exit_future(process: "subprocess.Popen[bytes]") -> asyncio.Future[None]:
+def _exit_future(process: Child) -> asyncio.Future[None]:
     """A future that is done once *process* can be reaped. Needs no child watcher."""
     loop = asyncio.get_running_loop()
     exited: asyncio.Future[None] = loop.create_future()
@@ -164,6 +191,7 @@ def unregister(call_id: str) -> None:
 
 def reap_finished() -> None:
     """Reap what background processes of finished calls left; forget calls that ended whole."""
+    reap_sandboxes()
     for call_id, (tree, process) in list(_trees.items()):
         ended = process is None or process.returncode is not None
         if ended and not tree.has_leftovers():

@@ -12,12 +12,17 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 MARKER = "OPENCODE_PY_CALL"
 LINUX = sys.platform == "linux"
+SANDBOX_KEEPER = b"sandbox keeper\n"
+"""The name of a process that removes what a sandbox left (``launch.py``)."""
+SUPERVISOR_END = 1.0
+"""Seconds that the first process of a sandbox has to follow bubblewrap."""
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
@@ -88,12 +93,46 @@ def _has_marker(pid: int, marker: bytes) -> bool:
         return False
 
 
-class ProcessTree:
-    """The processes of one call. *session* is the pid of its shell, which leads the session."""
+def _is_first(pid: int) -> bool:
+    """Return whether *pid* is the first process of a namespace inside ours."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_bytes()
+    except OSError:
+        return False
+    _, _, rest = status.partition(b"\nNSpid:")
+    numbers = rest.partition(b"\n")[0].split()
+    return len(numbers) > 1 and numbers[-1] == b"1"
 
-    def __init__(self, call_id: str, session: int) -> None:
+
+def reap_sandboxes() -> None:
+    """Reap what sandboxes left to us: their first processes, and those that cleaned up."""
+    if not LINUX:
+        return
+    for info in descendants():
+        if info.zombie and info.parent == os.getpid() and _is_of_sandbox(info.pid):
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(info.pid, os.WNOHANG)
+
+
+def _is_of_sandbox(pid: int) -> bool:
+    try:
+        name = Path(f"/proc/{pid}/comm").read_bytes()
+    except OSError:
+        return False
+    return name == SANDBOX_KEEPER or _is_first(pid)
+
+
+class ProcessTree:
+    """The processes of one call. *session* is the pid of its shell, which leads the session.
+
+    If the call is *supervised*, that is the program of a sandbox instead, whose end is the end of
+    all: it gets no polite signal.
+    """
+
+    def __init__(self, call_id: str, session: int, *, supervised: bool = False) -> None:
         self._marker = f"{MARKER}={call_id}".encode()
         self._session = session
+        self._supervised = supervised
         self._seen: dict[int, int] = {}
         self.shell_reaped = False
 
@@ -125,12 +164,24 @@ class ProcessTree:
 
     def has_leftovers(self) -> bool:
         """Return whether any process except the shell still lives."""
-        return any(info.pid != self._session for info in self.scan())
+        alive = self.scan()
+        if self._supervised:
+            # The first process of the sandbox ends after bubblewrap, unless others still live.
+            deadline = time.monotonic() + SUPERVISOR_END
+            while len(alive) == 1 and alive[0].pid != self._session and _is_first(alive[0].pid):
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(0.001)
+                alive = self.scan()
+            reap_sandboxes()
+        return any(info.pid != self._session for info in alive)
 
     def signal_group(self, number: signal.Signals) -> None:
         """Signal the shell's group; at once, without a look at the process table."""
         if LINUX and self.shell_reaped:
             return  # The number may be another's by now; members are signaled one by one.
+        if self._supervised and number != signal.SIGKILL:
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._session, number)
 
@@ -141,6 +192,8 @@ class ProcessTree:
             return self._group_lives()
         alive = self.scan()
         for info in alive:
+            if self._supervised and info.pid == self._session and number != signal.SIGKILL:
+                continue
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(info.pid, number)
         return bool(alive)

@@ -2,8 +2,7 @@
 
 import re
 
-from agent.process.sandbox.bubblewrap import has_network
-from agent.process.sandbox.policy import SandboxPolicy
+from agent.process.sandbox.policy import SandboxPolicy, has_network
 
 LOOKED_AT = 20_000
 """Characters at the end of the output that are searched."""

@@ -6,16 +6,30 @@ what is protected or hidden. A mount point can't be renamed or removed, so every
 protected or hidden path, up to the writable folder, is made one.
 """
 
-import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.process.sandbox.policy import SandboxPolicy
+from agent.process.sandbox.landlock import ABSTRACT_SOCKETS, SCOPES_SINCE
+from agent.process.sandbox.launch import FILTER_FD, HOLD_FD, is_reserved
+from agent.process.sandbox.launcher import PREFIX
+from agent.process.sandbox.paths import below, existing, first_missing, outermost
+from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
+from agent.process.sandbox.seccomp import (
+    INET,
+    INET6,
+    NETLINK,
+    UNIX,
+    Filter,
+    architecture,
+    program,
+)
 from agent.process.sandbox.sockets import bound_sockets
 
 TEMPORARY = "/dev/tmp"
 """The private temporary folder of level *read-only*."""
+
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount of the sandbox's own
 
 RUNTIME = "/run"
 """The folder of sockets and credentials of services."""
@@ -28,7 +42,8 @@ ROOT_CAPABILITIES = (
 )  # fmt: skip
 """What root keeps: access to files whatever their owner. Mounts are out of their reach."""
 
-NAMESPACES = ("--unshare-pid", "--unshare-ipc")
+READ_ONLY_FILTER = Filter(sockets=(), shared=False)
+WRITE_FILTER = Filter(sockets=(UNIX, INET, INET6, NETLINK))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +53,41 @@ class Bubblewrap:
     program: str
     as_root: bool
     """True if root needs no user namespace, which would hide the owners of files."""
+    landlock: int = 0
+    """The version of Landlock, which adds the scope of abstract sockets."""
 
     def wrap(self, argv: tuple[str, ...], policy: SandboxPolicy, directory: str) -> tuple[str, ...]:
         """Return the command line that runs *argv* under *policy*."""
+        mounts = Mounts(policy, directory)
         return (
+            *PREFIX,
+            *self._orders(policy, mounts),
+            "--",
             self.program,
             *self._isolation(policy),
-            *_mounts(policy, directory),
+            *mounts.words,
+            *(("--sync-fd", str(HOLD_FD)) if mounts.reserved else ()),
             "--chdir",
             directory,
             "--",
             *argv,
         )
 
+    def _orders(self, policy: SandboxPolicy, mounts: "Mounts") -> Iterable[str]:
+        machine = architecture()
+        if machine is not None:
+            rules = READ_ONLY_FILTER if policy.level == "read-only" else WRITE_FILTER
+            yield f"pass-filter={program(rules, machine).hex()}"
+        if self.landlock >= SCOPES_SINCE and has_network(policy):
+            # The network is that of the machine, and with it the abstract sockets.
+            yield f"handled=0,0,{ABSTRACT_SOCKETS}"
+        for path in mounts.reserved:
+            yield f"reserve={path}"
+        if mounts.reserved:
+            yield "hold="
+
     def _isolation(self, policy: SandboxPolicy) -> Iterable[str]:
-        yield from NAMESPACES
-        yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
+        yield from ("--unshare-pid", "--unshare-ipc", "--new-session", "--cap-drop", "ALL")
         if self.as_root:
             for capability in ROOT_CAPABILITIES:
                 yield from ("--cap-add", capability)
@@ -61,67 +95,72 @@ class Bubblewrap:
             yield "--unshare-user"
         if not has_network(policy):
             yield "--unshare-net"
+        if policy.level == "read-only":
+            yield "--die-with-parent"
+        if architecture() is not None:
+            yield from ("--seccomp", str(FILTER_FD))
 
 
-def has_network(policy: SandboxPolicy) -> bool:
-    return policy.network and policy.level == "workspace-write"
-
-
-def _mounts(policy: SandboxPolicy, directory: str) -> list[str]:
-    words = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    read_only = ["/proc"]
-    if policy.level == "read-only":
-        words += ["--tmpfs", TEMPORARY]
-        for name in ("TMPDIR", "TMP", "TEMP"):
-            words += ["--setenv", name, TEMPORARY]
-        read_only += ["/dev/shm", "/dev"]  # noqa: S108 - the sandbox's own
-        words += ["--tmpfs", "/dev/shm"]  # noqa: S108
-    if os.path.isdir(RUNTIME):
-        words += ["--tmpfs", RUNTIME]
-        read_only.append(RUNTIME)
-        for path in {*KEPT_OF_RUNTIME, os.path.realpath("/etc/resolv.conf"), directory}:
-            if _is_below(path, RUNTIME):
-                words += ["--ro-bind-try", path, path]
-    layers = _Layers(policy)
-    for mount in layers.mounts():
-        words += mount
-    read_only += layers.covered
-    for path in read_only:
-        words += ["--remount-ro", path]
-    return words
-
-
-class _Layers:
+class Mounts:
     """The mounts of a policy, from the shallowest path to the deepest."""
 
-    def __init__(self, policy: SandboxPolicy) -> None:
+    def __init__(self, policy: SandboxPolicy, directory: str) -> None:
         writes = policy.level == "workspace-write"
-        self._writable = _existing(map(_prepared, policy.writable)) if writes else set[str]()
-        self._protected = {os.path.realpath(path) for path in policy.protected}
-        self._hidden = _existing(policy.hidden)
+        self._writable = existing(map(prepared, policy.writable)) if writes else set[str]()
+        self._protected = {os.path.realpath(path) for path in policy.protected if writes}
+        self._hidden = existing(policy.hidden)
+        # The filter of level read-only refuses all sockets.
         self._sockets = {
             path
-            for path in bound_sockets()
-            if not _is_below(path, RUNTIME) and not self._is_own(path, policy)
+            for path in (bound_sockets() if writes or architecture() is None else ())
+            if not below(path, RUNTIME) and not self._is_own(path, policy)
         }
-        self.covered: list[str] = []
-        """Empty folders that take the place of hidden ones."""
+        self.reserved = sorted(self._missing())
+        """Protected paths that do not exist: a folder takes their place."""
+        self.words = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        self._read_only = ["/proc"]
+        if policy.level == "read-only":
+            self._add_temporary()
+        if os.path.isdir(RUNTIME):
+            self._replace_runtime(directory)
+        for mount in self._ordered():
+            self.words += mount
+        for path in self._read_only:
+            self.words += ["--remount-ro", path]
 
     def _is_own(self, path: str, policy: SandboxPolicy) -> bool:
         """Return whether the socket is one of the project's own services."""
-        root = _outermost(path, self._writable)
-        return has_network(policy) and root is not None and not _is_below(root, "/tmp")  # noqa: S108
+        root = outermost(path, self._writable)
+        return has_network(policy) and root is not None and not below(root, "/tmp")  # noqa: S108
 
-    def mounts(self) -> list[list[str]]:
+    def _missing(self) -> set[str]:
+        paths = {path for path in self._protected if outermost(path, self._writable) is not None}
+        missing = {first_missing(path) for path in paths}
+        return {path for path in missing if not os.path.lexists(path) or is_reserved(path)}
+
+    def _add_temporary(self) -> None:
+        self.words += ["--tmpfs", TEMPORARY, "--tmpfs", SHARED_MEMORY]
+        for name in ("TMPDIR", "TMP", "TEMP"):
+            self.words += ["--setenv", name, TEMPORARY]
+        self._read_only += [SHARED_MEMORY, "/dev"]
+
+    def _replace_runtime(self, directory: str) -> None:
+        self.words += ["--tmpfs", RUNTIME]
+        self._read_only.append(RUNTIME)
+        for path in (*KEPT_OF_RUNTIME, os.path.realpath("/etc/resolv.conf"), directory):
+            if below(path, RUNTIME):
+                self.words += ["--ro-bind-try", path, path]
+
+    def _ordered(self) -> list[list[str]]:
         steps: dict[str, list[str]] = {}
         for path in self._writable:
             steps[path] = ["--bind", path, path]
         for path in (*self._protected, *self._hidden):
-            for parent in _between(path, _outermost(path, self._writable)):
+            for parent in _between(path, outermost(path, self._writable)):
                 steps.setdefault(parent, ["--bind", parent, parent])
-        for path in self._protected:
-            if _outermost(path, self._writable) is not None and os.path.lexists(path):
-                steps[path] = ["--ro-bind", path, path]
+        for path in (*self._protected, *self.reserved):
+            if outermost(path, self._writable) is not None:
+                steps[path] = ["--ro-bind-try", path, path]
         for path in self._sockets:
             steps[path] = ["--ro-bind", os.devnull, path]
         for path in self._hidden:
@@ -131,34 +170,14 @@ class _Layers:
     def _hide(self, path: str) -> list[str]:
         if not os.path.isdir(path):
             return ["--ro-bind", os.devnull, path]
-        self.covered.append(path)
+        self._read_only.append(path)
         return ["--perms", "0000", "--tmpfs", path]
-
-
-def _prepared(path: str) -> str:
-    """Create a folder that can be written and is missing yet, such as a cache."""
-    if not os.path.lexists(path):
-        with contextlib.suppress(OSError):
-            os.makedirs(path, mode=0o700)
-    return path
-
-
-def _existing(paths: Iterable[str]) -> set[str]:
-    return {real for path in paths if os.path.exists(real := os.path.realpath(path))}
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def _outermost(path: str, roots: Iterable[str]) -> str | None:
-    return min((root for root in roots if _is_below(path, root)), key=len, default=None)
 
 
 def _between(path: str, root: str | None) -> Iterable[str]:
     """Yield the existing folders above *path* that are inside *root*."""
     parent = os.path.dirname(path)
-    while root is not None and parent != root and _is_below(parent, root):
+    while root is not None and parent != root and below(parent, root):
         if os.path.isdir(parent):
             yield parent
         parent = os.path.dirname(parent)

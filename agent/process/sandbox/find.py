@@ -5,14 +5,30 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, Protocol
 
-from agent.process.sandbox.bubblewrap import Bubblewrap
 from agent.process.sandbox.policy import SandboxPolicy, SandboxSetting
+from agent.process.sandbox.seccomp import architecture
+
+
+class Backend(Protocol):
+    """A mechanism that works on this machine."""
+
+    def wrap(
+        self, argv: tuple[str, ...], policy: SandboxPolicy, directory: str
+    ) -> tuple[str, ...]: ...
+
 
 SandboxName = Literal["bubblewrap", "landlock", "sandbox-exec", "none"]
+NAMES: dict[str, SandboxName] = {
+    "bubblewrap": "bubblewrap",
+    "bubblewrap-user": "bubblewrap",
+    "landlock": "landlock",
+    "sandbox-exec": "sandbox-exec",
+}
 
 PROBE_TIMEOUT = 10.0
 
@@ -28,8 +44,13 @@ class Sandbox:
     name: SandboxName
     reason: str
     """One sentence: why there is none, or why a better one is not used; "" otherwise."""
-    backend: Bubblewrap | None = None
+    backend: Backend | None = None
     required: bool = False
+
+    @property
+    def protects(self) -> bool:
+        """True if protected paths inside a writable folder stay read-only."""
+        return self.name in {"bubblewrap", "sandbox-exec"}
 
     def wrap(self, argv: tuple[str, ...], policy: SandboxPolicy, directory: str) -> tuple[str, ...]:
         """Return the argv that runs *argv* in *directory* under *policy*.
@@ -50,29 +71,54 @@ def find_sandbox(setting: SandboxSetting) -> Sandbox:
     """Return the best sandbox that works here. The first call runs a few short commands."""
     if setting == "off":
         return Sandbox("none", "The sandbox is turned off in the settings.")
-    found, reason = _probe_all()
-    if found is None:
-        return Sandbox("none", reason, required=setting == "required")
-    return Sandbox("bubblewrap", reason, found)
+    name, backend, reason = _probe_all()
+    return Sandbox(name, reason, backend, required=setting == "required")
+
+
+def backends() -> dict[str, Backend]:
+    """Return every mechanism that works here, the best one first."""
+    return {name: backend for name, backend, error in _probed() if backend and not error}
 
 
 @lru_cache(maxsize=1)
-def _probe_all() -> tuple[Bubblewrap | None, str]:
+def _probe_all() -> tuple[SandboxName, Backend | None, str]:
+    reasons: list[str] = []
+    for name, backend, error in _probed():
+        if backend is not None and not error:
+            return NAMES[name], backend, " ".join(reasons)
+        reasons.append(error)
+    return "none", None, " ".join(reasons)
+
+
+def _probed() -> Iterator[tuple[str, Backend | None, str]]:
+    """Yield each mechanism with the error of its probe, or ""."""
     if sys.platform != "linux":
-        return None, f"There is no sandbox for {sys.platform}."
+        yield "none", None, f"There is no sandbox for {sys.platform}."
+        return
+    # They load ctypes, which the start of the program does without.
+    from agent.process.sandbox.bubblewrap import Bubblewrap
+    from agent.process.sandbox.landlock import LEAST_VERSION, Landlock, landlock_version
+
+    version = landlock_version()
     program = shutil.which("bwrap")
     if program is None:
-        return None, "The program bwrap (package bubblewrap) is not installed."
-    error = ""
-    for as_root in (True, False) if os.geteuid() == 0 else (False,):
-        backend = Bubblewrap(program, as_root)
-        error = _probe(backend)
-        if not error:
-            return backend, ""
-    return None, f"bubblewrap does not work here: {error}"
+        yield "bubblewrap", None, "The program bwrap (package bubblewrap) is not installed."
+    else:
+        if os.geteuid() == 0:
+            yield _tried("bubblewrap", Bubblewrap(program, as_root=True, landlock=version))
+        yield _tried("bubblewrap-user", Bubblewrap(program, as_root=False, landlock=version))
+    if version < LEAST_VERSION or architecture() is None:
+        yield "landlock", None, f"Landlock is missing or too old (version {version})."
+    else:
+        yield _tried("landlock", Landlock(version))
 
 
-def _probe(backend: Bubblewrap) -> str:
+def _tried(name: str, backend: Backend) -> tuple[str, Backend, str]:
+    error = _probe(backend)
+    return name, backend, error and f"{name} does not work here: {error}"
+
+
+def _probe(backend: Backend) -> str:
     """Run a command in the sandbox that tries to write; return what is wrong, or ""."""
     with tempfile.TemporaryDirectory(prefix="opencode-py-") as folder:
         script = 'echo written > "$TMPDIR/x" && ! echo escaped 2>&- > x && echo works'

@@ -1,5 +1,6 @@
 """Rules that a sandbox enforces on one command."""
 
+import contextlib
 import os
 import shutil
 from dataclasses import dataclass
@@ -59,3 +60,16 @@ def default_caches(home: str) -> tuple[str, ...]:
         for name, tool in CACHES
         if os.path.exists(path := os.path.join(home, name)) or (tool and shutil.which(tool))
     )
+
+
+def has_network(policy: SandboxPolicy) -> bool:
+    """Return whether a command under *policy* can reach the network."""
+    return policy.network and policy.level == "workspace-write"
+
+
+def prepared(path: str) -> str:
+    """Create a writable folder that is missing yet, such as a cache; return *path*."""
+    if not os.path.lexists(path):
+        with contextlib.suppress(OSError):
+            os.makedirs(path, mode=0o700)
+    return path
