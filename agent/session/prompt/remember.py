@@ -66,7 +66,9 @@ class InstructionEditor:
             raise ToolError(f"{target.shown} leads out of the project, so nothing is added to it.")
         loaded = load_text(target)
         change = plan_change(target, loaded, _with_line(loaded.file.text if loaded else "", line))
-        need = PermissionNeed("edit", target.real_pattern, reason="you add this line")
+        need = PermissionNeed(
+            "edit", target.real_pattern, reason="you add this line", root=target.project
+        )
         request = PermissionRequest(
             id=new_id("per"),
             session_id="",

@@ -129,6 +129,8 @@ def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[PermissionN
             always=folder_pattern(top, target.project, os.path.realpath(Path.home())),
             shown=real,
             reason=f"{target.shown} leads {OUTSIDE_REASON}" if linked else OUTSIDE_REASON,
+            aliases=(real, *_aliases(target)),
+            root=target.project,
         ),
     )
 
@@ -146,6 +148,7 @@ def read_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
         reason=SENSITIVE_REASON if secret else "",
         floor="ask" if secret else "allow",
         aliases=_aliases(target),
+        root=target.project,
     )
     return (*outside_need(target), need)
 
@@ -161,6 +164,7 @@ def edit_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
         reason=PROTECTED_REASON if protected else "",
         strict="guarded" if protected else "",
         aliases=_aliases(target),
+        root=target.project,
     )
     return (*outside_need(target), need)
 
@@ -178,11 +182,17 @@ def search_needs(
     if spill is not None and within(root.real, spill):
         return ()
     floor: Action = "allow"
-    needs = [PermissionNeed(permission, printable(pattern), always="*", floor=floor)]
+    # Only what is listed is a path; the others search for a pattern.
+    place = root.project if permission == "list" else ""
+    needs = [PermissionNeed(permission, printable(pattern), always="*", floor=floor, root=place)]
     if root.is_secret:
         needs.append(
             PermissionNeed(
-                "read", root.real_pattern, always=root.real_pattern, reason=SENSITIVE_REASON
+                "read",
+                root.real_pattern,
+                always=root.real_pattern,
+                reason=SENSITIVE_REASON,
+                root=root.project,
             )
         )
     return (*outside_need(root, folder=folder), *needs)
