@@ -89,15 +89,26 @@ def matches_command(text: str, words: str, pattern: str, *, tightens: bool) -> b
     """Return whether *pattern* covers the command *text*.
 
     Quotes in a pattern hold a word together: *words* is the command with no-break spaces inside
-    words. A rule that *tightens* looks at the words without their limits too.
+    words. A rule that *tightens* looks at the words without their limits too, and regards no case
+    in the command's name, since some file systems don't.
     """
     if matches(text, pattern):
         return True
+    if tightens and (text != _lower_name(text) or pattern != _lower_name(pattern)):
+        lower = _lower_name(text), _lower_name(words), _lower_name(pattern)
+        if matches_command(*lower, tightens=True):
+            return True
     quoted = _unquoted(pattern)
     if quoted is None:
         return False
     joined, marked = quoted
     return matches(words or text, marked) or (tightens and matches(text, joined))
+
+
+def _lower_name(command: str) -> str:
+    """Return *command* with its first word in lower case."""
+    name, blank, rest = command.partition(" ")
+    return f"{name.lower()}{blank}{rest}"
 
 
 @lru_cache(maxsize=1024)

@@ -235,14 +235,9 @@ def evaluate(
         rule for rule in rules
         if rule.action == "deny" and matches(need.permission, rule.permission)
     ]  # fmt: skip
-    offline = _network_denial(need, rules, trusted=trusted, deny_wins=deny_wins)
-    if offline is not None:
-        return EvaluatedNeed(need, "deny", _by(offline))
-    for text in (None, *need.aliases) if denies else ():
-        denied = ruling(text) if any(rule.covers(need, text) for rule in denies) else None
-        if denied is not None and denied.action == "deny":
-            return EvaluatedNeed(need, "deny", _by(denied))
-    if need.runs and (denied := _within(need.runs, denies, ruling)) is not None:
+    denied = _network_denial(need, rules, trusted=trusted, deny_wins=deny_wins)
+    denied = denied or _denial(need, denies, ruling)
+    if denied is not None:
         return EvaluatedNeed(need, "deny", _by(denied))
     rule = ruling()
     if rule is None or rule.source == DEFAULT:
@@ -259,9 +254,23 @@ def evaluate(
         for text in need.mentions:
             if (denied := _within(f" {text}", denies, ruling)) is not None:
                 return EvaluatedNeed(need, "ask", f"it may run what is {_by(denied)}")
+    if rule.action == "ask" and need.incidental and not rule.pattern.strip("*"):
+        return EvaluatedNeed(need, need.floor, _unruled(need.floor))
     if rule.action == "ask" and need.reason:
         return EvaluatedNeed(need, "ask", need.reason)
     return EvaluatedNeed(need, rule.action, _by(rule))
+
+
+def _denial(
+    need: PermissionNeed, denies: Sequence[Rule], ruling: Callable[[str | None], Rule | None]
+) -> Rule | None:
+    """Return the rule among *denies* that decides for a spelling of *need*, None if there is
+    none."""
+    for text in (None, *need.aliases) if denies else ():
+        found = ruling(text) if any(rule.covers(need, text) for rule in denies) else None
+        if found is not None and found.action == "deny":
+            return found
+    return _within(need.runs, denies, ruling) if need.runs else None
 
 
 def _network_denial(need: PermissionNeed, rules: Sequence[Rule], **how: bool) -> Rule | None:
@@ -304,7 +313,8 @@ def _within(text: str, denies: Sequence[Rule], ruling: Callable[[str], Rule | No
         pattern = expand_home(rule.pattern)
         if not pattern.strip("*"):
             continue  # denies everything, and so the text itself
-        if not any(matches(text, f"*{mark}{pattern}") for mark in (" ", "/")):
+        folded = text.lower(), pattern.lower()
+        if not any(matches(folded[0], f"*{mark}{folded[1]}") for mark in (" ", "/")):
             continue
         for start in re.finditer("[ /]", text):
             found = ruling(text[start.end() :])

@@ -36,6 +36,9 @@ class PermissionNeed:
     """The mildest action without a matching explicit rule: ``allow`` for a command proven
     read-only, ``ask`` for everything else."""
     destructive: bool = False
+    incidental: bool = False
+    """True for a command that only serves the others of its line, such as ``cd src``: a rule that
+    asks for everything does not ask for it."""
     network: bool = False
     """True if the command is known to use the network: whoever allows it allows that too."""
     strict: Literal["", "unknown", "guarded"] = ""

@@ -22,8 +22,13 @@ _UNKNOWN_LENGTH = 2
 
 def name_reason(name: str) -> str:
     """Return the reason why a program of this *name* is not what it looks like, "" if it is."""
-    odd = not name or not name.isascii() or _ODD_NAME.search(name)
-    return "the program's name holds unusual characters" if odd else ""
+    if not name or not name.isascii() or _ODD_NAME.search(name):
+        return "the program's name holds unusual characters"
+    base = base_name(name)
+    lower = base.lower()
+    if base != lower and program(base) is None and program(lower) is not None:
+        return f"{base} is {lower} where names of files do not depend on case"
+    return ""
 
 
 def depends_on_context(call: Call) -> bool:

@@ -21,6 +21,10 @@ from agent.permission.shell.walker import Walker
 from agent.permission.syntax.source import MAX_ALLOWED_LENGTH, CannotAnalyzeError
 from agent.records.requests import PermissionNeed
 
+_COPROC = re.compile(
+    r"\bcoproc\s+(?:[A-Za-z_]\w*\s+)?(?=[{(\[]|(?:if|while|until|for|case|select)\s)"
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -85,7 +89,12 @@ def analyze(
         problem = "it is nested too deeply"
     if problem:
         aliases = dict.fromkeys(
-            (*found.command_texts(), *possible_commands(command), *_commands_in_data(found, walker))
+            (
+                *found.command_texts(),
+                *possible_commands(command),
+                *_commands_in_data(found, walker),
+                *_coprocesses(command, walker),
+            )
         )
         found.add_unknown(command, f"cannot be analysed: {problem}", aliases=tuple(aliases))
     elif len(command) > MAX_ALLOWED_LENGTH:
@@ -177,6 +186,12 @@ def _without_proof(need: PermissionNeed, why: str) -> PermissionNeed:
     if need.permission != "bash":
         return replace(need, always=None)
     return replace(need, always=None, floor="ask", strict="unknown", reason=need.reason or why)
+
+
+def _coprocesses(command: str, walker: Walker) -> tuple[str, ...]:
+    """Return the commands of a line with ``coproc { … }``, which the grammar does not know."""
+    plain = _COPROC.sub("", command)
+    return walker.commands_in(plain) if plain != command else ()
 
 
 def _commands_in_data(found: Findings, walker: Walker) -> list[str]:

@@ -47,6 +47,7 @@ from agent.permission.shell.operands import (
     reads_secrets,
 )
 from agent.permission.shell.paths import Dirs, any_of, limited, paths_of
+from agent.permission.shell.patterns import pattern_reason
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
 from agent.permission.syntax.words import (
     MAX_VALUES,
@@ -216,6 +217,10 @@ class Commands:
         self.found.names.append(base)
         self.found.code.update([(word.text, None) for word in call.words if word.code])
         known = self.lookup(base)
+        if known is None and self.lookup(base.lower()) is not None:
+            # The same program where the file system ignores case.
+            base = base.lower()
+            known = self.lookup(base)
         self._note_variables(base, call)
         if known is None:
             self._add_unknown_program(base, call)
@@ -367,8 +372,10 @@ class Commands:
         """Add the need of the command itself, after those of its paths."""
         arguments = call.words[1:]
         reading = find_reads(base, known, arguments) if inner is None else None
-        reason = uncovered_reason(base, known, call, inner, actions) or self._operator_reason(
-            base, arguments
+        reason = (
+            uncovered_reason(base, known, call, inner, actions)
+            or self._operator_reason(base, arguments)
+            or pattern_reason(base, known, call, self.found.workspace)
         )
         if inner is not None:
             outer = len(arguments) - len(inner.words)
@@ -412,6 +419,7 @@ class Commands:
                 reason=why,
                 floor="allow" if proven else "ask",
                 destructive=destructive,
+                incidental=proven and (base == "cd" or (base == "cat" and not arguments)),
                 network=network,
                 strict="unknown" if reason else "",
                 aliases=(

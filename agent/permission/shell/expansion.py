@@ -11,10 +11,10 @@ from agent.permission.shell.findings import READ_SPLITS, Findings, substituted
 from agent.permission.shell.operands import add_outside_paths
 from agent.permission.shell.paths import Dirs
 from agent.permission.syntax.hidden import hidden_expansions, unescape_backticks
-from agent.permission.syntax.output import prints_number
+from agent.permission.syntax.output import listed_files, prints_number
 from agent.permission.syntax.parser import descendants, outermost, text_of, without
 from agent.permission.syntax.source import CannotAnalyzeError, expansion_evaluates
-from agent.permission.syntax.words import STREAM, Part, Word, brace_words, read_word
+from agent.permission.syntax.words import STREAM, Part, Word, brace_words, matches_flag, read_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -158,6 +158,8 @@ class Expander:
             return ("0",)
         if key == "HOME" and not self.found.variables.may_be_set(key):
             return (self.found.workspace.home,)
+        if source.startswith("$(") and not source.startswith("$(("):
+            return listed_files(substituted(source))
         return self.found.variables.values(key)
 
     def follow(self, node: "Node", dirs: Dirs) -> None:
@@ -236,7 +238,9 @@ class Expander:
             self.follow(child, dirs)
         operators = [text_of(each) for each in descendants(node, "test_operator")]
         for each in outermost(node, *_OPERANDS):
-            self._read_group([each], dirs, follow=False)
+            word = self._read_group([each], dirs, follow=False)
+            if not double and (len(brace_words(word)) > 1 or any(map(matches_flag, word.globbed))):
+                self.found.add_unknown(text_of(node), "one of its words may become an operator")
         bare = [text_of(each) for each in outermost(node, *_SPLIT) if each.type != "string"]
         if not double and bare:
             # In single brackets it can split into ``-v`` and a name, which is evaluated.

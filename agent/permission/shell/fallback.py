@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from agent.permission.syntax.braces import CLOSE, COMMA, DOTS, OPEN, TooManyError, expand_braces
 from agent.permission.syntax.parser import parse, text_of
 from agent.permission.syntax.source import MAX_DEPTH
 
@@ -21,7 +22,11 @@ _MAX_WHOLE_TAILS = 12
 _MAX_TAIL = 300
 """The first tails of a command are given whole, the others up to so many characters."""
 
+_MAX_LIST = 64
+"""Words of a brace list that are given."""
+
 _SEPARATOR = re.compile(r"[\n;&|(){}`]+")
+_OUTER_SEPARATOR = re.compile(r"[\n;&|()`]+")
 _QUOTING = re.compile(r"['\"\\]")
 _KEYWORDS = re.compile(r"^(?:\s*(?:!|then|do|else|elif|if|while|until|time|coproc)(?=\s))+\s*")
 
@@ -84,7 +89,10 @@ def _text_without(node: "Node", inner: Sequence[tuple[int, int]]) -> str:
 def split_commands(text: str) -> list[str]:
     """As ``possible_commands``, without parsing: cheaper, with more texts that are no commands."""
     found: dict[str, None] = {}
-    parts = _SEPARATOR.split(_normalize_blanks(text))
+    text = _normalize_blanks(text)
+    parts = _SEPARATOR.split(text)
+    if "{" in text:
+        parts += [part for part in _OUTER_SEPARATOR.split(text) if "{" in part]
     bare = (_KEYWORDS.sub("", part) for part in parts)
     _collect(found, ((part, part) for part in bare))
     return list(found)
@@ -99,11 +107,11 @@ def _collect(found: dict[str, None], commands: Iterable[tuple[str, str]]) -> Non
     """Add each whole command, and the tails of its own words."""
     for command, own in commands:
         words = _words(command)
-        if not words:
-            continue
         whole = " ".join(words)
-        if whole in found:
+        if not words or whole in found:
             continue
+        if "{" in whole and (listed := _with_lists(words)) != words:
+            found.update(dict.fromkeys([" ".join(listed), *tails(listed)]))
         found[whole] = None
         found[" ".join([words[0].rsplit("/", 1)[-1], *words[1:]])] = None
         found.update(dict.fromkeys(tails(words if own is command else _words(own))))
@@ -111,3 +119,25 @@ def _collect(found: dict[str, None], commands: Iterable[tuple[str, str]]) -> Non
 
 def _words(command: str) -> list[str]:
     return _QUOTING.sub("", command).split()
+
+
+_MARKED = (("..", DOTS), ("{", OPEN), (",", COMMA), ("}", CLOSE))
+
+
+def _with_lists(words: Sequence[str]) -> list[str]:
+    """Return *words* with their brace lists expanded, as if no brace had a quote."""
+    found: list[str] = []
+    for word in words:
+        marked = word
+        for text, mark in _MARKED:
+            marked = marked.replace(text, mark)
+        try:
+            made = expand_braces(marked, _MAX_LIST) if "{" in word else [word]
+        except TooManyError:
+            made = [word]
+        for each in made:
+            plain = each
+            for text, mark in _MARKED:
+                plain = plain.replace(mark, text)
+            found += [plain] if plain else []
+    return found

@@ -1,6 +1,7 @@
 """Redirections: the files that they read and write, and here-documents."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.shell.expansion import WORDS, Expander
@@ -26,12 +27,15 @@ class Redirections:
         self.found = found
         self.expander = words
 
-    def add(self, node: "Node", dirs: Dirs) -> list["Node"]:
-        """Add one redirection; return the words after it, which belong to the command."""
+    def add(self, node: "Node", dirs: Dirs, more: Sequence["Node"] = ()) -> list["Node"]:
+        """Add one redirection; return the words after it, which belong to the command. *more* are
+        words that follow without a blank: they belong to its target."""
+        if more and node.type != "herestring_redirect":
+            raise CannotAnalyzeError("the target of a redirection is not understood")
         if node.type == "heredoc_redirect":
             return self._add_heredoc(node, dirs)
         if node.type == "herestring_redirect":
-            self._add_herestring(node, dirs)
+            self._add_herestring(node, dirs, more)
             return []
         return self._add_redirection(node, dirs)
 
@@ -39,19 +43,19 @@ class Redirections:
         """Add a here-document and the redirections after it; the statements after it on its line
         are those of ``following``."""
         words: list[Node] = []
-        start = ""
+        start, end = "", -1
         later = following(node)
         for child in node.children:
             match child.type:
                 case "heredoc_start":
-                    start = text_of(child)
+                    start, end = text_of(child), child.end_byte
                 case "heredoc_body":
                     self.found.texts[text_of(child)] = None
                     if not re.search(r"['\"\\]", start):
                         self.expander.follow_heredoc(text_of(child), dirs)
                 case "file_redirect":
                     words += self._add_redirection(child, dirs)
-                case kind if kind in WORDS:
+                case kind if kind in WORDS and child.start_byte != end:
                     words.append(child)
                 case "<<" | "<<-" | "heredoc_end" | "file_descriptor":
                     pass
@@ -61,9 +65,9 @@ class Redirections:
                     raise CannotAnalyzeError(f"its here-document holds a {kind.strip()}")
         return words
 
-    def _add_herestring(self, node: "Node", dirs: Dirs) -> None:
+    def _add_herestring(self, node: "Node", dirs: Dirs, more: Sequence["Node"]) -> None:
         """Add ``<<< text``, which the command reads as its input."""
-        nodes = [child for child in node.children if child.type in WORDS]
+        nodes = [child for child in (*node.children, *more) if child.type in WORDS]
         for word in self.expander.read_values(nodes, dirs):
             self.found.texts[word.text] = None
 

@@ -246,11 +246,16 @@ class Walker:
         sets: list[tuple[str, str]] = []
         parts: list[Node] = []
         text = " ".join([text, *map(text_of, extra)])
-        for child in node.children:
+        children = list(node.children)
+        while children:
+            child = children.pop(0)
             if child.type == "variable_assignment":
                 sets.append(self.variables.follow_assignment(child, dirs))
             elif child.type in REDIRECTIONS:
-                extra = (*extra, *self.redirections.add(child, dirs))
+                more: list[Node] = []
+                while children and children[0].start_byte == [child, *more][-1].end_byte:
+                    more.append(children.pop(0))
+                extra = (*extra, *self.redirections.add(child, dirs, more))
             elif child.type in WORDS or child.type in ("$", "regex", "extglob_pattern"):
                 parts.append(child)
             else:

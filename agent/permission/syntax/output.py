@@ -1,4 +1,4 @@
-"""The output of commands that is known to be a number."""
+"""The output of commands of which something is known: numbers, names of files."""
 
 import re
 
@@ -27,3 +27,22 @@ def prints_number(code: str) -> bool:
         node = node.children[0 if node.type == "redirected_statement" else -1]
     last = code.encode()[node.start_byte : end].decode()
     return node.type == "command" and _COUNT.fullmatch(last) is not None
+
+
+_LISTING = re.compile(
+    r"\s*(?:git\s+ls-files(?:\s+--)?|find(?:\s+\.)?(?:\s+-type\s+f)?\s+-name)"
+    r"\s+(?:'\*(\.\w+)'|\"\*(\.\w+)\")(?:\s+-type\s+f)?\s*",
+    re.ASCII,
+)
+_LEVELS = 5
+"""Levels of folders in which the files are looked for."""
+
+
+def listed_files(code: str) -> tuple[str, ...] | None:
+    """Return patterns of the files that *code* lists, one for each level of folders; None for other
+    code. Only names with a fixed ending count."""
+    found = _LISTING.fullmatch(code)
+    if found is None:
+        return None
+    ending = found[1] or found[2]
+    return tuple("*/" * level + "*" + ending for level in range(_LEVELS))

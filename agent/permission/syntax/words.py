@@ -30,6 +30,9 @@ _GLOBS = tuple(_ACTIVE[char] for char in "*?[")
 _WILD = _GLOBS[:2]
 _SET = re.compile("\ue005[^/]*\\]")
 _GLOB = re.compile(f"[{''.join(_GLOBS)}]")
+_FLAG_TAIL = re.compile(r"[A-Za-z0-9-]*")
+_NO_DASH = re.compile("\ue005(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9_.])+\\]", re.ASCII)
+"""A set at the start of a pattern that does not match a dash."""
 _FIRST_PART = 0xE100
 _BARE = re.compile(r"[\w./:@%+=-]+", re.ASCII)
 """A literal word."""
@@ -124,6 +127,11 @@ class Word:
         return is_pattern(self.raw)
 
     @property
+    def globbed(self) -> list[str]:
+        """Return the values that are patterns."""
+        return [value for value in self.values or () if is_pattern(value)] if self.globs else []
+
+    @property
     def values(self) -> tuple[str, ...] | None:
         """Every text that the word can represent, with marks; None if that is not known."""
         return (self.raw,) if self.plain else self._values
@@ -155,7 +163,7 @@ class Word:
         """Return whether the word can start with a dash, or split so that one of its words does."""
         values = self.values
         if values is not None:
-            return any(value.startswith(("-", *_GLOBS)) for value in values)
+            return any(map(starts_with_pattern, values)) or self.text.startswith("-")
         unquoted = any(not part.quoted and part.splits for part in self.parts)
         return unquoted or not self.raw or ord(self.raw[0]) >= _FIRST_PART
 
@@ -174,6 +182,19 @@ def plain(value: str) -> str:
 
 def is_pattern(value: str) -> bool:
     return not value.isascii() and _GLOB.search(value) is not None
+
+
+def starts_with_pattern(value: str) -> bool:
+    """Return whether *value* is a pattern that can match a name with a dash in front."""
+    if not value.startswith((*_GLOBS, "-")):
+        return False
+    return is_pattern(value) and not _NO_DASH.match(value)
+
+
+def matches_flag(value: str) -> bool:
+    """Return whether the pattern *value* can match an option without a value in the same word."""
+    tail = value[max(value.rfind(mark) for mark in (*_WILD, "]")) + 1 :]
+    return starts_with_pattern(value) and _FLAG_TAIL.fullmatch(plain(tail)) is not None
 
 
 def has_tilde(value: str) -> bool:

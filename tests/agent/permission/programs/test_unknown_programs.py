@@ -68,7 +68,9 @@ def _as_if_known(name: str) -> Program:
     return program(name) or UNKNOWN
 
 
-NOT_LISTED = sorted(word for word in _words_of_the_code() - KEYWORDS if program(word) is None)
+NOT_LISTED = sorted(
+    word for word in _words_of_the_code() - KEYWORDS if not (program(word) or program(word.lower()))
+)
 
 
 def test_the_catalog_has_commonly_used_programs() -> None:
