@@ -11,6 +11,7 @@ from collections.abc import Callable
 from bench.file_mentions import mention_and_glob, mention_latency
 from bench.idle import idle
 from bench.long_sessions import append_lines, open_long_session
+from bench.sandbox import sandbox
 from bench.startup import commands, first_frame, first_prompt
 from bench.steps import steps
 from bench.streaming import cancel_latency, fast_deltas, key_echo, markdown_deltas, paced_deltas
@@ -27,6 +28,7 @@ ROWS: dict[str, Callable[[Testbed], list[Row]]] = {
     "paced": paced_deltas,
     "transports": transports,
     "steps": steps,
+    "sandbox": sandbox,
     "keys": key_echo,
     "mentions": mention_latency,
     "found": mention_and_glob,

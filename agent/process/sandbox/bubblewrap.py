@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from agent.process.sandbox.landlock import ABSTRACT_SOCKETS, SCOPES_SINCE
 from agent.process.sandbox.launch import FILTER_FD, HOLD_FD, is_reserved
 from agent.process.sandbox.launcher import PREFIX
-from agent.process.sandbox.paths import below, existing, first_missing, outermost
+from agent.process.sandbox.paths import below, existing, first_missing, is_open, outermost, reopened
 from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
 from agent.process.sandbox.seccomp import (
     INET,
@@ -107,8 +107,12 @@ class Mounts:
     def __init__(self, policy: SandboxPolicy, directory: str) -> None:
         writes = policy.level == "workspace-write"
         self._writable = existing(map(prepared, policy.writable)) if writes else set[str]()
-        self._protected = {os.path.realpath(path) for path in policy.protected if writes}
         self._hidden = existing(policy.hidden)
+        self._readable = reopened({*existing((*policy.writable, directory))}, self._hidden)
+        protected = {os.path.realpath(path) for path in policy.protected if writes}
+        self._protected = {
+            path for path in protected if is_open(path, self._readable, self._hidden)
+        }
         # The filter of level read-only refuses all sockets.
         self._sockets = {
             path
@@ -152,7 +156,7 @@ class Mounts:
                 self.words += ["--ro-bind-try", path, path]
 
     def _ordered(self) -> list[list[str]]:
-        steps: dict[str, list[str]] = {}
+        steps = {path: ["--ro-bind", path, path] for path in self._readable}
         for path in self._writable:
             steps[path] = ["--bind", path, path]
         for path in (*self._protected, *self._hidden):
@@ -171,7 +175,9 @@ class Mounts:
         if not os.path.isdir(path):
             return ["--ro-bind", os.devnull, path]
         self._read_only.append(path)
-        return ["--perms", "0000", "--tmpfs", path]
+        # What is open inside has to be reached.
+        mode = "0111" if any(below(inside, path) for inside in self._readable) else "0000"
+        return ["--perms", mode, "--tmpfs", path]
 
 
 def _between(path: str, root: str | None) -> Iterable[str]:

@@ -92,6 +92,11 @@ def _probe_all() -> tuple[SandboxName, Backend | None, str]:
 
 def _probed() -> Iterator[tuple[str, Backend | None, str]]:
     """Yield each mechanism with the error of its probe, or ""."""
+    if sys.platform == "darwin":
+        from agent.process.sandbox.seatbelt import Seatbelt  # only there
+
+        yield _tried("sandbox-exec", Seatbelt())
+        return
     if sys.platform != "linux":
         yield "none", None, f"There is no sandbox for {sys.platform}."
         return
@@ -101,7 +106,7 @@ def _probed() -> Iterator[tuple[str, Backend | None, str]]:
 
     version = landlock_version()
     program = shutil.which("bwrap")
-    if program is None:
+    if program is None or not os.path.isabs(program):
         yield "bubblewrap", None, "The program bwrap (package bubblewrap) is not installed."
     else:
         if os.geteuid() == 0:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent.process.sandbox.launch import CREATE_RULESET
 from agent.process.sandbox.launcher import PREFIX
-from agent.process.sandbox.paths import existing, outermost
+from agent.process.sandbox.paths import existing, outermost, reopened
 from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
 from agent.process.sandbox.seccomp import INET, INET6, NETLINK, Filter, architecture, program
 
@@ -43,10 +43,9 @@ class Landlock:
 
     def wrap(self, argv: tuple[str, ...], policy: SandboxPolicy, directory: str) -> tuple[str, ...]:
         """Return the command line that runs *argv* under *policy*."""
-        del directory
-        return (*PREFIX, *self._orders(policy), "--", *argv)
+        return (*PREFIX, *self._orders(policy, directory), "--", *argv)
 
-    def _orders(self, policy: SandboxPolicy) -> Iterable[str]:
+    def _orders(self, policy: SandboxPolicy, directory: str) -> Iterable[str]:
         writes = policy.level == "workspace-write"
         writable = existing(map(prepared, policy.writable)) if writes else set[str]()
         if not writes:
@@ -54,10 +53,16 @@ class Landlock:
         yield f"handled={self._handled(policy)}"
         for path in (*DEVICES, *((SHARED_MEMORY,) if writes else ()), *sorted(writable)):
             yield f"write={path}"
-        for path in sorted(existing(policy.hidden)):
+        hidden = {
             # Inside a writable folder, new files would become unreadable with it.
-            if outermost(path, writable) is None:
-                yield f"hide={path}"
+            path
+            for path in existing(policy.hidden)
+            if outermost(path, writable) is None
+        }
+        for path in sorted(hidden):
+            yield f"hide={path}"
+        for path in sorted(reopened(existing((*policy.writable, directory)), hidden)):
+            yield f"show={path}"
         if os.geteuid() == 0:
             yield f"capabilities={ROOT_CAPABILITIES}"
         machine = architecture()

@@ -6,7 +6,8 @@ Its arguments are orders, ``--`` and the argv of the program. An order is ``name
 - ``temporary=`` makes a private folder and points TMPDIR to it,
 - ``reserve=PATH`` makes an empty folder there, so that a sandbox can cover it,
 - ``handled=FILES,NETWORK,SCOPES`` are the rights that Landlock restricts,
-- ``write=PATH`` grants them below a path, ``hide=PATH`` denies reading there,
+- ``write=PATH`` grants them below a path, ``hide=PATH`` denies reading there, and ``show=PATH``
+  allows it again below that,
 - ``capabilities=MASK`` keeps some of root's rights,
 - ``filter=HEX`` installs a filter of system calls,
 - ``pass-filter=HEX`` opens such a filter as descriptor 3,
@@ -110,8 +111,8 @@ class Rules:
 _readable: dict[tuple[str, ...], tuple[list[int], Rules]] = {}
 
 
-def readable(hidden: tuple[str, ...]) -> Rules:
-    """Return the rules that let everything be read except *hidden*.
+def readable(hidden: tuple[str, ...], shown: tuple[str, ...]) -> Rules:
+    """Return the rules that let everything be read except *hidden*, and *shown* inside that.
 
     Landlock cannot deny, so all the neighbors of a hidden path are granted. The rules are kept
     until one of the folders changes.
@@ -124,10 +125,13 @@ def readable(hidden: tuple[str, ...]) -> Rules:
             above.add(folder)
     folders = sorted(above)
     changes = [_changed(folder) for folder in folders]
-    if hidden in _readable and _readable[hidden][0] == changes:
-        return _readable[hidden][1]
+    key = (*hidden, "", *shown)
+    if key in _readable and _readable[key][0] == changes:
+        return _readable[key][1]
     rules = Rules(READ_RIGHTS | MOVE_RIGHT)
     rules.grant("/", MOVE_RIGHT)
+    for path in shown:
+        rules.grant(path, READ_RIGHTS)
     for folder in folders:
         try:
             with os.scandir(folder) as entries:
@@ -137,9 +141,9 @@ def readable(hidden: tuple[str, ...]) -> Rules:
                         rules.grant(entry.path, READ_RIGHTS)
         except OSError:
             pass  # what cannot be listed here stays unreadable
-    if hidden in _readable:
-        os.close(_readable[hidden][1].descriptor)
-    _readable[hidden] = (changes, rules)
+    if key in _readable:
+        os.close(_readable[key][1].descriptor)
+    _readable[key] = (changes, rules)
     return rules
 
 
@@ -161,6 +165,7 @@ class Restrictions:
         self._orders = dict(orders)
         self._writable = [value for name, value in orders if name == "write"]
         self._hidden = tuple(value for name, value in orders if name == "hide")
+        self._shown = tuple(value for name, value in orders if name == "show")
         self._layers: list[int] = []
         self._rules: Rules | None = None
         self.env: dict[str, str] = {}
@@ -198,7 +203,7 @@ class Restrictions:
             self._rules.grant(path, files)
         self._layers.append(self._rules.descriptor)
         if self._hidden:
-            self._layers.append(readable(self._hidden).descriptor)
+            self._layers.append(readable(self._hidden, self._shown).descriptor)
 
     def _make_folder(self) -> None:
         parent = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - as the C library does

@@ -24,3 +24,15 @@ def first_missing(path: str) -> str:
     while not os.path.lexists(parent := os.path.dirname(path)):
         path = parent
     return path
+
+
+def reopened(paths: Iterable[str], hidden: Iterable[str]) -> set[str]:
+    """Return those of *paths* that are inside a hidden folder, and so have to be opened again."""
+    folders = tuple(hidden)
+    return {path for path in paths if any(below(path, folder) for folder in folders)} - {*folders}
+
+
+def is_open(path: str, opened: Iterable[str], hidden: Iterable[str]) -> bool:
+    """Return whether *path* can be read: the deepest of *opened* and *hidden* decides."""
+    depth = max((len(folder) for folder in hidden if below(path, folder)), default=-1)
+    return depth < 0 or any(len(root) > depth and below(path, root) for root in opened)

@@ -1,10 +1,12 @@
 """Files that a command in a sandbox can't write, and files that it can't read."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from agent.process.sandbox import SandboxPolicy
 from tests.agent.process.sandbox.conftest import Trial
 
 LEVELS = ("read-only", "workspace-write")
@@ -165,3 +167,22 @@ def test_hidden_files_are_not_read(trial: Trial, script: str, level: str) -> Non
 def test_everything_else_is_read(trial: Trial) -> None:
     for level in LEVELS:
         assert trial.sh("cat ../outside/file file link/file", level) == "outside\ntext\noutside\n"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_project_inside_a_hidden_folder_is_open(trial: Trial, level: str) -> None:
+    inside = trial.secret / "project"
+    inside.mkdir()
+    (inside / "file").write_text("text\n")
+    policy = SandboxPolicy(
+        "read-only" if level == "read-only" else "workspace-write",
+        writable=(str(inside),),
+        protected=(str(trial.secret / "key"),),
+        hidden=(str(trial.secret),),
+    )
+    argv = trial.sandbox.wrap(
+        ("/bin/sh", "-c", "cat file ../key; echo x > new"), policy, str(inside)
+    )
+    done = subprocess.run(argv, cwd=inside, capture_output=True, text=True, check=False)
+    assert done.stdout == "text\n"
+    assert (inside / "new").exists() == (level == "workspace-write")

@@ -1,0 +1,63 @@
+"""The cost of a sandbox: the same short command plain and in each sandbox of this machine."""
+
+import asyncio
+import os
+import statistics
+import time
+from pathlib import Path
+
+from agent.process import Capture, Command, SpillStore, child_environment, run
+from agent.process.sandbox import SandboxPolicy
+from agent.process.sandbox.find import backends
+from bench.table import Row, median_and_p95, ms, ratio, verdict
+from bench.testbed import Testbed
+
+COMMANDS = 60
+LIMITS = {"bubblewrap": 0.025, "bubblewrap-user": 0.025, "landlock": 0.005}
+"""Seconds over the plain command, on a machine where that takes ``REFERENCE``."""
+REFERENCE = 0.006
+"""Seconds that the plain command took on the machine where the limits were set."""
+
+
+def sandbox(testbed: Testbed) -> list[Row]:
+    """Measure the start to the end of ``true``, interleaved, so that noise hits all alike."""
+    return asyncio.run(_measure(Path(testbed.project)))
+
+
+async def _measure(project: Path) -> list[Row]:
+    found = backends()
+    home = Path.home()
+    policy = SandboxPolicy(
+        "workspace-write",
+        writable=(str(project),),
+        protected=(str(project / ".git" / "config"),),
+        hidden=(str(home / ".ssh"), str(home / ".aws"), str(home / ".config" / "gh")),
+    )
+    argv = ("/bin/sh", "-c", "true")
+    wrapped = {name: found[name] for name in found}
+    took: dict[str, list[float]] = {name: [] for name in ("plain", *wrapped)}
+    spills = SpillStore(project.parent / "spill")
+    env = child_environment(os.environ, ())
+    for _ in range(COMMANDS + 1):
+        for name, seconds in took.items():
+            start = time.perf_counter()
+            run_argv = argv if name == "plain" else wrapped[name].wrap(argv, policy, str(project))
+            command = Command(argv=run_argv, directory=str(project), env=env, timeout=60.0)
+            await run(command, Capture(spills, max_lines=10, max_bytes=1000))
+            seconds.append(time.perf_counter() - start)
+    plain = took.pop("plain")[1:]  # the first starts the resident launcher
+    rows = [Row("sandbox per command: none", median_and_p95(plain))]
+    scale = max(1.0, statistics.median(plain) / REFERENCE)
+    for name, seconds in took.items():
+        over = statistics.median(seconds[1:]) - statistics.median(plain)
+        limit = LIMITS[name] * scale
+        rows.append(
+            Row(
+                f"sandbox per command: {name}",
+                f"{median_and_p95(seconds[1:])}, {ms(over)} over",
+                f"≤ {ms(limit)} over",
+                ratio(seconds[1:], plain),
+                verdict(over, limit),
+            )
+        )
+    return rows
