@@ -86,7 +86,7 @@ GROUPS = {
         ),
     ),
     "processor": Group(
-        ("agent/session/turn/stream.py",),
+        ("agent/session/turn/stream_processor.py",),
         (
             "tests/agent/session/turn/test_stream.py",
             "tests/agent/session/turn/test_turn.py",

@@ -28,7 +28,7 @@ from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionReq
 from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
-from agent.session.subagents.results import last_response
+from agent.session.subagents.subagents import last_response
 
 DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""

@@ -40,6 +40,7 @@ from agent.runtime.service_factories import (
     hook_service,
     models_and_agents,
     permission_service,
+    plan_tools,
     search_engine,
     subagent_infos,
     truncator_for,
@@ -48,7 +49,6 @@ from agent.runtime.service_factories import (
 )
 from agent.runtime.settings import read_settings
 from agent.session.hooks import SessionHooks
-from agent.session.plan_mode import plan_tools
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.request_hooks import RequestHooks
 from agent.session.prompt.slash_commands import SlashCommands
@@ -58,10 +58,10 @@ from agent.session.repository import SessionRepository
 from agent.session.review.context_usage import ContextMeter
 from agent.session.runner import CLOSE_TIMEOUT
 from agent.session.service import SessionService
-from agent.session.services import SessionServices, StopHook
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
+from agent.session.turn_services import StopHook, TurnServices
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.truncate import Truncator
@@ -215,7 +215,7 @@ def _session_services(
     folder: SessionRepository,
     hooks: Hooks,
     code: CodeServices,
-) -> SessionServices:
+) -> TurnServices:
     """Return the services that turns share."""
     bus, store = opened.bus, opened.store
     permissions = permission_service(opened, agents, config)
@@ -226,7 +226,7 @@ def _session_services(
         _tool_services(opened, config, agents, guidance, code, shells, questions, truncator)
     )
     clients = ClientPool(catalog, request_filter=RequestHooks(hooks, bus, str(opened.directory)))
-    return SessionServices(
+    return TurnServices(
         bus=bus,
         store=store,
         clients=clients,

@@ -21,12 +21,16 @@ from agent.process import SpillStore, Terminals, child_environment, strict_envir
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import catalog_from_config, secret_variables
 from agent.records.errors import AgentNotFound, ModelNotFound
+from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.guards import TurnLimits
-from agent.session.services import CompactionSettings, StopHook
+from agent.session.service import SessionService
+from agent.session.turn_services import CompactionSettings, StopHook
 from agent.store.store import Store
 from agent.tools.bash import BashSettings
+from agent.tools.core.questions import QuestionService
 from agent.tools.core.truncate import Limits, Truncator
+from agent.tools.plan_exit import PLAN_AGENT, PlanExitTool
 from agent.tools.registry import Registry
 from agent.tools.task import SubagentInfo
 from agent.tools.web.addresses import AllowedHosts
@@ -192,3 +196,26 @@ def subagent_infos(agents: Agents) -> tuple[SubagentInfo, ...]:
     return tuple(
         SubagentInfo(a.name, a.description, offered=a.mode != "primary") for a in agents.usable()
     )
+
+
+def plan_tools(
+    sessions: SessionService,
+    questions: QuestionService,
+    permissions: PermissionService,
+    agents: Agents,
+    default: str,
+) -> tuple[PlanExitTool, ...]:
+    """The tool by which plan mode is left: for the *default* agent, or the first in the order of
+    Tab. () where there is no agent to carry a plan out."""
+    names = [info.name for info in agents.primary() if info.name != PLAN_AGENT]
+    worker = default if default in names else next(iter(names), None)
+    if worker is None or agents.find(PLAN_AGENT) is None:
+        return ()
+
+    async def hand_over(session_id: str, text: str, accept: bool) -> None:
+        if accept:
+            permissions.mode = "accept edits"
+        # Dequeued at the turn's next step, so that the worker continues at once.
+        await sessions.prompt(session_id, PromptInput(text=text, agent=worker))
+
+    return (PlanExitTool(questions, hand_over),)

@@ -19,9 +19,9 @@ from agent.provider.client import (
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import NothingToDo, ProviderError, ProviderErrorKind
 from agent.records.messages import SessionStatus, UserMessage
-from agent.session.services import SessionServices
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.turn import Turn
+from agent.session.turn_services import TurnServices
 from agent.session.usage import record_usage
 
 NOTHING = "Nothing was said in this session yet: just ask."
@@ -41,7 +41,7 @@ class QuickQuestions:
 
     def __init__(
         self,
-        services: SessionServices,
+        services: TurnServices,
         subagents: Subagents,
     ) -> None:
         self._services = services

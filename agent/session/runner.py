@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from agent.records.errors import OpencodePyError, SessionBusy
 from agent.records.events import SessionError, SessionIdle, SessionStatusChanged
 from agent.records.messages import Busy, ErrorInfo, Idle, Outcome, SessionStatus
-from agent.session.discard import discard_undone
-from agent.session.services import SessionServices
+from agent.session.repository import discard_undone
 from agent.session.subagents.background import continues_after, has_user_message
 from agent.session.subagents.subagents import Subagents, lineage_of
-from agent.session.turn.ending import store_end, tear_down
 from agent.session.turn.loop import run_turn
-from agent.session.turn.turn import Turn
+from agent.session.turn.turn import Turn, store_end, tear_down
+from agent.session.turn_services import TurnServices
 from agent.session.turn_state import TurnEnd, TurnTotals
 from agent.tracing import Tracing
 
@@ -48,7 +47,7 @@ class RunningTurn:
 class Runner:
     """Knows which sessions are busy. ``claim`` makes one so, ``launch`` begins its turn."""
 
-    def __init__(self, services: SessionServices, subagents: Subagents) -> None:
+    def __init__(self, services: TurnServices, subagents: Subagents) -> None:
         self._services = services
         self._subagents = subagents
         self._bus = services.bus

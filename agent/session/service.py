@@ -18,15 +18,14 @@ from agent.records.events import (
 from agent.records.messages import SessionStatus, UserMessage
 from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
 from agent.session.compact_request import CompactionRequests
-from agent.session.discard import discard_undone
 from agent.session.prompt.attachments import MentionReader
 from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
-from agent.session.repository import SessionRepository
+from agent.session.repository import SessionRepository, discard_undone
 from agent.session.runner import Runner
-from agent.session.services import SessionServices
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
+from agent.session.turn_services import TurnServices
 from agent.session.undo import Undo
 from agent.session.user_shell import UserShell
 
@@ -37,7 +36,7 @@ PAGE_SIZE = 400
 class SessionService:
     """Prompts, cancels and describes the sessions of one folder."""
 
-    def __init__(self, services: SessionServices, repository: SessionRepository) -> None:
+    def __init__(self, services: TurnServices, repository: SessionRepository) -> None:
         self._services = services
         self._repository = repository
         self._mentions = MentionReader(services.registry, services.files, services.permissions)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from agent.records.messages import ErrorInfo, Finish, Outcome, Usage, UserMessage
-from agent.session.context.step_settings import StepSettings
+from agent.session.context.token_meter import StepSettings
 
 
 @dataclass(frozen=True, slots=True)

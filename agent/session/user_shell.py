@@ -15,15 +15,14 @@ from agent.records.errors import SessionBusy
 from agent.records.ids import new_id
 from agent.records.messages import Session, ToolPart, UserMessage
 from agent.records.requests import PermissionNeed, PermissionReply
-from agent.session.discard import discard_undone
 from agent.session.guards import DoomLoop
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.user_message import title_of
-from agent.session.repository import SessionRepository
+from agent.session.repository import SessionRepository, discard_undone
 from agent.session.runner import Runner
-from agent.session.services import SessionServices
 from agent.session.turn.executor import StepExecutor
 from agent.session.turn.turn import Turn
+from agent.session.turn_services import TurnServices
 from agent.session.turn_state import TurnEnd
 from agent.tools.core.base import ToolContext
 
@@ -37,7 +36,7 @@ class UserShell:
 
     def __init__(
         self,
-        services: SessionServices,
+        services: TurnServices,
         runner: Runner,
         repository: SessionRepository,
     ) -> None:
@@ -103,7 +102,7 @@ class UserShell:
 class _UserCalls:
     """The call of a user's command (``executor.CallSupport``): it needs no permission."""
 
-    services: SessionServices
+    services: TurnServices
     session: Session
     message: UserMessage
 

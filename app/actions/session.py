@@ -1,7 +1,7 @@
 """Actions on sessions."""
 
 from agent.records.messages import MessageWithParts
-from agent.session.subagents.results import last_response
+from agent.session.subagents.subagents import last_response
 from app.actions.review import review
 from app.commands.context import ActionContext
 from app.commands.registry import action

@@ -11,8 +11,8 @@ from typing import Literal
 
 from agent.records.blocks import TodoItem
 from agent.records.messages import Completed, FilePart, MessageWithParts, TextPart, ToolPart
+from agent.session.context.budget import estimate_tokens
 from agent.session.context.compaction_markers import is_request
-from agent.session.context.estimate import estimate_tokens
 from agent.store.store import Store
 
 MIN_PIN_TOKENS = 60

@@ -5,8 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from agent.records.messages import AssistantMessage, Completed, Failed, MessageWithParts, ToolPart
-from agent.session.context.budget import Budget, output_tokens
-from agent.session.context.estimate import estimate_tokens
+from agent.session.context.budget import Budget, estimate_tokens, output_tokens
 from agent.session.context.request_turns import result_text
 
 PROTECTED_TOOLS = frozenset({"skill"})

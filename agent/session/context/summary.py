@@ -25,9 +25,8 @@ from agent.records.messages import (
     ToolPart,
     Usage,
 )
-from agent.session.context.budget import Budget, message_weight
+from agent.session.context.budget import Budget, estimate_tokens, message_weight
 from agent.session.context.compaction_markers import file_placeholder
-from agent.session.context.estimate import estimate_tokens
 from agent.session.context.request_turns import request_turns
 
 MAX_OUTPUT = 8_192

@@ -1,10 +1,34 @@
 """The token meter: how full the model's window is, as reported, else as estimated."""
 
+from dataclasses import dataclass
+
+from agent.provider.client import ModelInfo, ToolSchema
 from agent.records.messages import AssistantMessage, Usage
-from agent.session.context.budget import DEFAULT_BUDGET, Budget, WeightCache, schema_tokens
+from agent.session.context.budget import (
+    DEFAULT_BUDGET,
+    MIN_FACTOR,
+    Budget,
+    Calibration,
+    WeightCache,
+    estimate_tokens,
+    schema_tokens,
+)
 from agent.session.context.conversation import Conversation
-from agent.session.context.estimate import MIN_FACTOR, Calibration, estimate_tokens
-from agent.session.context.step_settings import StepSettings
+
+
+@dataclass(frozen=True, slots=True)
+class StepSettings:
+    """The agent and model that the newest user message names, and the settings that follow."""
+
+    agent: str
+    model: ModelInfo
+    effort: str | None
+    system: tuple[str, ...]
+    tools: tuple[ToolSchema, ...]
+    max_steps: int | None = None
+    temperature: float | None = None
+    target_tokens: int | None = None
+    auto_compact: bool = True
 
 
 class TokenMeter:

@@ -10,18 +10,17 @@ from agent.records.messages import MessageWithParts, ToolPart, UserMessage
 from agent.session.context.budget import (
     Budget,
     MessageWeight,
+    estimate_tokens,
     message_weight,
     output_tokens,
     schema_tokens,
 )
 from agent.session.context.conversation import Conversation
-from agent.session.context.estimate import estimate_tokens
-from agent.session.context.step_settings import StepSettings
-from agent.session.context.token_meter import TokenMeter
+from agent.session.context.token_meter import StepSettings, TokenMeter
 from agent.session.prompt.environment import block_sections, server_label, server_texts
 from agent.session.repository import SessionRepository
-from agent.session.services import SessionServices
 from agent.session.subagents.subagents import lineage_of
+from agent.session.turn_services import TurnServices
 
 SourceGroup = Literal["system", "tools", "messages", "output"]
 
@@ -169,7 +168,7 @@ def _scaled(sources: Sequence[ContextSource], used: int, whole: int) -> tuple[Co
 class ContextMeter:
     """Measures the context usage of the sessions of a folder."""
 
-    def __init__(self, deps: SessionServices, folder: SessionRepository) -> None:
+    def __init__(self, deps: TurnServices, folder: SessionRepository) -> None:
         self._deps = deps
         self._folder = folder
 

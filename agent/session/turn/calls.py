@@ -11,9 +11,9 @@ from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.context.conversation import Conversation
 from agent.session.guards import DoomLoop
 from agent.session.prompt.instructions import Instruction
-from agent.session.services import SessionServices
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import StepExecutor
+from agent.session.turn_services import TurnServices
 from agent.session.usage import add_costs
 from agent.tools.core.base import BeforeChange, ToolContext
 
@@ -23,7 +23,7 @@ class TurnCalls:
 
     def __init__(
         self,
-        services: SessionServices,
+        services: TurnServices,
         session: Session,
         lineage: Lineage,
         subagents: Subagents,

@@ -29,7 +29,7 @@ from agent.records.messages import (
     Usage,
     UserMessage,
 )
-from agent.session.context.budget import message_weight
+from agent.session.context.budget import estimate_tokens, message_weight
 from agent.session.context.compaction_markers import (
     continue_message,
     first_unanswered,
@@ -38,14 +38,12 @@ from agent.session.context.compaction_markers import (
 )
 from agent.session.context.conversation import Conversation
 from agent.session.context.deferred_tools import found_deferred_tools
-from agent.session.context.estimate import estimate_tokens
 from agent.session.context.pins import collect_pins, pinned_text
 from agent.session.context.pruning import outputs_to_fit, outputs_to_prune, shorten
-from agent.session.context.step_settings import StepSettings
 from agent.session.context.summary import Summarizer, Summary
-from agent.session.context.token_meter import TokenMeter
+from agent.session.context.token_meter import StepSettings, TokenMeter
 from agent.session.prompt.templates import template
-from agent.session.services import SessionServices
+from agent.session.turn_services import TurnServices
 from agent.session.turn_state import PlannedStep, TurnEnd
 from agent.session.usage import record_usage
 
@@ -68,7 +66,7 @@ class Compactor:
 
     def __init__(
         self,
-        services: SessionServices,
+        services: TurnServices,
         session: Session,
         callers: tuple[str, ...],
         conversation: Conversation,

@@ -24,9 +24,9 @@ from agent.records.messages import (
     StepFinishPart,
     Usage,
 )
-from agent.session.services import SessionServices
 from agent.session.turn.executor import INCOMPLETE, REJECTED, StepExecutor
-from agent.session.turn.stream import StreamEnd, StreamProcessor
+from agent.session.turn.stream_processor import StreamEnd, StreamProcessor
+from agent.session.turn_services import TurnServices
 
 CUT_OFF = (
     "Not run: the call was cut off by the output limit of {limit} tokens. "
@@ -66,7 +66,7 @@ class Step:
 
     def __init__(
         self,
-        services: SessionServices,
+        services: TurnServices,
         message: AssistantMessage,
         started: float,
         new_executor: Callable[[AssistantMessage], StepExecutor],

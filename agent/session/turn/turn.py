@@ -1,38 +1,109 @@
-"""A running turn of one session: its conversation, its settings and its steps.
+"""A running turn of one session: its conversation, its settings, its steps, the messages that it
+picks up, and its end.
 
-``loop`` runs it, ``inbox`` picks up queued messages, ``compactor`` keeps it within the window and
-``ending`` cleans up after it.
+``loop`` runs it and ``compactor`` keeps it within the window.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from agent.provider.client import ModelRequest
+from agent.provider.client import (
+    ModelRequest,
+    StepFinish,
+    StreamEvent,
+    ToolCall,
+    ToolInputDelta,
+    ToolInputEnd,
+    ToolInputStart,
+)
+from agent.records.errors import StoreError
 from agent.records.ids import new_id
 from agent.records.messages import (
     AssistantMessage,
+    ErrorInfo,
     MessageWithParts,
     Session,
     SessionStatus,
+    SubtaskPart,
     TextPart,
     Usage,
     UserMessage,
 )
 from agent.session.context.conversation import Conversation
-from agent.session.context.step_settings import StepSettings
+from agent.session.context.token_meter import StepSettings
 from agent.session.queue import is_queued
-from agent.session.services import SessionServices
 from agent.session.snapshots.change_tracker import ChangeTracker
+from agent.session.subagents.background import BackgroundTasks, reported_usage
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.calls import TurnCalls
 from agent.session.turn.compactor import CompactionGuard, Compactor
-from agent.session.turn.inbox import TurnInbox
-from agent.session.turn.step import Step, StepResult
-from agent.session.turn.subtask import SubtaskClient, subtasks_due
-from agent.session.turn_state import TurnTotals
+from agent.session.turn.step import INTERRUPTED, Step, StepResult
+from agent.session.turn_services import TurnServices
+from agent.session.turn_state import TurnEnd, TurnTotals
 from agent.session.usage import record_usage, with_model_usage
 from agent.tools.shell.shells import has_running_shell
+
+
+class TurnInbox:
+    """Moves messages from the session's queue into the conversation of one turn."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        session: Session,
+        turn_id: str,
+        conversation: Conversation,
+        background_tasks: BackgroundTasks,
+        calls: TurnCalls,
+    ) -> None:
+        self._services = services
+        self._session = session
+        self._turn_id = turn_id
+        self._conversation = conversation
+        self._background_tasks = background_tasks
+        self._calls = calls
+        self.newest: UserMessage | None = None
+        """The newest user message that the turn responds to."""
+        self.steering = False
+        """True if a step has begun: messages that come now were sent during the turn."""
+
+    async def dequeue(self, *, everything: bool) -> list[UserMessage]:
+        """Take messages from the queue, oldest first: those that steer, or *everything* at the
+        beginning and at the end of a turn. Return the user messages among them."""
+        history = self._conversation.all
+        taken: list[MessageWithParts] = await self._services.queues.dequeue(
+            self._session.id,
+            turn_id=self._turn_id,
+            after=history[-1].message.id if history else "",
+            steered=self.steering,
+            everything=everything,
+        )
+        self._conversation.add(*taken)
+        for usage, cost in reported_usage(taken):
+            self._calls.add_extra_usage(usage, cost)
+        users = [item.message for item in taken if isinstance(item.message, UserMessage)]
+        self.newest = users[-1] if users else self.newest
+        return users
+
+    async def wait_for_reports(self, *, wait: bool) -> list[UserMessage]:
+        """Wait for the session's background tasks; return the dequeued messages, none if no task
+        runs or the turn does not *wait* for them."""
+        while wait and self._background_tasks.running(self._session.id):
+            await self._background_tasks.wait_for_message(self._session.id)
+            if taken := await self.dequeue(everything=True):
+                return taken
+        return []
+
+    async def take_overtaken(self) -> None:
+        """Pick up a prompt that was sent before the cancel but not dequeued yet."""
+        if not await self.dequeue(everything=True):
+            await self._services.queues.wait_until_moved()  # the cancel came during the move
+            stored = await self._services.store.context_messages(self._session.id)
+            messages = (item.message for item in stored)
+            own = [m for m in messages if isinstance(m, UserMessage) and m.turn_id == self._turn_id]
+            self.newest = own[-1] if own else None
 
 
 class Turn:
@@ -40,7 +111,7 @@ class Turn:
 
     def __init__(
         self,
-        services: SessionServices,
+        services: TurnServices,
         session: Session,
         lineage: Lineage,
         set_status: Callable[[SessionStatus], None],
@@ -199,3 +270,109 @@ class Turn:
             if why is not None:
                 return why
         return None
+
+
+TASK = "task"
+
+
+class SubtaskClient:
+    """A model client that responds with the calls of *subtasks*; no server is called.
+
+    A prompt can make a sub-agent work before the model is called. That is a call of the ``task``
+    tool like any other, except that the program requests it: shown, canceled, stored and sent in
+    the usual way.
+    """
+
+    def __init__(self, subtasks: Sequence[SubtaskPart]) -> None:
+        self._subtasks = tuple(subtasks)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        _ = request
+        for index, part in enumerate(self._subtasks):
+            key = str(index)
+            arguments = json.dumps(
+                {
+                    "description": part.description,
+                    "prompt": part.prompt,
+                    "subagent_type": part.agent,
+                }
+            )
+            yield ToolInputStart(key, TASK)
+            yield ToolInputDelta(key, arguments)
+            yield ToolInputEnd(key)
+            yield ToolCall(key, TASK, arguments)
+        yield StepFinish("tool-calls")
+
+
+def subtasks_due(history: Sequence[MessageWithParts]) -> tuple[SubtaskPart, ...]:
+    """Return the subtasks that the newest user messages ask for, oldest first."""
+    due: list[SubtaskPart] = []
+    for item in reversed(history):
+        if not isinstance(item.message, UserMessage):
+            break
+        due[:0] = [part for part in item.parts if isinstance(part, SubtaskPart)]
+    return tuple(due)
+
+
+async def tear_down(
+    turn: Turn, fault: ErrorInfo | None = None, *, is_prompted: bool = True
+) -> None:
+    """End the step that runs, if any, so that the history stays valid.
+
+    A prompt that the cancel of a *is_prompted* turn overtook still enters the history: the user
+    sent it. *fault* is why the turn failed.
+    """
+    if is_prompted and turn.inbox.newest is None:
+        await turn.inbox.take_overtaken()
+    step, store = turn.step, turn.services.store
+    if step is not None:
+        try:
+            usage, cost = await step.tear_down(fault)
+        except StoreError as error:  # shown at once, and stored when the disk has space again
+            store.stage(step.unstored_message(error))
+            raise
+        await turn.tracker.after_step(step.message)
+        if usage is not None:
+            await turn.record_usage(usage, cost)
+    await turn.tracker.close()
+
+
+async def store_end(turn: Turn, end: TurnEnd) -> None:
+    """Store how the turn ended, with its last step or as a message of its own."""
+    newest = turn.inbox.newest
+    if newest is None:
+        return
+    store = turn.services.store
+    stored = await store.message(turn.step.message_id) if turn.step else None
+    step = stored.message if stored is not None else None
+    last = step if isinstance(step, AssistantMessage) else None
+    message = end_message(end, last, newest, turn.id, turn.services.clock())
+    if message is not None:
+        await store.save(message)
+
+
+def end_message(
+    end: TurnEnd, step: AssistantMessage | None, newest: UserMessage, turn_id: str, now: float
+) -> AssistantMessage | None:
+    """Return the message that records how a turn ended, so that it is shown with the session.
+
+    None where *step*, the turn's last, shows it already. A turn that failed before its first step,
+    or was stopped between its steps, gets an empty message that responds to *newest*.
+    """
+    empty = AssistantMessage(
+        id=new_id("msg"),
+        session_id=newest.session_id,
+        created=now,
+        parent_id=newest.id,
+        turn_id=turn_id,
+        step=0,
+        agent=newest.agent,
+        model=newest.model,
+        completed=now,
+    )
+    if end.error is not None:
+        return replace(step or replace(empty, finish="error"), error=end.error)
+    shown = step is not None and (step.error is not None or step.finish == "stop")
+    if end.outcome != "cancelled" or shown:
+        return None
+    return replace(empty, error=INTERRUPTED, interrupted=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Completed, ReasoningPart, TextPart
-from agent.session.subagents.results import last_response
+from agent.session.subagents.subagents import last_response
 from tests.support.harness import APIS, MODEL, TEXT_APIS, Harness, open_harness
 from tests.support.script import (
     Call,

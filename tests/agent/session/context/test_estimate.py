@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.session.context import estimate
-from agent.session.context.estimate import (
+from agent.session.context import budget
+from agent.session.context.budget import (
     MAX_FACTOR,
     MIN_FACTOR,
     SLICE_COUNT,
@@ -134,13 +134,13 @@ def test_an_implausible_report_changes_an_estimate_only_within_bounds() -> None:
 def test_a_text_is_estimated_only_once() -> None:
     text = "def once(upon, a_time): return 7\n" * 2_000
     counted = estimate_tokens(text)
-    before = len(estimate.cached_estimates)
+    before = len(budget.cached_estimates)
     again = "".join(list(text))
     assert again is not text
     assert estimate_tokens(again) == counted
-    assert len(estimate.cached_estimates) == before, "an equal text of another turn is no new one"
+    assert len(budget.cached_estimates) == before, "an equal text of another turn is no new one"
     assert estimate_tokens(text + "more words") > counted
-    assert len(estimate.cached_estimates) == before + 1
-    for number in range(estimate.MAX_CACHED + 10):
+    assert len(budget.cached_estimates) == before + 1
+    for number in range(budget.MAX_CACHED + 10):
         estimate_tokens(f"{number:0>100}")
-    assert len(estimate.cached_estimates) <= estimate.MAX_CACHED
+    assert len(budget.cached_estimates) <= budget.MAX_CACHED

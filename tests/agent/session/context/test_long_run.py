@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.records.messages import AssistantMessage, CompactionPart, Completed, TextPart
-from agent.session.context.estimate import estimate_tokens
+from agent.session.context.budget import estimate_tokens
 from agent.session.context.pins import pinnable_messages, set_pinned
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Answer, Call, Failure, Text, Tokens, answer

@@ -9,8 +9,13 @@ import pytest
 
 from agent.config.paths import Paths
 from agent.permission.trust.trust import TrustStatus
-from agent.session.prompt.instruction_file import MAX_CHARACTERS, imported_paths
-from agent.session.prompt.instructions import MAX_TOTAL, CollectedInstructions, Instructions
+from agent.session.prompt.instructions import (
+    MAX_CHARACTERS,
+    MAX_TOTAL,
+    CollectedInstructions,
+    Instructions,
+    imported_paths,
+)
 
 
 @dataclass

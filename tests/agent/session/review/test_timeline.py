@@ -8,8 +8,8 @@ from agent.bus import Bus
 from agent.records.messages import AssistantMessage, CompactionPart, PatchPart, Usage
 from agent.session.review.past_request import past_request
 from agent.session.review.timeline import find_text, timeline
-from agent.session.snapshots.changes import ChangeReader
 from agent.session.snapshots.snapshots import Snapshots
+from agent.session.undo import ChangeReader
 from agent.store.store import Store
 from tests.support import records
 

@@ -14,10 +14,10 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy
 from agent.records.messages import AssistantMessage, MessageWithParts
+from agent.session.context.budget import Calibration
 from agent.session.context.deferred_tools import offered_tools
-from agent.session.context.estimate import Calibration
 from agent.session.context.pruning import PROTECTED_TOOLS
-from agent.session.context.step_settings import StepSettings
+from agent.session.context.token_meter import StepSettings
 from agent.session.guards import TurnLimits
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.system_prompt import SystemPrompt, session_block, useful_tools
@@ -54,7 +54,7 @@ class CompactionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionServices:
+class TurnServices:
     """The services, limits and settings that a turn works with."""
 
     bus: Bus
