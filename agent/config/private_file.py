@@ -1,4 +1,5 @@
-"""JSON files in the data folder that only their owner can read, shared by several instances."""
+"""Files that only their owner can read, shared by several instances: whole writes, locks, and JSON
+objects in the data folder."""
 
 import fcntl
 import json
@@ -37,31 +38,44 @@ class PrivateFile:
         It is written completely or not at all, and not if an exception leaves the block.
         """
         try:
-            folder = ensure_folder(self.path.parent)
-            name = self.path.with_suffix(".lock").name
-            lock = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            ensure_folder(self.path.parent)
+            with locked(self.path.with_suffix(".lock")):
                 value = self.read()
                 yield value
-                self._write(value)
-            finally:
-                os.close(lock)
+                write_private(self.path, json.dumps(value, indent=1))
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise StoreUnavailable(
                 f"{self._what} cannot be kept in {self.path}: {reason}."
             ) from error
 
-    def _write(self, value: JsonObject) -> None:
-        temporary = self.path.with_suffix(f".{os.getpid()}")
-        temporary.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Hold the lock on *path*, a folder or a file made for it, which keeps other instances out."""
+    flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
+    lock = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write *text* to *path* (mode 0600), completely or not at all. Raises ``OSError``."""
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
         with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
-            json.dump(value, file, indent=1)
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(self.path)
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def objects_in(value: Mapping[str, Json], key: str) -> dict[str, JsonObject]:

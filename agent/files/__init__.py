@@ -2,14 +2,13 @@
 session has read.
 
 ``text`` decodes without losing a byte, ``disk`` reads and replaces, ``transaction`` changes
-several files or none, ``tracker`` remembers what each session has read and serializes writers,
-``editor`` is the interface of the user's editor.
+several files or none, ``tracker`` remembers what each session has read, serializes writers and has
+the interface of the user's editor.
 """
 
 from agent.files.disk import FileContent, FileStamp, load, replace_file, run_to_end, stamp_of
-from agent.files.editor import Editor, EditorRefused
 from agent.files.text import TextFile, decode, detect, is_binary
-from agent.files.tracker import FileTracker
+from agent.files.tracker import Editor, EditorRefused, FileTracker
 from agent.files.transaction import FileStep, FileStepFailed, PutFile, RemoveFile, change_all
 
 __all__ = [

@@ -1,23 +1,59 @@
 """Reading and replacing files without surprises.
 
 A replacement is whole or not at all: the new bytes are written and synced next to the
-target, then renamed over it. Links are written through, mode and owner stay.
+target, then renamed over it. Links are written through, mode and owner stay. What a killed writer
+left half-written is removed when its folder is written next.
 """
 
 import asyncio
 import contextlib
 import errno
+import functools
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from agent.files.leftovers import clear_once
+LEFTOVER_NAME = re.compile(r"\..{1,56}\.[0-9a-f]{8}\.opencode-py\.tmp", re.DOTALL)
+"""The whole name of a file that is being written (``disk.temporary_path``); no other program uses
+it."""
+
+LEFTOVER_AGE = 24 * 3600.0
+"""Seconds after which a file is no longer being written: that takes less than a second."""
+
+MAX_ENTRIES = 5_000
+"""Entries of a folder that are looked at."""
+
+
+@functools.lru_cache(maxsize=256)
+def remove_leftovers_once(folder: Path) -> None:
+    """Call ``remove_leftovers`` once for each *folder*, and not at every write."""
+    remove_leftovers(folder, time.time())
+
+
+def remove_leftovers(folder: Path, now: float) -> None:
+    """Remove what was left in *folder* longer than ``LEFTOVER_AGE`` before *now* (seconds since the
+    epoch). Only files of this user that match the whole name; files that cannot be removed stay."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for _, entry in zip(range(MAX_ENTRIES), entries, strict=False):
+            if LEFTOVER_NAME.fullmatch(entry.name) and _is_old(
+                entry.stat(follow_symlinks=False), now
+            ):
+                Path(entry.path).unlink()
+
+
+def _is_old(info: os.stat_result, now: float) -> bool:
+    """Return whether it is our file and old by its ctime: its mtime can be that of another file."""
+    ours = stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid()
+    return ours and now - info.st_ctime > LEFTOVER_AGE
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -121,7 +157,7 @@ def replace_file(
     data: bytes,
     *,
     create: bool = False,
-    clear: Callable[[Path], None] = clear_once,
+    clear: Callable[[Path], None] = remove_leftovers_once,
 ) -> FileStamp:
     """Put *data* in place of the file at *path* and return its new stamp.
 

@@ -1,12 +1,40 @@
-"""The files that each session has read, and a write lock for each file."""
+"""The files that each session has read, a write lock for each file, and the user's editor.
+
+Files are always checked against the disk; an editor adds the unsaved changes of its user, and
+receives our changes so that its views of the files are updated.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Protocol
 from weakref import WeakValueDictionary
 
 from agent.files.disk import FileStamp
-from agent.files.editor import Editor
+
+
+class EditorRefused(Exception):
+    """The editor does not write a file; ``str(error)`` says why, in its own words."""
+
+
+class Editor(Protocol):
+    """Both methods are for a session of the user's (the root of a tree) and take the file's path,
+    absolute with links resolved."""
+
+    @property
+    def writes(self) -> bool:
+        """True if ``save`` works. Where it does not, files are written on disk."""
+        ...
+
+    def text(self, session_id: str, path: str) -> str | None:
+        """Return the text of a file in the editor, None if it provides none. Blocks: for
+        threads other than the one of the event loop."""
+        ...
+
+    async def save(self, session_id: str, path: str, text: str) -> None:
+        """Make *text* the file's, in the editor and on disk. Raises ``EditorRefused``."""
+        ...
+
 
 MAX_REMEMBERED = 10_000
 """Files remembered for a session; the one read longest ago is forgotten first."""

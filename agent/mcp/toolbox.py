@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from agent.bus import Bus
 from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.records import Listing, Resource, Server, ToolDefinition
-from agent.mcp.resource_tool import NAME, ReadResource, ResourceTool
-from agent.mcp.tool import McpTool, ToolCaller
+from agent.mcp.tool import READ_RESOURCE, McpTool, ReadResource, ResourceTool, ToolCaller
 from agent.records.errors import StoreUnavailable
 from agent.records.events import McpChanged, Notice
 from agent.tools.registry import Registry
@@ -164,7 +163,9 @@ class Toolbox:
 
     def _register(self) -> None:
         keys = [(server, tool) for server, entry in self._servers.items() for tool in entry.current]
-        names = tool_names(keys, lambda name: name == NAME or self._registry.is_builtin_name(name))
+        names = tool_names(
+            keys, lambda name: name == READ_RESOURCE or self._registry.is_builtin_name(name)
+        )
         tools = {key: self._tool(key, name) for key, name in names.items()}
         resources = [
             (name, one) for name, entry in self._servers.items() for one in entry.resources

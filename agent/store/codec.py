@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeGuard, TypeVar
 
 from agent.records.decisions import Decision
+from agent.records.json import encodable
 from agent.records.messages import Message, Part, Session, ToolPart
 
 if TYPE_CHECKING:
@@ -37,15 +38,6 @@ STORED_KEYS: dict[type, dict[str, str]] = {
 Databases and export files keep the old keys, so every version of the program reads them, also
 one that still runs while a newer one is started.
 """
-
-
-def clean_text(text: str) -> str:
-    """Return *text* as it can be stored: surrogate pairs joined, lone surrogates replaced."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 class _Codec(Generic[T]):
@@ -73,7 +65,7 @@ class _Codec(Generic[T]):
             return self._serializer.to_json(record, by_alias=True).decode()
         except ValueError:
             # Lone surrogates, or tool input nested deeper than the fast serializer goes.
-            return clean_text(json.dumps(_stored_value(record), ensure_ascii=False))
+            return encodable(json.dumps(_stored_value(record), ensure_ascii=False))
 
     def decode(self, data: str) -> T:
         try:

@@ -1,18 +1,91 @@
-"""The database file before anything is read from it: created, checked, set aside if damaged.
+"""The database file before anything is read from it: created, checked, migrated, set aside if
+damaged.
 
 All of it runs under a lock on a file next to the database, so that of two processes that start
 together neither sets aside the file that the other has just created.
+
+A migration is a file ``NNNN_name.sql`` in the folder ``migrations``; they only go forward. ``PRAGMA
+user_version`` is the number of the last one that ran. Each runs in one transaction with its own
+number, so an interrupted one has no effect.
 """
 
 import contextlib
-import fcntl
+import functools
 import os
 import sqlite3
 import time
-from collections.abc import Generator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from agent.store.migrations import migrate
+from agent.config.private_file import locked
+from agent.records.errors import StoreTooNew
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One migration: *number* is the schema version that *sql* leads to."""
+
+    number: int
+    sql: str
+
+
+@functools.cache
+def packaged_migrations() -> tuple[Migration, ...]:
+    """Return the migrations of this program, in order."""
+    return tuple(
+        Migration(int(file.name[:4]), file.read_text(encoding="utf-8"))
+        for file in sorted(MIGRATIONS.glob("[0-9][0-9][0-9][0-9]_*.sql"))
+    )
+
+
+def version(connection: sqlite3.Connection) -> int:
+    return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def migrate(
+    connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] | None = None
+) -> None:
+    """Bring the database up to the last of *migrations* (default: those of this program).
+
+    A database with data is copied first, to ``<name>.v<old version>``. Raises ``StoreTooNew`` for
+    one of a later version, without touching it.
+    """
+    migrations = packaged_migrations() if migrations is None else migrations
+    newest = migrations[-1].number
+    found = version(connection)
+    if found > newest:
+        raise StoreTooNew(
+            f"The session database {path} was written by a newer version of opencode-py "
+            f"(its schema is {found}, this version knows {newest}). Install that version, or name "
+            "another folder in OPENCODE_PY_DATA."
+        )
+    if 0 < found < newest:
+        _back_up(connection, path.with_name(f"{path.name}.v{found}"))
+    for migration in migrations:
+        if migration.number > found:
+            _run(connection, migration)
+
+
+def _run(connection: sqlite3.Connection, migration: Migration) -> None:
+    try:
+        connection.executescript(
+            f"BEGIN IMMEDIATE;\n{migration.sql}\nPRAGMA user_version = {migration.number};\nCOMMIT;"
+        )
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _back_up(connection: sqlite3.Connection, path: Path) -> None:
+    path.unlink(missing_ok=True)  # of an earlier try that was interrupted
+    path.touch(mode=0o600)
+    with contextlib.closing(sqlite3.connect(path)) as copy:
+        connection.backup(copy)
+
 
 MAX_FULLY_CHECKED = 32 * 1024 * 1024
 """Bytes up to which the whole file is checked at every start (some 0.5 ms per MiB). A larger one is
@@ -47,7 +120,7 @@ def open_writer(path: Path, notices: list[str]) -> sqlite3.Connection:
     """
     if not path.parent.exists():
         path.parent.mkdir(parents=True, mode=0o700)
-    with _locked(path.with_name(f"{path.name}.lock")):
+    with locked(path.with_name(f"{path.name}.lock")):
         connection = _open_intact(path, notices)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -75,16 +148,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT}")
     return connection
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Generator[None]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _open_intact(path: Path, notices: list[str]) -> sqlite3.Connection:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.store.codec import clean_text
+from agent.records.json import encodable
 from agent.store.search import RawHit, SearchHit, find_hits, with_excerpts
 
 MAX_SEARCHED_HITS = 1_000
@@ -67,7 +67,7 @@ def session_list(connection: sqlite3.Connection, scope: SessionScope) -> list[Se
     values: list[str] = []
     if scope.directory is not None:
         conditions.append("directory = ?")
-        values.append(clean_text(scope.directory))
+        values.append(encodable(scope.directory))
     if not scope.archived:
         conditions.append("archived = 0")
     rows = connection.execute(

@@ -7,8 +7,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from agent.records.json import encodable
 from agent.records.messages import CompactionPart, MessageWithParts, Session
-from agent.store.codec import clean_text, decode_all, decode_message, decode_part, decode_session
+from agent.store.codec import decode_all, decode_message, decode_part, decode_session
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
@@ -26,7 +27,7 @@ class SessionFilter:
 
 def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
     row = connection.execute(
-        "SELECT data FROM session WHERE id = ?", (clean_text(session_id),)
+        "SELECT data FROM session WHERE id = ?", (encodable(session_id),)
     ).fetchone()
     return decode_session(row[0]) if row is not None else None
 
@@ -37,7 +38,7 @@ def sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[Sess
     values: list[str | float] = []
     if wanted.directory is not None:
         conditions.append("directory = ?")
-        values.append(clean_text(wanted.directory))
+        values.append(encodable(wanted.directory))
     if not wanted.include_children:
         # The plus keeps SQLite from choosing the parents' index: nearly all have none.
         conditions.append("+parent_id IS NULL")
@@ -63,7 +64,7 @@ def children(connection: sqlite3.Connection, session_id: str) -> list[Session]:
 
 def message(connection: sqlite3.Connection, message_id: str) -> MessageWithParts | None:
     rows = connection.execute(
-        "SELECT id, data FROM message WHERE id = ?", (clean_text(message_id),)
+        "SELECT id, data FROM message WHERE id = ?", (encodable(message_id),)
     ).fetchall()
     if not rows:
         return None

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.store.codec import clean_text
+from agent.records.json import encodable
 
 MAX_SCANNED = 20_000
 """Texts that the scan for words of one or two characters reads, newest first."""
@@ -73,7 +73,7 @@ def search(connection: sqlite3.Connection, text: str, limit: int) -> list[Search
 
 def find_hits(connection: sqlite3.Connection, text: str, limit: int) -> list[RawHit]:
     """Return the hits of ``search`` without excerpts."""
-    words = [word for word in clean_text(text).replace("\0", " ").split() if word]
+    words = [word for word in encodable(text).replace("\0", " ").split() if word]
     if not words or limit <= 0:
         return []
     hits: dict[int, RawHit] = {}

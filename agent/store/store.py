@@ -31,6 +31,7 @@ from agent.records.events import (
     SessionUpdated,
     TodoUpdated,
 )
+from agent.records.json import encodable
 from agent.records.messages import (
     AssistantMessage,
     Message,
@@ -41,7 +42,6 @@ from agent.records.messages import (
     is_open,
 )
 from agent.store import lease, listing, queries, search, stats, writes
-from agent.store.codec import clean_text
 from agent.store.database import Database
 from agent.store.lease import Leases
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
@@ -414,7 +414,7 @@ class Store:
     async def add_prompt_history(self, text: str, directory: str) -> None:
         """Store one prompt, unless it repeats the last one."""
         await self._database.write(
-            partial(writes.add_prompt_history, text=clean_text(text), directory=directory)
+            partial(writes.add_prompt_history, text=encodable(text), directory=directory)
         )
 
     async def acquire_lease(self, session_id: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import TypeAlias, assert_never
 
 from agent.records.blocks import TodoItem
+from agent.records.json import encodable
 from agent.records.messages import (
     AssistantMessage,
     Message,
@@ -18,7 +19,7 @@ from agent.records.messages import (
     UserMessage,
     is_open,
 )
-from agent.store.codec import clean_text, encode_message, encode_part, encode_session
+from agent.store.codec import encode_message, encode_part, encode_session
 
 Record: TypeAlias = Session | Message | Part
 
@@ -99,9 +100,9 @@ def _write_session(connection: sqlite3.Connection, session: Session) -> bool:
         _SESSION,
         (
             session.id,
-            clean_text(session.directory),
+            encodable(session.directory),
             session.parent_id,
-            clean_text(session.title),
+            encodable(session.title),
             session.updated,
             session.archived,
             session.pinned,
@@ -137,7 +138,7 @@ def _part_row(part: Part, users: AbstractSet[str]) -> tuple[str | int | None, ..
     unfinished = is_open(part) and part.message_id not in users
     tool = status = None
     if isinstance(part, ToolPart):
-        tool, status = clean_text(part.tool), part.state.status
+        tool, status = encodable(part.tool), part.state.status
     elif isinstance(part, TextPart | ReasoningPart):
         status = "open" if unfinished else "ended"
     searchable = isinstance(part, TextPart) and not (unfinished or part.synthetic or not part.text)
@@ -166,7 +167,7 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> list[str]
         )
         SELECT id FROM tree GROUP BY id ORDER BY max(depth) DESC, id
         """,
-        (clean_text(session_id),),
+        (encodable(session_id),),
     ).fetchall()
     for row in rows:
         connection.execute("DELETE FROM session WHERE id = ?", row)
@@ -189,7 +190,7 @@ def write_todos(
     connection.executemany(
         "INSERT INTO todo (session_id, position, content, status, priority) VALUES (?, ?, ?, ?, ?)",
         [
-            (session_id, position, clean_text(item.content), item.status, item.priority)
+            (session_id, position, encodable(item.content), item.status, item.priority)
             for position, item in enumerate(items)
         ],
     )
@@ -200,7 +201,7 @@ def add_session_rule(
 ) -> None:
     connection.execute(
         "INSERT OR IGNORE INTO session_rule (root_id, permission, pattern) VALUES (?, ?, ?)",
-        (root_id, permission, clean_text(pattern)),
+        (root_id, permission, encodable(pattern)),
     )
 
 
@@ -209,7 +210,7 @@ def delete_session_rule(
 ) -> None:
     connection.execute(
         "DELETE FROM session_rule WHERE root_id = ? AND permission = ? AND pattern = ?",
-        (root_id, permission, clean_text(pattern)),
+        (root_id, permission, encodable(pattern)),
     )
 
 
@@ -220,5 +221,5 @@ def add_prompt_history(connection: sqlite3.Connection, text: str, directory: str
     if last is None or last[0] != text:
         connection.execute(
             "INSERT INTO prompt_history (text, directory, created) VALUES (?, ?, ?)",
-            (text, clean_text(directory), time.time()),
+            (text, encodable(directory), time.time()),
         )

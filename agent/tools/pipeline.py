@@ -21,13 +21,13 @@ from agent.permission.service import PermissionContext, PermissionService
 from agent.records.blocks import Block, ToolLabel
 from agent.records.decisions import Decision
 from agent.records.errors import InvalidArguments, PermissionRejected, ToolError, ToolStopped
-from agent.records.json import JsonObject
+from agent.records.json import JsonObject, encodable
 from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
-from agent.tools.core.clean_text import encodable, encodable_record
+from agent.tools.core.clean_text import encodable_record
 from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.registry import AnyTool, Registry
 from agent.tracing import Tracing

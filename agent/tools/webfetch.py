@@ -15,9 +15,10 @@ from pydantic import Field
 from agent.files import decode
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.json import encodable
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.clean_text import encodable, without_invisible
+from agent.tools.core.clean_text import without_invisible
 from agent.tools.files.attachments import attach, check_media, check_supported
 from agent.tools.files.media import media_type
 from agent.tools.web.addresses import host_of, parse_url

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
-from agent.records.json import Json, JsonObject
+from agent.records.json import Json, JsonObject, encodable
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
-from agent.tools.core.clean_text import encodable, without_invisible
+from agent.tools.core.clean_text import without_invisible
 from agent.tools.web.addresses import AllowedHosts, host_of, parse_url
 from agent.tools.web.client import Web
 

@@ -65,7 +65,7 @@ def _mcp_prompt_action(server: str, prompt: "Prompt") -> Action:
         typed = f"/{name} {argument}".strip()
 
         async def make(session: "Session", base: "PromptInput") -> "PromptInput":
-            from agent.mcp.results import text_of  # loads the agent package
+            from agent.mcp.tool import text_of  # loads the agent package
 
             _ = session
             given = prompt_arguments(prompt, argument)

@@ -6,11 +6,11 @@ servers on this machine are kept in memory.
 
 import contextlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from agent.config.private_file import write_private
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import Price
 from agent.records.json import Json, JsonObject
@@ -50,14 +50,9 @@ class ModelListCache:
             name: {model: _written(facts) for model, facts in listed.items()}
             for name, listed in lists.items()
         }
-        temporary = self._path.with_suffix(f".{os.getpid()}")
-        try:
+        with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.write_text(json.dumps({"providers": written}), "utf-8")
-            temporary.replace(self._path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+            write_private(self._path, json.dumps({"providers": written}))
 
     def _lists(self) -> dict[str, dict[str, ModelFacts]]:
         if self._fetched is None:

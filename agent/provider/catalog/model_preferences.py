@@ -2,10 +2,10 @@
 
 import contextlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from agent.config.private_file import write_private
 from agent.records.json import Json
 
 FILE_NAME = "models.json"
@@ -66,14 +66,9 @@ class ModelPreferences:
         if self._path is None:
             return
         text = json.dumps({"recent": self._lists[0], "favourites": self._lists[1]}, indent=1)
-        temporary = self._path.with_suffix(f".{os.getpid()}")
-        try:
+        with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.write_text(text, "utf-8")
-            temporary.replace(self._path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+            write_private(self._path, text)
 
 
 def _names(value: Json) -> tuple[str, ...]:

@@ -3,16 +3,12 @@
 import json
 import math
 
-from agent.records.json import Json, JsonObject
+from agent.records.json import Json, JsonObject, encodable
 
 
 def encode_body(body: JsonObject) -> bytes:
     """Return *body* as UTF-8 JSON; lone surrogates, which UTF-8 lacks, become U+FFFD."""
-    text = _dumps(body, _COMPACT)
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return encodable(_dumps(body, _COMPACT)).encode()
 
 
 def encode_arguments(value: JsonObject) -> str:

@@ -26,8 +26,8 @@ from agent.files import decode, is_binary, load
 from agent.permission.protected import is_secret
 from agent.permission.trust.project_files import INSTRUCTION_FILES, MAX_PATTERN_FILES, pattern_files
 from agent.permission.trust.trust import TrustStatus
+from agent.records.json import encodable
 from agent.records.messages import Completed
-from agent.tools.core.clean_text import encodable
 from agent.tools.files.paths import printable
 
 MAX_CHARACTERS = 40_000

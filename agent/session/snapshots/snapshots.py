@@ -7,19 +7,19 @@ are files that are too large; their paths are reported.
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import itertools
 import os
 import re
 import shutil
 import unicodedata
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from agent.config.private_file import locked
 from agent.files.disk import TEMPORARY_GLOB
 from agent.git import git_program, run_git
 
@@ -413,7 +413,7 @@ def install(new: Path, git: Path) -> None:
     (new / "info").mkdir(exist_ok=True, mode=0o700)
     _write_private(new / "info" / "exclude", "/.git\n")
     _write_private(_mark(new), ATTRIBUTES)
-    with _folder_lock(git.parent):
+    with locked(git.parent):
         if not _mark(git).exists():
             shutil.rmtree(git, ignore_errors=True)  # made half-way
             new.rename(git)
@@ -460,17 +460,6 @@ def _is_abandoned(name: str) -> bool:
     chance."""
     pid = name.partition("-")[0]
     return name not in _in_use if pid == str(os.getpid()) else not Path("/proc", pid).exists()
-
-
-@contextlib.contextmanager
-def _folder_lock(folder: Path) -> Generator[None]:
-    """Hold the lock of *folder*, which keeps other instances out."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from agent.records.errors import InvalidArguments
-from agent.records.json import Json, JsonObject
+from agent.records.json import Json, JsonObject, encodable
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import ToolArgs
-from agent.tools.core.clean_text import encodable, encodable_json
+from agent.tools.core.clean_text import encodable_json
 
 MAX_ISSUES = 5
 MAX_ISSUE_LENGTH = 100

@@ -9,18 +9,9 @@ import dataclasses
 import re
 from typing import Any, TypeVar, cast
 
-from agent.records.json import Json
+from agent.records.json import Json, encodable
 
 ValueT = TypeVar("ValueT")
-
-
-def encodable(text: str) -> str:
-    """Return *text* with U+FFFD in place of each lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def encodable_json(value: Json) -> Json:

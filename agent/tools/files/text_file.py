@@ -25,8 +25,8 @@ from agent.files import (
 )
 from agent.files.disk import digest_of
 from agent.records.errors import ToolError
+from agent.records.json import encodable
 from agent.tools.core.base import ToolContext
-from agent.tools.core.clean_text import encodable
 from agent.tools.files.paths import ToolPath, os_error_message, refuse_system, within
 
 MAX_EDITED = 256 * 1024 * 1024

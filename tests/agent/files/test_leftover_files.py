@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.files.disk import TEMPORARY_GLOB, replace_file, temporary_path
-from agent.files.leftovers import LEFTOVER_AGE, LEFTOVER_NAME, clear
+from agent.files.disk import (
+    LEFTOVER_AGE,
+    LEFTOVER_NAME,
+    TEMPORARY_GLOB,
+    remove_leftovers,
+    replace_file,
+    temporary_path,
+)
 
 KILLED = """
 import os, signal, sys
@@ -34,10 +40,10 @@ def test_leftovers_of_a_killed_writer_are_removed_after_a_day(tmp_path: Path) ->
     killed = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
     assert killed.returncode < 0
     [left] = tmp_path.glob(TEMPORARY_GLOB)
-    clear(tmp_path, time.time())
+    remove_leftovers(tmp_path, time.time())
     replace_file(str(target), b"next")  # another process can be writing it
     assert left.exists()
-    clear(tmp_path, later())
+    remove_leftovers(tmp_path, later())
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -60,7 +66,7 @@ def test_every_name_that_is_written_is_known(tmp_path: Path, name: str) -> None:
 )
 def test_files_that_a_user_can_have_made_stay(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
-    clear(tmp_path, later())
+    remove_leftovers(tmp_path, later())
     assert (tmp_path / name).exists()
 
 
@@ -71,7 +77,7 @@ def test_only_files_go(tmp_path: Path) -> None:
     link.symlink_to(kept)
     folder.mkdir()
     good.touch()
-    clear(tmp_path, later())
+    remove_leftovers(tmp_path, later())
     assert {path.name for path in tmp_path.iterdir()} == {"kept", link.name, folder.name}
 
 
@@ -80,7 +86,7 @@ def test_an_old_text_is_no_old_file(tmp_path: Path) -> None:
     writing = temporary_path(tmp_path / "notes.txt")
     writing.touch()
     os.utime(writing, (1.0, 1.0))
-    clear(tmp_path, time.time())
+    remove_leftovers(tmp_path, time.time())
     assert writing.exists()
 
 
@@ -89,5 +95,5 @@ def test_a_write_clears_its_folder(tmp_path: Path) -> None:
     target.write_text("old")
     left = temporary_path(target)
     left.touch()
-    replace_file(str(target), b"new", clear=lambda folder: clear(folder, later()))
+    replace_file(str(target), b"new", clear=lambda folder: remove_leftovers(folder, later()))
     assert not left.exists()

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.lsp.connection import ProtocolError, encode, read_message
-from agent.lsp.records import Location
-from agent.lsp.responses import (
+from agent.lsp.client import (
     parse_diagnostics,
     parse_hover,
     parse_locations,
     parse_symbols,
     path_of,
 )
+from agent.lsp.connection import ProtocolError, encode, read_message
+from agent.lsp.records import Location
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
+from agent.lsp.client import MAX_DIAGNOSTIC
 from agent.lsp.connection import RequestRefused, ServerGone
 from agent.lsp.records import ServerSpec
-from agent.lsp.responses import MAX_DIAGNOSTIC
 from agent.lsp.service import MAX_MISSED, MAX_STARTS, LspService
 from agent.records.events import Event, LspChanged
 from tests.support.lsp import PATIENCE, SCRIPT, until, write

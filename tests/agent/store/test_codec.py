@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from agent.records.blocks import ToolLabel
+from agent.records.json import encodable
 from agent.records.messages import ErrorInfo, Part, Running, ToolPart, Usage
 from agent.store.codec import (
-    clean_text,
     decode_all,
     decode_message,
     decode_part,
@@ -78,7 +78,7 @@ def test_nested_unions_are_decided_by_their_tag():
 def test_surrogates_never_make_a_record_unwritable():
     part = make_text(MESSAGE, "smile \ud83d\ude00 and half \ud83d.", ended=1.0)
     assert decode_part(encode_part(part)) == replace(part, text="smile 😀 and half \ufffd.")
-    assert clean_text("ok é 😀") == "ok é 😀"
+    assert encodable("ok é 😀") == "ok é 😀"
 
 
 def test_deeply_nested_tool_input_is_read_back_equal():

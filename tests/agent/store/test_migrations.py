@@ -9,8 +9,8 @@ import pytest
 from agent.bus import Bus
 from agent.records.errors import StoreTooNew
 from agent.records.messages import ToolPart
+from agent.store.database_file import Migration, migrate, packaged_migrations, version
 from agent.store.listing import SessionScope
-from agent.store.migrations import Migration, migrate, packaged, version
 from agent.store.store import Store
 from tests.agent.store.samples import (
     every_part,
@@ -22,7 +22,7 @@ from tests.agent.store.samples import (
     stored_turn,
 )
 
-NEWEST = packaged()[-1].number
+NEWEST = packaged_migrations()[-1].number
 
 # Rows as each version wrote them: released versions are never changed here.
 ROWS = {
@@ -56,12 +56,12 @@ def build(path: Path, number: int) -> None:
     """Return a database of schema version *number* with a session in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrate(connection, path, packaged()[:number])
+        migrate(connection, path, packaged_migrations()[:number])
         connection.executescript(ROWS[max(n for n in ROWS if n <= number)])
 
 
 def test_versions_are_numbered_from_one_without_gaps():
-    assert [migration.number for migration in packaged()] == list(range(1, NEWEST + 1))
+    assert [migration.number for migration in packaged_migrations()] == list(range(1, NEWEST + 1))
 
 
 @pytest.mark.parametrize("number", range(1, NEWEST + 1))
@@ -151,7 +151,7 @@ NEXT = Migration(NEWEST + 1, "CREATE TABLE extra (a); INSERT INTO extra VALUES (
 def test_a_migration_keeps_a_copy_of_the_old_database(path: Path):
     build(path, NEWEST)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrate(connection, path, [*packaged(), NEXT])
+        migrate(connection, path, [*packaged_migrations(), NEXT])
         assert version(connection) == NEXT.number
         assert connection.execute("SELECT a FROM extra").fetchall() == [(1,)]
     copy = path.with_name(f"{path.name}.v{NEWEST}")
@@ -165,7 +165,7 @@ async def test_a_failed_migration_has_no_effect(path: Path):
     broken = Migration(NEXT.number, f"{NEXT.sql} INSERT INTO nowhere VALUES (1);")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         with pytest.raises(sqlite3.OperationalError, match="nowhere"):
-            migrate(connection, path, [*packaged(), broken])
+            migrate(connection, path, [*packaged_migrations(), broken])
         assert not connection.in_transaction
     await assert_untouched(path)
 
@@ -174,13 +174,13 @@ DYING = """
 import os, sqlite3, sys
 from pathlib import Path
 from agent.store.listing import SessionScope
-from agent.store.migrations import Migration, migrate, packaged
+from agent.store.database_file import Migration, migrate, packaged_migrations
 path = Path(sys.argv[1])
 connection = sqlite3.connect(path, isolation_level=None)
 connection.create_function("die", 0, lambda: os.kill(os.getpid(), 9))
-number = packaged()[-1].number + 1
+number = packaged_migrations()[-1].number + 1
 sql = "CREATE TABLE extra (a); DELETE FROM session; SELECT die();"
-migrate(connection, path, [*packaged(), Migration(number, sql)])
+migrate(connection, path, [*packaged_migrations(), Migration(number, sql)])
 """
 
 
