@@ -55,6 +55,8 @@ class ShellBlock:
     note: str = ""
     earlier: int = 0
     """The number of lines before *output* that are not kept."""
+    directory: str = ""
+    """The folder that it runs in, if that is not the session's."""
     kind: Literal["shell"] = "shell"
 
 

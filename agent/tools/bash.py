@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from agent.permission.shell.analysis import analyze, is_read_only, needs_in_shell
+from agent.permission.shell.analysis import Analysis, analyze, is_read_only, needs_in_shell
 from agent.process import (
     Capture,
     Command,
@@ -32,7 +32,7 @@ from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.truncate import Truncated, Truncator
-from agent.tools.files.paths import ToolPath, outside_need, resolve_path
+from agent.tools.files.paths import ToolPath, outside_need, resolve_path, show_path
 from agent.tools.shell.results import (
     describe_shell,
     format_seconds,
@@ -100,8 +100,14 @@ class BashPlan:
 
     command: str
     directory: str
+    identity: tuple[int, int]
+    """The device and inode of the folder."""
+
     timeout: float | None
     """The time limit in seconds, None without one (in the background only)."""
+
+    where: str = ""
+    """The folder for users, "" for that of the session."""
 
     notes: tuple[str, ...] = ()
     """Notes for the model."""
@@ -183,32 +189,59 @@ class BashTool:
         timeout, notes = self._timeout(args)
         place = resolve_path(args.workdir or ctx.directory, ctx)
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
-        kept = str(self._truncator.spills.folder)
-        line = analyze(
-            command,
-            directory=directory,
-            project=ctx.project,
-            readable=(kept,),
-            start=directory if moved else ctx.directory,
-        )
+        line = self._analyze(command, directory, ctx)
         needs = needs_in_shell(line, self._settings.shell[0])
+        where = _where(directory, ctx)
+        note = ": ".join(filter(None, (f"in {where}" if where else "", args.description)))
         return Plan(
-            label=ToolLabel(
-                "You ran" if ctx.by_user else "Bash", _first_line(command), args.description or ""
-            ),
+            label=ToolLabel("You ran" if ctx.by_user else "Bash", _first_line(command), note),
             payload=BashPlan(
                 command,
                 directory,
+                _identity(directory),
                 timeout,
+                where,
                 (*notes, *moved),
                 background=args.background,
                 description=args.description or "",
                 git=safe_git(line),
             ),
             needs=(*(outside_need(place, folder=True) if args.workdir else ()), *needs),
-            blocks=(ShellBlock(command),),
+            blocks=(ShellBlock(command, directory=directory if where else ""),),
             heading="Run this command in the background?" if args.background else HEADING,
         )
+
+    def _analyze(self, command: str, directory: str, ctx: ToolContext) -> Analysis:
+        gone = not Path(ctx.directory).is_dir()
+        return analyze(
+            command,
+            directory=directory,
+            project=ctx.project,
+            readable=(str(self._truncator.spills.folder),),
+            start=directory if gone else ctx.directory,
+        )
+
+    def _check_as_shown(self, plan: Plan[BashPlan], ctx: ToolContext, *, asked: bool) -> None:
+        """Raise ``ToolError`` if the folder is another one than that which was judged; if the user
+        was *asked*, also if a link that was put there meanwhile makes the line reach more."""
+        call = plan.payload
+        there = os.path.lexists(call.directory)  # if it is gone, it is not started
+        if there and _identity(call.directory) != call.identity:
+            raise ToolError(
+                f"The folder {call.where or call.directory} was replaced after this command was "
+                "checked, so nothing was run. Look at what is there now, then repeat the command."
+            )
+        if not asked:
+            return
+        line = self._analyze(call.command, call.directory, ctx)
+        for need in needs_in_shell(line, self._settings.shell[0]):
+            paths = need.permission in ("read", "edit", "external_directory")
+            if paths and need.floor != "allow" and need not in plan.needs:
+                raise ToolError(
+                    f"While the user was asked, what this command reaches changed: "
+                    f"{need.shown or need.pattern}. Nothing was run. Look at what is there now, "
+                    "then repeat the command."
+                )
 
     def _timeout(self, args: BashArgs) -> tuple[float | None, tuple[str, ...]]:
         if args.timeout is None:
@@ -226,6 +259,7 @@ class BashTool:
         self, plan: Plan[BashPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
         call = plan.payload
+        self._check_as_shown(plan, ctx, asked=reply is not None and not ctx.by_user)
         env = self._settings.environment()
         if call.git is None or reply is not None or ctx.by_user:
             return await self._execute(call, env, None, ctx)
@@ -318,7 +352,11 @@ class BashTool:
         ran = info.state == "running"
         return Result(
             shell_output(taken, notes),
-            label=ToolLabel("Bash", _first_line(call.command), f"as {info.id}"),
+            label=ToolLabel(
+                "Bash",
+                _first_line(call.command),
+                " ".join(filter(None, (f"in {call.where}" if call.where else "", f"as {info.id}"))),
+            ),
             blocks=(
                 shell_block(call.command, taken.text, info.exit_code, "" if ran else notes[0]),
             ),
@@ -357,7 +395,23 @@ def _directory(place: ToolPath, ctx: ToolContext, *, named: bool) -> tuple[str, 
             f"Neither {ctx.directory} nor {ctx.project} exists any more, so nothing was run. "
             "Give an existing folder as workdir."
         )
-    return ctx.project, (f"{ctx.directory} does not exist any more: this ran in {ctx.project}.",)
+    note = f"{ctx.directory} does not exist any more: this ran in {ctx.project}."
+    return os.path.realpath(ctx.project), (note,)
+
+
+def _where(directory: str, ctx: ToolContext) -> str:
+    """Return *directory* for users, "" for the folder of the session."""
+    return "" if directory == os.path.realpath(ctx.directory) else show_path(directory, ctx)
+
+
+def _identity(directory: str) -> tuple[int, int]:
+    """Return the device and inode of *directory*; none of both for a link or what is missing."""
+    try:
+        info = os.stat(directory, follow_symlinks=False)  # noqa: PTH116 - a string here
+    except OSError:
+        return (0, 0)
+    linked = os.path.realpath(directory) != directory
+    return (0, 0) if linked else (info.st_dev, info.st_ino)
 
 
 def _first_line(command: str) -> str:

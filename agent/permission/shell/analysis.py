@@ -185,7 +185,8 @@ def _without_proof(need: PermissionNeed, why: str) -> PermissionNeed:
     """Return *need* for a line that another shell runs than the one whose grammar was followed."""
     if need.permission != "bash":
         return replace(need, always=None)
-    return replace(need, always=None, floor="ask", strict="unknown", reason=need.reason or why)
+    reason = "; ".join(filter(None, (need.reason, why)))
+    return replace(need, always=None, floor="ask", strict="unknown", reason=reason)
 
 
 def _coprocesses(command: str, walker: Walker) -> tuple[str, ...]:

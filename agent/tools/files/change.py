@@ -17,6 +17,7 @@ from agent.tools.files.diffs import FileDiff, Span, apply_hunks, change_note, ma
 from agent.tools.files.paths import ToolPath, edit_needs
 from agent.tools.files.text_file import (
     LoadedText,
+    check_link_target,
     check_surrogates,
     encode_text,
     load_bytes,
@@ -147,6 +148,7 @@ def check_still_as_shown(
 ) -> LoadedText | None:
     """Raises ``ChangedMeanwhile`` if *target* is not what it was when *what* was prepared (None:
     not there). Gives its text where the user has not saved it. Blocks."""
+    check_link_target(target)
     now = load_bytes(target)
     held = None if now is None else unsaved_text(target, now, ctx)
     stamp = held.stamp if held is not None else None if now is None else now.stamp

@@ -94,11 +94,13 @@ def scope_text(request: PermissionRequest, home: str, width: int) -> Content:
         for judged in request.needs
         if judged.need.permission == "external_directory"
     ]
-    folder = sanitize_line(request.folder)
+    shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
+    other = next((block.directory for block in shells if block.directory), "")
+    folder = sanitize_line(other or request.folder)
     if home and (folder == home or folder.startswith(home + "/")):
         folder = "~" + folder[len(home) :]
     facts = [("outside", ", ".join(outside) or "none"), ("folder", folder)]
-    commands = [block.command for block in request.blocks if isinstance(block, ShellBlock)]
+    commands = [block.command for block in shells]
     text = "\n".join(commands)
     if commands:
         facts.append(("lines", str(text.count("\n") + 1)))

@@ -10,8 +10,9 @@ import pytest
 from agent.bus import Bus
 from agent.permission.rules import Rule, evaluate
 from agent.process import SpillStore, kill_all
-from agent.records.blocks import ShellBlock
+from agent.records.blocks import ShellBlock, ToolLabel
 from agent.records.errors import InvalidArguments, ToolError
+from agent.records.requests import PermissionReply
 from agent.tools.bash import BashArgs, BashSettings, BashTool
 from agent.tools.core.arguments import validate
 from agent.tools.core.base import Result, ToolContext
@@ -398,3 +399,58 @@ async def test_the_analyzed_shell_is_the_one_that_runs(
     tool = make_tool(tmp_path, BashSettings(shell=("/bin/sh", "-c")))
     done = await call(tool, make_context(), "echo $0")
     assert done.output == "/bin/sh"
+
+
+@pytest.mark.parametrize("background", [False, True])
+async def test_a_folder_that_was_replaced_while_the_user_was_asked_runs_nothing(
+    tool: BashTool, make_context: MakeContext, tmp_path: Path, background: bool
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "other").mkdir()
+    ctx = make_context()
+    args = BashArgs(command="touch made", workdir="sub", background=background)
+    for change in ("link", "linked parent", "other folder"):
+        plan = await tool.prepare(args, ctx)
+        (tmp_path / "sub").rename(tmp_path / "moved")
+        if change == "other folder":
+            (tmp_path / "sub").mkdir()
+        else:
+            (tmp_path / "sub").symlink_to("other" if change == "link" else "moved")
+        with pytest.raises(ToolError, match="nothing was run"):
+            await tool.execute(plan, PermissionReply("once"), ctx)
+        (tmp_path / "sub").rmdir() if change == "other folder" else (tmp_path / "sub").unlink()
+        (tmp_path / "moved").rename(tmp_path / "sub")
+    plan = await tool.prepare(args, ctx)
+    assert not (await tool.execute(plan, PermissionReply("once"), ctx)).failed
+    assert not (tmp_path / "other" / "made").exists()
+
+
+@pytest.mark.parametrize("command", ["cat sub/x", "cd sub && touch made", "ls > sub/made"])
+async def test_a_link_put_in_the_way_while_the_user_was_asked_runs_nothing(
+    tool: BashTool, make_context: MakeContext, tmp_path: Path, command: str
+) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    (project / "sub").mkdir(parents=True)
+    outside.mkdir()
+    ctx = make_context(project)
+    plan = await tool.prepare(BashArgs(command=command), ctx)
+    (project / "sub").rmdir()
+    (project / "sub").symlink_to(outside)
+    with pytest.raises(ToolError, match="Nothing was run"):
+        await tool.execute(plan, PermissionReply("once"), ctx)
+    assert not list(outside.iterdir())
+
+
+async def test_the_folder_of_a_command_is_shown(
+    tool: BashTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    ctx = make_context()
+    plan = await tool.prepare(BashArgs(command="make", workdir="sub", description="Build"), ctx)
+    assert plan.label == ToolLabel("Bash", "make", "in sub: Build")
+    assert plan.blocks == (ShellBlock("make", directory=str((tmp_path / "sub").resolve())),)
+    assert [need.always for need in plan.needs] == ["cd sub && make"]
+    plan = await tool.prepare(BashArgs(command="make", workdir="."), ctx)
+    assert plan.label == ToolLabel("Bash", "make", "")
+    assert plan.blocks == (ShellBlock("make"),)
+    assert [need.always for need in plan.needs] == ["make"]

@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.files.disk import stamp_of
 from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
 from agent.permission.shell.analysis import command_needs
-from agent.records.requests import Action, PermissionNeed
+from agent.records.errors import ToolError
+from agent.records.requests import Action, PermissionNeed, PermissionReply
 from agent.tools.files.paths import edit_needs, read_needs, resolve_path
+from agent.tools.write import WriteArgs, WriteTool
 from tests.agent.tools.conftest import MakeContext
 
 MATCHING = [
@@ -67,8 +70,9 @@ def filled(pattern: str, project: Path) -> str:
 
 
 def verdict(needs: tuple[PermissionNeed, ...], *rules: Rule) -> Action:
-    found = (evaluate(need, (*DEFAULT_RULES, *rules)).action for need in needs)
-    return strictest("allow", *found)
+    all_rules = (*DEFAULT_RULES, *rules)
+    actions: list[Action] = ["allow", *(evaluate(need, all_rules).action for need in needs)]
+    return strictest(*actions)
 
 
 @pytest.mark.parametrize(("pattern", "path", "covered"), SPREAD)
@@ -149,3 +153,27 @@ def test_a_deny_with_quotes_covers_the_words_without_them_too() -> None:
 def test_a_quote_that_is_not_closed_means_itself() -> None:
     needs = command_needs('mytool "it\'s"', directory="/srv/shop", project="/srv/shop")
     assert verdict(needs, Rule("bash", "mytool it's", "allow", "config.json")) == "allow"
+
+
+@pytest.mark.parametrize("replaced", ["file", "folder", "new file's folder"])
+async def test_a_target_that_became_a_link_while_the_user_was_asked_is_not_followed(
+    project: Path, make_context: MakeContext, replaced: str
+) -> None:
+    name = "new.txt" if replaced.startswith("new") else "a.txt"
+    outside = project.parent / "outside"
+    outside.mkdir()
+    (project / "docs" / "a.txt").write_text("old")
+    (outside / "a.txt").write_text("old")
+    ctx = make_context(project)
+    known = project / "docs" / "a.txt"
+    ctx.files.record(ctx.session_id, str(known), stamp_of(b"old", known.stat()))
+    plan = await WriteTool().prepare(WriteArgs(file_path=f"docs/{name}", content="new"), ctx)
+    if replaced == "file":
+        (project / "docs" / "a.txt").unlink()
+        (project / "docs" / "a.txt").symlink_to(outside / "a.txt")
+    else:
+        (project / "docs").rename(project / "docs2")
+        (project / "docs").symlink_to(outside)
+    with pytest.raises(ToolError, match="leads elsewhere"):
+        await WriteTool().execute(plan, PermissionReply("once"), ctx)
+    assert [path.read_text() for path in outside.iterdir()] == ["old"]

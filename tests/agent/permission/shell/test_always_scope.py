@@ -27,8 +27,10 @@ def always(line: str, directory: str = FOLDER, source: str = ALWAYS) -> tuple[Ru
 
 
 def action_of(line: str, rules: tuple[Rule, ...], directory: str = FOLDER) -> Action:
-    found = [evaluate(need, (*DEFAULT_RULES, *rules)).action for need in needs_of(line, directory)]
-    return strictest("allow", *found)
+    needs = needs_of(line, directory)
+    all_rules = (*DEFAULT_RULES, *rules)
+    actions: list[Action] = ["allow", *(evaluate(need, all_rules).action for need in needs)]
+    return strictest(*actions)
 
 
 COVERED = """
