@@ -20,7 +20,7 @@ from agent.records.blocks import TodoItem
 from agent.records.context_parts import ReportPart
 from agent.records.decisions import Decision
 from agent.records.messages import SideUsage, ToolPart, Usage
-from agent.store.database_file import migrate, packaged
+from agent.store.database_file import migrate, packaged_migrations
 from agent.store.store import Store
 from agent.transfer.bundle import from_json, to_json
 from agent.transfer.importer import import_file
@@ -39,7 +39,7 @@ def database(tmp_path: Path) -> Path:
     path = tmp_path / "data" / "sessions.db"
     path.parent.mkdir()
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrate(connection, path, packaged()[:4])
+        migrate(connection, path, packaged_migrations()[:4])
         connection.executescript((FILES / "sessions.sql").read_text("utf-8"))
     return path
 
