@@ -43,7 +43,7 @@ def blocked(output: str, exit_code: int | None, policy: SandboxPolicy) -> str:
     if READ_ONLY.search(text):
         return f"The sandbox blocked a write: {_writes(policy)}"
     if not has_network(policy) and NETWORK.search(text):
-        return "The sandbox blocked the network: the command has none, and no local servers."
+        return "The sandbox blocked the network, servers on this machine included."
     if DENIED.search(text):
         return f"The sandbox probably blocked it: {_writes(policy)} Credentials are hidden."
     return ""

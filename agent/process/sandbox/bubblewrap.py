@@ -12,8 +12,16 @@ from dataclasses import dataclass
 
 from agent.process.sandbox.landlock import ABSTRACT_SOCKETS, SCOPES_SINCE
 from agent.process.sandbox.launch import FILTER_FD, HOLD_FD, is_reserved
-from agent.process.sandbox.launcher import PREFIX
-from agent.process.sandbox.paths import below, existing, first_missing, is_open, outermost, reopened
+from agent.process.sandbox.launcher import BACKGROUND, DIES, PREFIX
+from agent.process.sandbox.paths import (
+    below,
+    existing,
+    first_missing,
+    guarded,
+    is_open,
+    outermost,
+    reopened,
+)
 from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
 from agent.process.sandbox.seccomp import (
     INET,
@@ -81,6 +89,8 @@ class Bubblewrap:
         if self.landlock >= SCOPES_SINCE and has_network(policy):
             # The network is that of the machine, and with it the abstract sockets.
             yield f"handled=0,0,{ABSTRACT_SOCKETS}"
+        if policy.level == "workspace-write":
+            yield BACKGROUND
         for path in mounts.reserved:
             yield f"reserve={path}"
         if mounts.reserved:
@@ -95,8 +105,7 @@ class Bubblewrap:
             yield "--unshare-user"
         if not has_network(policy):
             yield "--unshare-net"
-        if policy.level == "read-only":
-            yield "--die-with-parent"
+        yield DIES
         if architecture() is not None:
             yield from ("--seccomp", str(FILTER_FD))
 
@@ -109,7 +118,7 @@ class Mounts:
         self._writable = existing(map(prepared, policy.writable)) if writes else set[str]()
         self._hidden = existing(policy.hidden)
         self._readable = reopened({*existing((*policy.writable, directory))}, self._hidden)
-        protected = {os.path.realpath(path) for path in policy.protected if writes}
+        protected = {guarded(os.path.realpath(path)) for path in policy.protected if writes}
         self._protected = {
             path for path in protected if is_open(path, self._readable, self._hidden)
         }

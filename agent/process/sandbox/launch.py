@@ -11,6 +11,7 @@ Its arguments are orders, ``--`` and the argv of the program. An order is ``name
 - ``capabilities=MASK`` keeps some of root's rights,
 - ``filter=HEX`` installs a filter of system calls,
 - ``pass-filter=HEX`` opens such a filter as descriptor 3,
+- ``background=`` is for ``agent.process.sandbox.launcher`` alone,
 - ``hold=`` opens descriptor 4, which is closed when the sandbox has ended.
 
 Folders that it made are removed at the end. With ``serve FD`` alone it stays, and starts programs

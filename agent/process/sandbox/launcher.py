@@ -22,6 +22,11 @@ PREFIX = (sys.executable, "-I", "-S", str(SCRIPT))
 
 BUBBLEWRAP = "bwrap"
 
+DIES = "--die-with-parent"
+BACKGROUND = "background="
+"""An order: processes in the background continue after the end of a command. ``launch`` knows how
+to end them, so that bubblewrap needn't."""
+
 ENDING = (
     signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGKILL,
     signal.SIGSEGV, signal.SIGSYS, signal.SIGTERM, signal.SIGTRAP,
@@ -96,7 +101,10 @@ class _Resident:
         self, words: tuple[str, ...], directory: str, env: Mapping[str, str], output: int
     ) -> LaunchedProcess | None:
         end = words.index("--")
-        order = (list(words[:end]), list(words[end + 1 :]), directory, dict(env))
+        argv = list(words[end + 1 :])
+        if BACKGROUND in words[:end]:
+            argv.remove(DIES)
+        order = (list(words[:end]), argv, directory, dict(env))
         reading, writing = os.pipe()
         try:
             try:
@@ -116,7 +124,7 @@ class _Resident:
         if failed:
             process.wait()
             number = struct.unpack("=i", failed)[0]
-            raise OSError(number, os.strerror(number), order[1][0])
+            raise OSError(number, os.strerror(number), argv[0])
         return process
 
     def _ask(self, order: bytes, descriptors: tuple[int, int]) -> int:

@@ -26,6 +26,16 @@ def first_missing(path: str) -> str:
     return path
 
 
+def guarded(path: str) -> str:
+    """Return what has to stay so that *path* does: a file above it, as ``.git`` in a worktree."""
+    parent = os.path.dirname(path)
+    while parent != os.path.dirname(parent):
+        if os.path.exists(parent):
+            return path if os.path.isdir(parent) else parent
+        parent = os.path.dirname(parent)
+    return path
+
+
 def reopened(paths: Iterable[str], hidden: Iterable[str]) -> set[str]:
     """Return those of *paths* that are inside a hidden folder, and so have to be opened again."""
     folders = tuple(hidden)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.process.sandbox.paths import outermost
+from agent.process.sandbox.paths import guarded, outermost
 from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
 
 PROGRAM = "/usr/bin/sandbox-exec"
@@ -92,7 +92,7 @@ def _rules(policy: SandboxPolicy) -> Iterable[str]:
         writable = sorted({os.path.realpath(prepared(path)) for path in policy.writable})
     for path in writable:
         yield f"(allow file-write* (subpath {_quoted(path)}))"
-    for path in sorted({os.path.realpath(path) for path in policy.protected}):
+    for path in sorted({guarded(os.path.realpath(path)) for path in policy.protected}):
         root = outermost(path, writable)
         if root is None:
             continue

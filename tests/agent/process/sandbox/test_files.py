@@ -136,6 +136,16 @@ def test_protected_paths_stay(trial: Trial, script: str) -> None:
     assert not (trial.project / "AGENTS.md").is_file()
 
 
+def test_the_file_of_a_worktree_stays(trial: Trial) -> None:
+    if not trial.sandbox.protects:
+        pytest.skip("Landlock cannot exclude a path inside a writable folder")
+    (trial.project / ".git" / "config").unlink()
+    (trial.project / ".git").rmdir()
+    (trial.project / ".git").write_text("gitdir: elsewhere\n")
+    trial.sh("mv .git old; rm -f .git; mkdir -p .git/hooks; echo x > .git")
+    assert (trial.project / ".git").read_text() == "gitdir: elsewhere\n"
+
+
 def test_missing_protected_paths_leave_no_trace(trial: Trial) -> None:
     trial.sh("true")
     assert not (trial.project / "AGENTS.md").exists()

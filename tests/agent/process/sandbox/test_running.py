@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +85,18 @@ async def test_a_background_process_continues(trial: Trial) -> None:
     done = await finish(trial, "sleep 60 & echo said")
     assert done.left_running
     assert done.output.text == "said\n"
+
+
+@pytest.mark.parametrize("level", ["read-only", "workspace-write"])
+def test_a_program_ends_with_the_process_that_was_started(trial: Trial, level: str) -> None:
+    argv = trial.sandbox.wrap(
+        ("/bin/sh", "-c", "echo ready; exec sleep 60"), trial.policy(level), str(trial.project)
+    )
+    with subprocess.Popen(argv, cwd=trial.project, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.kill()
+        assert process.stdout.read() == b""  # nobody has it open anymore
 
 
 async def test_no_zombies_remain(trial: Trial) -> None:
