@@ -67,13 +67,16 @@ def _visible(match: re.Match[str]) -> str:
         return _C0[code]
     if code == 0x7F:
         return "␡"
-    before = match.string[match.start() - 1 : match.start()]
-    after = match.string[match.end() : match.end() + 1]
-    if character == "\ufe0f" and _is_pictograph(before):
-        return character
-    if character in _JOINERS and _is_needed_joiner(before, after):
-        return character
-    return f"\\u{{{code:x}}}"
+    return character if is_needed(match.string, match.start()) else f"\\u{{{code:x}}}"
+
+
+def is_needed(text: str, at: int) -> bool:
+    """Return whether the character at *at* is a part of an emoji, or a joiner that its script
+    needs."""
+    before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+    if text[at] == "\ufe0f":
+        return _is_pictograph(before)
+    return text[at] in _JOINERS and _is_needed_joiner(before, after)
 
 
 def _is_pictograph(character: str) -> bool:

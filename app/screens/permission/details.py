@@ -1,14 +1,13 @@
 """The details of a permission request: how each part was judged, its scope, and what "always" would
 allow."""
 
-import re
-import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from textual.content import Content
 
-from agent.records.blocks import ShellBlock
+from agent.records.blocks import DiffBlock, ShellBlock, TextBlock
 from agent.records.requests import EvaluatedNeed, PermissionRequest
+from app.text.hidden import hidden_characters, lookalikes, name_of, reveal
 from app.text.sanitize import sanitize, sanitize_line
 
 VERDICT_WIDTH = 6
@@ -26,12 +25,8 @@ FACT_GAP = 6
 MAX_PART = 240
 """Characters of one part of a command; the whole command is shown above."""
 
-MAX_LOOKALIKES = 4
-"""Characters that look like ASCII ones and are named individually."""
-
-_WORD = re.compile(r"\w+")
-_ASCII_LETTER = re.compile(r"[A-Za-z]")
-_MIMICKING = ("cyrillic ", "greek ", "armenian ")
+MAX_NAMED = 4
+"""Characters of a kind that are named individually."""
 
 
 def needs_text(needs: tuple[EvaluatedNeed, ...], width: int, *, above: bool) -> Content:
@@ -41,7 +36,7 @@ def needs_text(needs: tuple[EvaluatedNeed, ...], width: int, *, above: bool) -> 
     Text that is too long for its column wraps, and its reason goes below it. With *above* the whole
     call is shown above, so that very long parts are cut.
     """
-    texts = [sanitize_line(judged.need.shown or judged.need.pattern) for judged in needs]
+    texts = [_line(judged.need.shown or judged.need.pattern) for judged in needs]
     shown = [_shortened(text) if above else text for text in texts]
     column = min(PART_WIDTH, max((Content(text).cell_length for text in shown), default=0)) + 3
     entries = [_need_entry(*pair, column, width) for pair in zip(needs, shown, strict=True)]
@@ -90,13 +85,13 @@ def scope_text(request: PermissionRequest, home: str, width: int) -> Content:
     """Return the scope of the call: paths outside the project, the folder, the length of the
     commands, and characters that only look like ASCII."""
     outside = [
-        sanitize_line(judged.need.shown or judged.need.pattern)
+        _line(judged.need.shown or judged.need.pattern)
         for judged in request.needs
         if judged.need.permission == "external_directory"
     ]
     shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
     other = next((block.directory for block in shells if block.directory), "")
-    folder = sanitize_line(other or request.folder)
+    folder = _line(other or request.folder)
     if home and (folder == home or folder.startswith(home + "/")):
         folder = "~" + folder[len(home) :]
     facts = [("outside", ", ".join(outside) or "none"), ("folder", folder)]
@@ -107,14 +102,49 @@ def scope_text(request: PermissionRequest, home: str, width: int) -> Content:
     if len(text) > 400:
         facts.append(("characters", f"{len(text):,}"))
     lines = _side_by_side(facts, width)
-    if similar := lookalikes(text):
-        parts = [f"{sanitize(char)} {_name(char)}" for char in similar[:MAX_LOOKALIKES]]
-        more = (
-            [f"and {len(similar) - MAX_LOOKALIKES} more"] if len(similar) > MAX_LOOKALIKES else []
-        )
-        label = Content.styled("looks like ASCII  ", "$tone-warn")
-        lines.append(hanging_indent(label, Content(", ".join((*parts, *more))), width))
+    code = "\n".join((text, *_judged_texts(request)))
+    prose = "\n".join(_other_texts(request))
+    hidden = hidden_characters(f"{code}\n{prose}")
+    similar = dict.fromkeys((*lookalikes(code), *lookalikes(prose, code=False)))
+    lines += _named_lines("not visible", [f"\\u{{{ord(c):x}}} {name_of(c)}" for c in hidden], width)
+    shown = [f"{sanitize(c)} {name_of(c)}" for c in similar]
+    lines += _named_lines("looks like ASCII", shown, width)
     return Content("\n").join(lines)
+
+
+def _judged_texts(request: PermissionRequest) -> Iterator[str]:
+    """Yield the texts that are judged: parts of the call, paths, patterns."""
+    yield request.folder
+    for judged in request.needs:
+        yield judged.need.shown or judged.need.pattern
+    for _, pattern in request.always:
+        yield pattern
+
+
+def _other_texts(request: PermissionRequest) -> Iterator[str]:
+    """Yield the other texts in the dialog: the heading, changed lines, text of a tool."""
+    yield request.heading
+    for block in request.blocks:
+        if isinstance(block, DiffBlock):
+            yield block.path
+            for hunk in block.hunks:
+                yield from (line.text for line in hunk.lines if line.kind != "context")
+        elif isinstance(block, TextBlock):
+            yield block.text
+
+
+def _named_lines(label: str, named: list[str], width: int) -> list[Content]:
+    """Return a line with the characters *named*, none if there are none."""
+    if not named:
+        return []
+    more = [f"and {len(named) - MAX_NAMED} more"] if len(named) > MAX_NAMED else []
+    text = Content(", ".join((*named[:MAX_NAMED], *more)))
+    return [hanging_indent(Content.styled(f"{label}  ", "$tone-warn"), text, width)]
+
+
+def _line(text: str) -> str:
+    """Return *text* on one line, with each character that is not seen as its code."""
+    return sanitize_line(reveal(text.replace("\n", " ")))
 
 
 def _side_by_side(facts: Iterable[tuple[str, str]], width: int) -> list[Content]:
@@ -130,30 +160,11 @@ def _side_by_side(facts: Iterable[tuple[str, str]], width: int) -> list[Content]
     return lines
 
 
-def lookalikes(text: str) -> tuple[str, ...]:
-    """Return each character of *text* that can be mistaken for an ASCII one.
-
-    Those are forms of ASCII characters (a wide letter, a no-break space), and Cyrillic, Greek or
-    Armenian letters in a word with ASCII letters.
-    """
-    if text.isascii():
-        return ()
-    found = [c for c in text if ord(c) > 0x7F and unicodedata.normalize("NFKC", c).isascii()]
-    for word in _WORD.findall(text):
-        if _ASCII_LETTER.search(word):
-            found += [c for c in word if _name(c).startswith(_MIMICKING)]
-    return tuple(dict.fromkeys(found))
-
-
-def _name(char: str) -> str:
-    return unicodedata.name(char, f"U+{ord(char):04X}").lower()
-
-
 def always_text(request: PermissionRequest, width: int) -> Content:
     """Return exactly what "always" would allow."""
     if not request.always:
         return Content.styled("Always is not offered for this.", "$tone-muted")
-    patterns = map(sanitize_line, request.always_labels)
+    patterns = map(_line, request.always_labels)
     label = Content.styled("Always would allow  ", "$tone-muted")
     for_now = Content.styled("   for this session", "$tone-muted")
     return hanging_indent(label, Content("\n").join(map(Content, patterns)) + for_now, width)

@@ -26,6 +26,7 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
 )
+from app.text.hidden import reveal
 from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line
 from app.theme.themes import Palette, readable
 from app.widgets.transcript.diff import diff_head
@@ -165,9 +166,9 @@ def _earlier_lines_row(count: int, context: BlockContext, prefix: tuple[Segment,
 
 
 def show_blanks(command: str) -> str:
-    """Return *command* with tabs and long runs of spaces made visible, so that text after them is
-    not overlooked."""
-    dotted = _BLANKS.sub(lambda run: "·" * len(run.group()), command)
+    """Return *command* with tabs, long runs of spaces and characters without a shape made visible,
+    so that text after them is not overlooked."""
+    dotted = _BLANKS.sub(lambda run: "·" * len(run.group()), reveal(command))
     return dotted.replace("\t", "→\t")
 
 

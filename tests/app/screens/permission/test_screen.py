@@ -7,8 +7,8 @@ from textual.app import App
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
-from app.screens.permission.details import lookalikes
 from app.screens.permission.screen import PermissionScreen
+from app.text.hidden import lookalikes
 from app.theme.themes import register
 from app.tui.request_dialogs import RequestDialogs
 from tests.app.screens.permission.examples import request
