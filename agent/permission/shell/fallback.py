@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agent.permission.syntax.braces import CLOSE, COMMA, DOTS, OPEN, TooManyError, expand_braces
-from agent.permission.syntax.parser import parse, text_of
+from agent.permission.syntax.parser import outermost, parse, text_of
 from agent.permission.syntax.source import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ MAX_PARSED = 200_000
 _MAX_WHOLE_TAILS = 12
 _MAX_TAIL = 300
 """The first tails of a command are given whole, the others up to so many characters."""
+
+_OPAQUE = ("heredoc_body", "expansion", "regex", "extglob_pattern")
+"""Nodes with text in which the grammar does not show all commands."""
 
 _MAX_LIST = 64
 """Words of a brace list that are given."""
@@ -46,6 +49,8 @@ def possible_commands(command: str) -> list[str]:
         root = parse(text)
         _collect(found, _commands(root))
         if not root.has_error:
+            for hidden in outermost(root, *_OPAQUE):
+                found.update(dict.fromkeys(split_commands(text_of(hidden))))
             return list(found)
     found.update(dict.fromkeys(split_commands(text)))
     return list(found)
