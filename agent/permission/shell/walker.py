@@ -20,7 +20,7 @@ from agent.permission.shell.paths import Dirs, Workspace, any_of
 from agent.permission.shell.pipelines import Pipeline, flatten
 from agent.permission.shell.redirections import REDIRECTIONS, Redirections
 from agent.permission.shell.variables import Variables
-from agent.permission.syntax.parser import lost_text, parse, text_of
+from agent.permission.syntax.parser import descendants, lost_text, parse, text_of
 from agent.permission.syntax.source import (
     MAX_DEPTH,
     CannotAnalyzeError,
@@ -134,8 +134,10 @@ class Walker:
             self.commands.analyze(Call(words, text, dirs, level=self.level + 1))
             return
         refuse_early(text)
-        joined = join_lines(text)
+        joined, ends = join_lines(text)
         root = _root(joined)
+        if ends is not None and ends != list(map(text_of, descendants(root, "heredoc_start"))):
+            raise CannotAnalyzeError("its lines are joined around a here-document")
         self.level += 1
         self.sequence(root.children, dirs)
         self.level -= 1

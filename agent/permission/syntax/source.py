@@ -46,13 +46,18 @@ def refuse_early(text: str) -> None:
         raise CannotAnalyzeError(f"it holds the {kind} character U+{ord(odd[0]):04X}")
 
 
-def join_lines(text: str) -> str:
-    """Remove backslash-newline where bash does: not in ``'…'``, comments, quoted bodies."""
+def join_lines(text: str) -> tuple[str, list[str] | None]:
+    """Remove backslash-newline where bash does: not in ``'…'``, comments, quoted bodies.
+
+    Return the text, and the words that end here-documents in it, which the grammar must confirm;
+    None if nothing was joined.
+    """
     if "\\\n" not in text:
-        return text
+        return text, None
     if "`" in text or re.search(r"\bcase\b", text):
         raise CannotAnalyzeError("its lines are joined inside a construct that is not followed")
-    return _Joiner(text).run()
+    joiner = _Joiner(text)
+    return joiner.run(), joiner.ends
 
 
 _DASH = re.compile(r"([\w \t./=:@%+,&|;-]*[ \t])-([ \t]*<<)", re.ASCII)
@@ -68,6 +73,9 @@ def quote_dash(text: str) -> str | None:
     return f"{found[1]}'-'{text[found.start(2) :]}" if found else None
 
 
+_COMMENT = re.compile(r"(?:^|[\s;&|()])#")
+
+
 class _Joiner:
     """One pass over the text with a stack of open constructs: ``"``, ``(``, ``{`` or ``+``."""
 
@@ -77,15 +85,27 @@ class _Joiner:
         self.out: list[str] = []
         self.open: list[str] = []
         self.bodies: list[tuple[str, bool, bool]] = []
+        self.ends: list[str] = []
+        self.line: list[str] = []
 
     def run(self) -> str:
         while self.at < len(self.text):
             self.step()
         return "".join(self.out)
 
+    def check_comment(self, before: str) -> None:
+        """Raise if the text *before* the end of a line may be a comment, which is not joined."""
+        if _COMMENT.search(before):
+            raise CannotAnalyzeError("its lines are joined where a comment may be")
+
     def copy(self, count: int) -> None:
-        self.out.append(self.text[self.at : self.at + count])
+        piece = self.text[self.at : self.at + count]
+        self.out.append(piece)
         self.at += count
+        if "\n" in piece:
+            self.line = [piece.rpartition("\n")[2]]
+        else:
+            self.line.append(piece)
 
     def step(self) -> None:
         char = self.text[self.at]
@@ -93,6 +113,7 @@ class _Joiner:
         rest = self.text[self.at : self.at + 3]
         if char == "\\":
             if rest[1:2] == "\n":
+                self.check_comment("".join(self.line))
                 self.at += 2
             else:
                 self.copy(2)
@@ -156,7 +177,10 @@ class _Joiner:
         word = found[2]
         quoted = re.search(r"['\"\\]", word) is not None
         self.bodies.append((re.sub(r"['\"\\]", "", word), not quoted, bool(found[1])))
+        self.ends.append(word)
         self.copy(found.end() - self.at)
+        if self.text[self.at : self.at + 1] not in ("", *" \t\n;&|()<>"):
+            raise CannotAnalyzeError("its here-document is not understood")
 
     def body(self, end: str, expands: bool, tabs: bool) -> None:
         while self.at < len(self.text):
@@ -166,6 +190,7 @@ class _Joiner:
             while expands and _continues(line) and stop < len(self.text):
                 more = self.text.find("\n", stop)
                 more = len(self.text) if more < 0 else more + 1
+                self.check_comment(line)
                 line = line[:-2] + self.text[stop:more]
                 stop = more
             self.out.append(line)

@@ -130,3 +130,40 @@ def test_code_that_bash_runs_is_denied(running: list[str]) -> None:
 )
 def test_harmless_expansions_need_no_approval(line: str) -> None:
     assert verdict(line) == "allow"
+
+
+JOINED = (
+    "((1<<2))\n# a \\\n{}",
+    "echo $[1<<2]\n# a \\\n{}",
+    "for ((i=1;i<1<<1;i++)); do :; done\n# a \\\n{}",
+    "((1<<2))\ncat <<'E'\nfoo\\\nE\n{}\nE",
+    "echo $((1<<2))\ncat <<'E'\nfoo\\\nE\n{}\nE",
+    "echo ${{x:1<<2}}\n# a \\\n{}",
+    "a[1<<2]=3\n# a \\\n{}\n2",
+    "echo \\# \\\n; {}",
+    "echo 'a\\\n' # '\n{}",
+    'echo "$(: # \\\n{})"',
+    "cat <<E$x\nfoo\\\nE$x\n{}",
+    "# '\\\n{}",
+    ": ;# \\\n{}",
+    ": a\\\n# \\\n{}",
+    "cat <<E # \\\nE\n{}",
+)
+
+
+@pytest.mark.parametrize("line", [line.format(f"{NAME} x") for line in JOINED])
+def test_no_joined_line_hides_a_command(line: str) -> None:
+    """A comment is not joined with the next line, and arithmetic is no here-document."""
+    ran = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-c", f"{NAME}() {{ echo ran >&2; }}\n{line}"],
+        capture_output=True, text=True, timeout=20, check=False,
+    ).stderr  # fmt: skip
+    assert "ran" not in ran or verdict(line, DENIED) == "deny"
+    assert "ran" not in ran or verdict(line) == "ask"
+
+
+@pytest.mark.parametrize(
+    "line", ["ls \\\n-l", "echo '#1' \\\n x", "grep -r x \\\n  src \\\n  | head", "# a\nls \\\n-l"]
+)
+def test_an_everyday_line_on_several_lines_needs_no_approval(line: str) -> None:
+    assert verdict(line) == "allow"
