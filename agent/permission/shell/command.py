@@ -47,10 +47,11 @@ from agent.permission.shell.operands import (
     reads_secrets,
 )
 from agent.permission.shell.paths import Dirs, any_of, limited, paths_of
-from agent.permission.shell.patterns import pattern_reason
+from agent.permission.shell.patterns import literal_option, pattern_reason
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
 from agent.permission.syntax.words import (
     MAX_VALUES,
+    NUMBER,
     STREAM,
     Word,
     as_written,
@@ -92,7 +93,7 @@ def _runner_aliases(name: str, base: str) -> list[str]:
 def name_aliases(base: str, call: Call) -> list[str]:
     """Return the texts of *call* with the bare name of its program and its variables expanded."""
     found = [*call.aliases]
-    if call.written:
+    if call.written and not any(NUMBER in word.raw for word in call.words):
         found.append(as_written(call.words))
     if base != call.words[0].text:
         found.append(as_written((literal_word(base), *call.words[1:])))
@@ -157,6 +158,10 @@ class Commands:
             raise CannotAnalyzeError(f"the program {first.source} is known at run time only")
         if first.source in KEYWORDS:
             raise CannotAnalyzeError(f"{first.source} stands where a program should")
+        if any(word.globs for word in call.words):
+            place = self.found.workspace
+            words = tuple(literal_option(word, call.dirs, place) for word in call.words)
+            call = call._replace(words=words)
         calls = self._with_values(call)
         if len(calls) == 1:
             return self._analyze_one(calls[0])

@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agent.permission.shell.paths import Dirs
+from agent.permission.syntax import words
 from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import MAX_VALUES, Word
 
 Values = tuple[str, ...] | None
 """Every text that a variable can hold, None if that is not known."""
 
-NUMBER: Values = ("0",)
+NUMBER: Values = (words.NUMBER,)
 """The values of a variable that holds some whole number."""
 
 _INITIAL = "\uf8fe"
 """The value from the environment in which the line starts."""
-_WHOLE = re.compile(r"-?\d+")
+_WHOLE = re.compile(rf"-?\d+|{words.NUMBER}")
 _NUMERIC = word_set(
     "BASHPID COLUMNS EPOCHSECONDS EUID HISTCMD LINENO LINES OPTIND PPID RANDOM SECONDS SHLVL "
     "SRANDOM UID"
@@ -143,19 +144,19 @@ _SETTERS = word_set(
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-def set_variables(base: str, words: Sequence[Word]) -> list[str] | None:
+def set_variables(base: str, arguments: Sequence[Word]) -> list[str] | None:
     """Return the variables that the command may set in the shell that runs it, too many rather than
     too few; None if it may set any."""
-    if base not in _SETTERS or (base == "printf" and not _may_set(words)):
+    if base not in _SETTERS or (base == "printf" and not _may_set(arguments)):
         return []
     if base in ("eval", "source", "."):
-        return [] if base == "eval" and all(word.literal for word in words) else None
-    if not all(word.literal for word in words):
+        return [] if base == "eval" and all(word.literal for word in arguments) else None
+    if not all(word.literal for word in arguments):
         return None
-    texts = [word.text for word in words]
+    texts = [word.text for word in arguments]
     joined = [text[at:] for text in texts if text[:1] == "-" for at in range(2, len(text))]
     return ["REPLY", "MAPFILE", "OPTARG", *_NAME.findall(" ".join([*texts, *joined[:100]]))]
 
 
-def _may_set(words: Sequence[Word]) -> bool:
-    return bool(words) and (not words[0].literal or words[0].text.startswith("-"))
+def _may_set(arguments: Sequence[Word]) -> bool:
+    return bool(arguments) and (not arguments[0].literal or arguments[0].text.startswith("-"))

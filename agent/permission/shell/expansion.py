@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import ELEMENT
 from agent.permission.shell.call import FoldersAfter, stay
+from agent.permission.shell.environment import NUMBER
 from agent.permission.shell.fallback import possible_commands
 from agent.permission.shell.findings import READ_SPLITS, Findings, substituted
 from agent.permission.shell.operands import add_outside_paths
@@ -69,6 +70,8 @@ _INDEX = re.compile(r"\[(\w+)\]\+?=")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ASSIGNS = re.compile(r"\+\+|--|<<=|>>=|(?<![=!<>])=(?!=)")
 _SETS_DEFAULT = re.compile(r"(\w+)(\[[^]]*\])?:?=")
+_FOLDER = frozenset({"$PWD", "${PWD}", "$(pwd)", "`pwd`"})
+"""Expansions to the folder in which the command runs."""
 _COMPARES = re.compile(r"-(eq|ne|lt|le|gt|ge)")
 
 Code = Callable[[str, Dirs], None]
@@ -127,7 +130,7 @@ class Expander:
         if len(group) == 1 and group[0].type in EXPANDED:
             source = text_of(group[0])
             stream = group[0].type == "process_substitution"
-            values = (STREAM,) if stream else self._values(source)
+            values = (STREAM,) if stream else self._values(source, dirs)
             return self._read(source, (Part(0, len(source), source, values),))
         pieces: list[str] = []
         parts: list[Part] = []
@@ -140,7 +143,7 @@ class Expander:
                 source = whole.lstrip()
                 start = lead + len(raw[: span.start_byte - node.start_byte].decode())
                 start += len(whole) - len(source)
-                parts.append(Part(start, start + len(source), source, self._values(source)))
+                parts.append(Part(start, start + len(source), source, self._values(source, dirs)))
             pieces.append(raw.decode())
         return self._read("".join(pieces), parts)
 
@@ -150,15 +153,19 @@ class Expander:
             self.found.code[word.text] = None
         return word
 
-    def _values(self, source: str) -> tuple[str, ...] | None:
-        """Return the texts that a variable can have here, None if not known."""
+    def _values(self, source: str, dirs: Dirs) -> tuple[str, ...] | None:
+        """Return the texts that an expansion can have here, None if not known."""
+        if source in _FOLDER and dirs and not self.found.variables.may_be_set("PWD"):
+            return tuple(sorted(dirs))
+        if source.startswith("$(("):
+            return NUMBER
         name = re.fullmatch(r"\$(?:\{(\w+|[?#$!])\}|(\w+|[?#$!]))", source)
         key = (name[1] or name[2]) if name else ""
         if key in ("?", "#", "$", "!"):
-            return ("0",)
+            return NUMBER
         if key == "HOME" and not self.found.variables.may_be_set(key):
             return (self.found.workspace.home,)
-        if source.startswith("$(") and not source.startswith("$(("):
+        if source.startswith("$("):
             return listed_files(substituted(source))
         return self.found.variables.values(key)
 

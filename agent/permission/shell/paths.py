@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agent.permission.protected import is_guarded, is_secret
-from agent.permission.syntax.words import Word, glob_pattern, is_pattern, plain, tilde_expanded
+from agent.permission.syntax.words import (
+    NUMBER,
+    Word,
+    glob_pattern,
+    is_pattern,
+    plain,
+    tilde_expanded,
+)
 
 Dirs = frozenset[str]
 """The folders that a command can run in, absolute; empty if that is not known."""
@@ -225,7 +232,9 @@ def paths_of(word: Word, dirs: Dirs, place: Workspace) -> list[str] | None:
     for written in values:
         value = tilde_expanded(written, place.home)
         path = None if value is None else plain(value)
-        if value is None or path is None or (not dirs and not path.startswith("/")):
+        if value is None or path is None or NUMBER in value:
+            return None
+        if not dirs and not path.startswith("/"):
             return None
         for folder in _ROOT if path.startswith("/") else folders:
             found.append(_joined(folder, path))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from agent.permission.programs import git
 from agent.permission.programs.record import SIDE_EFFECTS, Command, Option, Program
 from agent.permission.shell.call import Call
-from agent.permission.shell.paths import Workspace, paths_of
+from agent.permission.shell.paths import Dirs, Workspace, paths_of
 from agent.permission.syntax.words import (
     Word,
     glob_pattern,
@@ -20,6 +20,8 @@ from agent.permission.syntax.words import (
     starts_with_pattern,
 )
 
+_OPTION_VALUE = re.compile("--[a-z-]+=[^/]*[\ue003-\ue005]")
+"""An option with a pattern in its value."""
 _HARMFUL = SIDE_EFFECTS - {"read"}
 _WITH_CODE = frozenset({"sed", "tar", "make", "npm", "editor", "pager", "curl", "wget", "database"})
 _ONE_FILE = frozenset({"uniq", "xxd"})
@@ -40,19 +42,22 @@ def pattern_reason(base: str, known: Program, call: Call, place: Workspace) -> s
                 return f"{word.source} may match several files, and {base} can write the second"
             if not starts_with_pattern(value):
                 continue
-            if _can_be_option(base, known, value, words):
+            first = word is words[0]
+            if _can_be_option(base, known, value, words, first=first):
                 return f"{word.source} may match a file whose name is an option of {base}"
-            if base != "echo" and _matches_option(value, call, place):
+            if base != "echo" and _matches_option(value, call.dirs, place):
                 return f"{word.source} matches a file whose name is an option of {base}"
     if known.has_side_effects and any(_splits(word, call, place) for word in call.written):
         return "the name of a file that a variable holds splits into several words"
     return ""
 
 
-def _can_be_option(base: str, known: Program, value: str, words: Sequence[Word]) -> bool:
-    if known.interpreter or known.evaluates_names or known.syntax in _WITH_CODE:
-        return True
+def _can_be_option(
+    base: str, known: Program, value: str, words: Sequence[Word], *, first: bool
+) -> bool:
     if base == "printf":  # ``-v`` and the name of a variable, with a subscript that is evaluated
+        return first
+    if known.interpreter or known.evaluates_names or known.syntax in _WITH_CODE:
         return True
     free = matches_flag(value)
     if known.syntax in _MATCHED_WHOLE:
@@ -79,12 +84,21 @@ def _options(known: Program, words: Sequence[Word]) -> Iterator[Option]:
         waiting += command.subcommands
 
 
-def _matches_option(value: str, call: Call, place: Workspace) -> bool:
+def literal_option(word: Word, dirs: Dirs, place: Workspace) -> Word:
+    """Return ``--include=*.py`` as the text that it is as long as no file has such a name."""
+    if not _OPTION_VALUE.match(word.raw) or not dirs:
+        return word
+    if word.parts or any(_matches_option(value, dirs, place) for value in word.values or ()):
+        return word
+    return Word(word.text, word.source, code=word.code)
+
+
+def _matches_option(value: str, dirs: Dirs, place: Workspace) -> bool:
     """Return whether the pattern matches a name that starts with a dash now."""
     first = glob_pattern(value.partition("/")[0])
     return any(
         name.startswith("-") and fnmatch.fnmatch(name, first)
-        for folder in call.dirs
+        for folder in dirs
         for name in place.list_names(f"{folder.rstrip('/')}/")
     )
 

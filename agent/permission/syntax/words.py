@@ -21,8 +21,10 @@ _ACTIVE = {"{": OPEN, ",": COMMA, "}": CLOSE, "*": "\ue003", "?": "\ue004", "[":
 _TILDE = "\ue006"
 _BREAK = "\ue007"
 """A place in a word where it is split."""
+NUMBER = "\ue009"
+"""Stands for some whole number."""
 _PLAIN = str.maketrans(
-    {mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE), ("..", DOTS))}
+    {mark: char for char, mark in (*_ACTIVE.items(), ("~", _TILDE), ("..", DOTS), ("0", NUMBER))}
 )
 _NO_PATTERNS = str.maketrans({mark: char for char, mark in (*_ACTIVE.items(), ("..", DOTS))})
 _LITERAL_BRACES = str.maketrans({OPEN: "{", COMMA: ",", CLOSE: "}", DOTS: ".."})
