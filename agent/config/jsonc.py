@@ -8,7 +8,7 @@ positions of keys, which notices need.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Never, cast
 
@@ -53,10 +53,14 @@ class JsoncError(Exception):
         self.expected = expected
 
 
-def parse(text: str) -> JsonObject:
+Pairs = list[tuple[str, Json]]
+
+
+def parse(text: str, build: Callable[[Pairs], JsonObject] | None = None) -> JsonObject:
     """Parse an object. A text of nothing but whitespace and comments is an empty one.
 
-    A repeated key has its last value, in the last position. Raises ``JsoncError``.
+    *build* makes an object of its pairs; without it a repeated key has its last value, in the last
+    position. Raises ``JsoncError``.
     """
     plain = _to_plain_json(text.removeprefix("\ufeff"))
     if not plain.strip():
@@ -64,7 +68,9 @@ def parse(text: str) -> JsonObject:
     try:
         value = cast(
             "Json",
-            json.loads(plain, parse_constant=_refuse_constant, object_pairs_hook=_last_place),
+            json.loads(
+                plain, parse_constant=_refuse_constant, object_pairs_hook=build or _last_place
+            ),
         )
     except json.JSONDecodeError as error:
         expected = _EXPECTED.get(error.msg, error.msg[:1].lower() + error.msg[1:])
@@ -79,7 +85,11 @@ def parse(text: str) -> JsonObject:
 
 def key_lines(text: str) -> dict[KeyPath, int]:
     """Return the line (from 1) of each key of a readable document, by its path."""
-    found: dict[KeyPath, int] = {}
+    return dict(keys(text))
+
+
+def keys(text: str) -> Iterator[tuple[KeyPath, int]]:
+    """Yield the path and the line of each key of a readable document, in its order."""
     stack: list[_Frame] = []
     line, last = 1, 0
     text = text.removeprefix("\ufeff")
@@ -95,8 +105,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
             frame.advance()
         elif frame is not None and kind == "string" and frame.key is None:
             frame.key = cast("str", json.loads(piece))
-            found[frame.here()] = line
-    return found
+            yield frame.here(), line
 
 
 @dataclass(slots=True)

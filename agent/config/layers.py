@@ -11,6 +11,7 @@ from agent.config import (
     opencode,
     permission_rules,
     project_restrictions,
+    repeated_keys,
     validation,
 )
 from agent.config.definition_files import DefinitionFile
@@ -79,7 +80,7 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: TrustLimits | No
     layer = Layer(source)
     try:
         text = read_source(source)
-        raw, ignored_keys = formats.to_own_form(source, jsonc.parse(text))
+        raw, ignored_keys = formats.to_own_form(source, repeated_keys.parse_strictly(text))
     except jsonc.JsoncError as error:
         place = f"{source.name}:{error.line}:{error.column}"
         return _mark_broken(layer, f"{place}: {error.expected}.")
@@ -88,6 +89,7 @@ def read_layer(source: Source, env: Mapping[str, str], trusted: TrustLimits | No
         return _mark_broken(layer, f"{source.name} cannot be read: {reason}.")
     except ValueError as error:
         return _mark_broken(layer, f"{source.name} cannot be read: {error}.")
+    layer.notices += repeated_keys.notices(text, source.name)
     notices = _NoticeWriter(layer, text)
     if not source.project or trusted is not None:
         for path, reason in ignored_keys:
