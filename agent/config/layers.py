@@ -25,6 +25,7 @@ from agent.config.validation import dotted_key
 from agent.records.json import Json, JsonObject
 
 _SHOWN_KEYS = 8
+SANDBOX_IS_YOURS = "what leaves the sandbox is allowed in your own settings"
 
 
 @dataclass(slots=True)
@@ -270,7 +271,12 @@ def _take_rules(
         place = (*path, "permission")
         sentence = f"{dotted_key(place)}: a project may not allow everything; that rule is left out"
         notices.add(place, sentence)
-    return kept
+    inside = tuple(rule for rule in kept if not project_restrictions.loosens_sandbox(rule))
+    for rule in kept:
+        if rule not in inside:
+            place = (*path, "permission", rule.permission)
+            notices.add(place, f"{dotted_key(place)}: {SANDBOX_IS_YOURS}; that rule is left out")
+    return inside
 
 
 def _write_rules(layer: Layer, values: JsonObject) -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent.records.json import JsonObject
 from agent.records.requests import Action
+from agent.records.sandbox import SandboxSetting
 
 FILE_KEYS = {
     "base_url": "baseURL",
@@ -407,6 +408,11 @@ class BashConfig:
     """``strict`` passes on only a short list of harmless environment variables."""
     keep: tuple[str, ...] = ()
     """Names of further variables that ``strict`` passes on; ``AWS_*`` for all that begin so."""
+    sandbox: SandboxSetting = "auto"
+    """``auto`` runs the model's commands in a sandbox where this machine has one, ``required``
+    runs them nowhere else, ``off`` never uses one. A project can only set ``required``."""
+    sandbox_writable: tuple[str, ...] = ()
+    """Further folders that commands can write in the sandbox, such as ``~/.local/share/pnpm``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

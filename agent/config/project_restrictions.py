@@ -26,13 +26,18 @@ USER_ONLY_KEYS: dict[str, str] = {
 TIGHTEN_ONLY: dict[KeyPath, str] = {
     ("permission_mode",): "deny-wins",
     ("bash", "env"): "strict",
+    ("bash", "sandbox"): "required",
 }
 """Settings that a project can only tighten, to this value."""
 
 USER_ONLY_PATHS: dict[KeyPath, str] = {
     ("bash", "keep"): "which of your variables commands see is set in your own settings",
+    ("bash", "sandbox_writable"): "where commands can write is set in your own settings",
 }
 """Single settings of the user's alone in tables that a project can change."""
+
+SANDBOX_PERMISSIONS = ("network", "unsandboxed")
+"""Permissions of commands in the sandbox: only rules of the user's own allow them."""
 
 NAMED_TABLES = ("mcp", "formatter", "lsp")
 """Tables of programs by name: a project can add its own, not change those of the user."""
@@ -157,6 +162,12 @@ def _is_outside(entry: Json) -> bool:
 def allows_everything(rule: ConfigRule) -> bool:
     """Return whether *rule* of a project allows something of every kind."""
     return rule.action == "allow" and not rule.permission.strip("*?")
+
+
+def loosens_sandbox(rule: ConfigRule) -> bool:
+    """Return whether *rule* of a project gives commands the network, or takes them out of the
+    sandbox."""
+    return rule.action == "allow" and rule.permission in SANDBOX_PERMISSIONS
 
 
 def _at(values: JsonObject, path: KeyPath) -> JsonObject | None:

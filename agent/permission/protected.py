@@ -5,9 +5,12 @@ because they decide what the agent is allowed to do, its instructions, or what r
 being asked for. Names are compared without regard to case: some file systems do the same.
 """
 
+import contextlib
 import fnmatch
 import itertools
+import os
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from agent.permission.syntax.source import word_set
@@ -38,11 +41,12 @@ _GUARDED_FOLDERS = word_set(
 )
 """They count below the root of a project: the project itself can lie in a folder of this name."""
 
-_GUARDED_NAMES = word_set(
-    "agents.md agents.override.md claude.md claude.local.md context.md gemini.md skill.md "
-    ".cursorrules .windsurfrules .mcp.json opencode.json opencode.jsonc opencode-py.json "
-    "opencode-py.jsonc copilot-instructions.md"
-)
+_GUARDED_FILES = (
+    "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md",
+    "SKILL.md", ".cursorrules", ".windsurfrules", ".mcp.json", "opencode.json", "opencode.jsonc",
+    "opencode-py.json", "opencode-py.jsonc", "copilot-instructions.md",
+)  # fmt: skip
+_GUARDED_NAMES = frozenset(name.casefold() for name in _GUARDED_FILES)
 _GUARDED_PATHS = tuple(f"/.vscode/{name}.json" for name in ("settings", "tasks", "launch"))
 
 _START_FILES = word_set(
@@ -113,3 +117,59 @@ def is_guarded(path: str, absolute: str = "") -> bool:
     if not _HOME_FOLDERS.isdisjoint(whole) or _below(whole, _OWN_PARENTS, _OWN_FOLDERS):
         return True
     return _below(parts, frozenset({".config"}), _SETTINGS_FOLDERS)
+
+
+_GIT_PARTS = ("hooks", "config", "config.worktree", "commondir", "gitdir")
+"""Parts of a git directory that run or choose programs, or point to another one."""
+
+_BROWSERS = (
+    ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/vivaldi",
+    ".config/BraveSoftware", ".config/microsoft-edge", ".config/opera",
+    "Library/Application Support/Google/Chrome", "Library/Application Support/Firefox",
+    "Library/Keychains", "Library/Cookies",
+)  # fmt: skip
+"""Folders of browsers and of the system with passwords and cookies, which let anyone log in."""
+
+
+def guarded_paths(folder: str) -> Iterator[str]:
+    """Yield the paths directly in *folder* that a sandbox keeps as they are: those of
+    ``is_guarded``, and those that would govern the agent as soon as they exist. Of a repository
+    only the parts that run something: commits write the others."""
+    for name in (*sorted(_GUARDED_FOLDERS - {".git"}), *_GUARDED_FILES):
+        yield os.path.join(folder, name)
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name != ".git" and is_guarded(entry.name, entry.path):
+                yield entry.path
+    for path in _GUARDED_PATHS:
+        yield folder + path
+    git = os.path.join(folder, ".git")
+    if os.path.isfile(git):
+        yield git
+    elif os.path.isdir(git):
+        yield from guarded_git_paths(git)
+
+
+def guarded_git_paths(git_dir: str) -> Iterator[str]:
+    """Yield the guarded parts of a git directory, and of those of its submodules."""
+    for name in _GIT_PARTS:
+        yield os.path.join(git_dir, name)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(os.path.join(git_dir, "modules")):
+            yield os.path.join(git_dir, "modules", name, "hooks")
+            yield os.path.join(git_dir, "modules", name, "config")
+
+
+def credential_paths(home: str) -> Iterator[str]:
+    """Yield the files and folders below *home* that usually hold credentials: a command that nobody
+    had to allow needs none of them."""
+    for name in sorted(_SECRET_FOLDERS):
+        yield os.path.join(home, name)
+    yield os.path.join(home, ".local/share/keyrings")
+    for name in sorted(_SECRET_SETTINGS | {"gh"}):
+        yield os.path.join(home, ".config", name)
+    for path in (*_SECRET_PATHS, *(f"/{name}" for name in _BROWSERS)):
+        yield home + path
+    for name in _SECRET_NAMES:
+        if name.startswith(".") and "*" not in name:
+            yield os.path.join(home, name)

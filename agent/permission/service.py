@@ -200,14 +200,17 @@ class PermissionService:
         _raise_denied(request, self._evaluate(request, needs))
 
     async def allow_edited(
-        self, request: PermissionContext, needs: tuple[PermissionNeed, ...], *, unsandboxed: bool
+        self,
+        request: PermissionContext,
+        needs: tuple[PermissionNeed, ...],
+        reply: PermissionReply,
     ) -> None:
-        """Allow a command that the user wrote in place of the model's; *unsandboxed* if they
-        allowed it without the sandbox. Raises ``PermissionRejected`` if a rule denies it."""
+        """Allow a command that the user wrote in place of the model's, in *reply* to its request.
+        Raises ``PermissionRejected`` if a rule denies it."""
         await self.raise_if_denied(request, needs)
         evaluated = self._evaluate(request, needs)
         sandbox = self._sandbox(request, evaluated, answered=True)
-        if unsandboxed and sandbox is not None and self._can_leave_sandbox(request, needs):
+        if reply.unsandboxed and sandbox is not None and self._can_leave_sandbox(request, needs):
             sandbox = NO_SANDBOX
         _report_sandbox(request, sandbox)
 

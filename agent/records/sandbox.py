@@ -19,7 +19,9 @@ class SandboxGrant:
     level: SandboxLevel
     network: bool = False
     folders: tuple[str, ...] = ()
-    """Folders outside the project that it can write too."""
+    """Folders outside the project that were allowed for it."""
+    writes_outside: bool = False
+    """True if it can write those folders too."""
     guarded: tuple[str, ...] = ()
     """Files that govern the agent or the repository and that it can write all the same. Relative
     paths are in the project."""

@@ -22,6 +22,7 @@ from agent.git import project_root
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices
 from agent.mcp.service import McpService, mcp_service
+from agent.permission.sandbox.service import CommandSandbox
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import AskTrust, Trust
 from agent.plugins.loading import Plugins, load_plugins
@@ -36,6 +37,7 @@ from agent.runtime.service_factories import (
     add_plugin_tools,
     bash_settings,
     code_service,
+    command_sandbox,
     compaction_settings,
     hook_service,
     models_and_agents,
@@ -97,6 +99,7 @@ class Runtime:
     titles: Titles
     context_usage: ContextMeter
     shells: Shells
+    sandbox: CommandSandbox
     questions: QuestionService
     queues: Queues
     mcp: McpService
@@ -190,6 +193,7 @@ def _tool_services(
     shells: Shells,
     questions: QuestionService,
     truncator: Truncator,
+    sandbox: CommandSandbox,
 ) -> ToolServices:
     """Return the services that tools share."""
     return ToolServices(
@@ -197,6 +201,7 @@ def _tool_services(
         shells=shells,
         truncator=truncator,
         bash=bash_settings(config),
+        sandbox=sandbox,
         web=web_client(config),
         search=search_engine(opened, config),
         questions=questions,
@@ -215,6 +220,7 @@ def _session_services(
     folder: SessionRepository,
     hooks: Hooks,
     code: CodeServices,
+    sandbox: CommandSandbox,
 ) -> TurnServices:
     """Return the services that turns share."""
     bus, store = opened.bus, opened.store
@@ -223,7 +229,9 @@ def _session_services(
     questions = QuestionService(bus)
     truncator = truncator_for(opened, config)
     registry = build_tools(
-        _tool_services(opened, config, agents, guidance, code, shells, questions, truncator)
+        _tool_services(
+            opened, config, agents, guidance, code, shells, questions, truncator, sandbox
+        )
     )
     clients = ClientPool(catalog, request_filter=RequestHooks(hooks, bus, str(opened.directory)))
     return TurnServices(
@@ -272,7 +280,10 @@ def _compose(opened: OpenedFolder) -> Runtime:
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
     session_hooks.start()
     code = code_service(opened, config)
-    services = _session_services(opened, catalog, agents, config, guidance, folder, hooks, code)
+    sandbox = command_sandbox(opened, config)
+    services = _session_services(
+        opened, catalog, agents, config, guidance, folder, hooks, code, sandbox
+    )
     services = replace(services, hooks=session_hooks)
     unused = (*opened.plugins.notices, *unused, *add_plugin_tools(opened, services.registry))
     sessions = SessionService(services, folder)
@@ -305,6 +316,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
         questions=services.questions,
         queues=services.queues,
         shells=services.shells,
+        sandbox=sandbox,
         mcp=mcp_service(
             loaded,
             opened.directory,

@@ -1,5 +1,7 @@
 """Factories of the services of a runtime, from the opened folder and its settings."""
 
+import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,11 +11,13 @@ from agent.agents import Agents
 from agent.bus import Bus
 from agent.config.loading import LoadedConfig
 from agent.config.model import CompactionConfig, Config
-from agent.config.paths import Paths
+from agent.config.paths import Paths, expand_home, home_folder
 from agent.files import Editor
 from agent.hooks.loading import find_hooks
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices, open_code_services
+from agent.permission.sandbox.policy import SandboxFolders
+from agent.permission.sandbox.service import CommandSandbox
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import Trust
 from agent.plugins.loading import Plugins
@@ -21,6 +25,7 @@ from agent.process import SpillStore, Terminals, child_environment, strict_envir
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import catalog_from_config, secret_variables
 from agent.records.errors import AgentNotFound, ModelNotFound
+from agent.records.events import Notice
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.guards import TurnLimits
@@ -175,6 +180,35 @@ def bash_settings(config: Config) -> BashSettings:
         kept_env=config.bash.keep,
         default_timeout=config.bash.timeout / 1000,
         max_timeout=config.bash.max_timeout / 1000,
+    )
+
+
+def command_sandbox(opened: OpenedFolder, config: Config) -> CommandSandbox:
+    """Return the sandbox of commands. That there is none is said once on this machine, and again
+    if the reason changes."""
+    told = opened.paths.data / "sandbox-missing"
+
+    def tell(sentence: str) -> None:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            if told.is_file() and told.read_text("utf-8") == sentence:
+                return
+        with contextlib.suppress(OSError):
+            told.write_text(sentence, "utf-8")
+        opened.bus.publish(Notice(sentence))
+
+    return CommandSandbox(
+        config.bash.sandbox,
+        SandboxFolders(
+            home=os.path.realpath(home_folder(opened.env)),
+            data=str(opened.paths.data),
+            readable=(str(opened.paths.data / "spill"),),
+            config=str(opened.paths.config),
+            writable=tuple(
+                os.path.realpath(expand_home(folder, opened.env))
+                for folder in config.bash.sandbox_writable
+            ),
+        ),
+        on_missing=tell,
     )
 
 

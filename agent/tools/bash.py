@@ -10,6 +10,8 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
+from agent.permission.rules import UNSANDBOXED
+from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
 from agent.permission.shell.analysis import Analysis, analyze, is_read_only, needs_in_shell
 from agent.process import (
     Capture,
@@ -29,7 +31,7 @@ from agent.process import (
 )
 from agent.records.blocks import ShellBlock, ToolLabel
 from agent.records.errors import ToolError
-from agent.records.requests import PermissionReply
+from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.truncate import Truncated, Truncator
 from agent.tools.files.paths import ToolPath, outside_need, resolve_path, show_path
@@ -41,6 +43,7 @@ from agent.tools.shell.results import (
     shell_output,
 )
 from agent.tools.shell.safe_git import GitWrapper, SafeGit, git_wrapper, safe_git
+from agent.tools.shell.sandboxed import NO_SERVER, blocked_notes, sandbox_requests, sandbox_text
 from agent.tools.shell.shells import Shells
 
 log = logging.getLogger(__name__)
@@ -63,6 +66,8 @@ NOTE_LINES, NOTE_BYTES = 8, 1_024
 """The size of the notes on the end of a command, within the limits of the output."""
 
 HEADING = "Run this command?"
+BACKGROUND_HEADING = "Run this command in the background?"
+UNSANDBOXED_HEADING = "Run this command without the sandbox?"
 
 EARLY_EXIT = 0.5
 """Seconds to wait for a background command that fails at once, to report that."""
@@ -92,6 +97,14 @@ class BashArgs(ToolArgs):
         validation_alias=AliasChoices("background", "run_in_background"),
         description="Start it and return at once: for servers, watchers and long builds",
     )
+    network: str | None = Field(
+        default=None,
+        description="Why the command needs the network, if it does: the user may be asked",
+    )
+    unsandboxed: str | None = Field(
+        default=None,
+        description="Why the command cannot run in the sandbox, if it cannot: the user is asked",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +129,8 @@ class BashPlan:
     description: str = ""
     git: SafeGit | None = None
     """Its git commands that need no approval."""
+    sandboxed: bool = False
+    """It runs in a sandbox, unless it is allowed without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +168,19 @@ class BashSettings:
 
 
 class BashTool:
-    """Runs commands; *shells* are those in the background."""
+    """Runs commands; *shells* are those in the background. Without a *sandbox* commands are not
+    restricted."""
 
     args = BashArgs
 
-    def __init__(self, settings: BashSettings, truncator: Truncator, shells: Shells) -> None:
+    def __init__(
+        self,
+        settings: BashSettings,
+        truncator: Truncator,
+        shells: Shells,
+        sandbox: CommandSandbox | None = None,
+    ) -> None:
+        self._sandbox = sandbox
         self._settings = settings
         self._truncator = truncator
         self._shells = shells
@@ -173,6 +196,7 @@ class BashTool:
                 "max_timeout_ms": f"{settings.max_timeout * 1000:.0f}",
                 "max_lines": f"{truncator.limits.lines:,}",
                 "max_kib": str(truncator.limits.bytes // 1024),
+                "sandbox": sandbox_text(sandbox),
             },
         )
 
@@ -191,6 +215,9 @@ class BashTool:
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
         line = self._analyze(command, directory, ctx)
         needs = needs_in_shell(line, self._settings.shell[0])
+        sandboxed = await self._is_sandboxed(ctx)
+        if sandboxed:
+            needs = (*needs, *sandbox_requests(command, needs, args.network, args.unsandboxed))
         where = _where(directory, ctx)
         note = ": ".join(filter(None, (f"in {where}" if where else "", args.description)))
         return Plan(
@@ -205,10 +232,29 @@ class BashTool:
                 background=args.background,
                 description=args.description or "",
                 git=safe_git(line),
+                sandboxed=sandboxed,
             ),
+            sandboxed=sandboxed,
             needs=(*(outside_need(place, folder=True) if args.workdir else ()), *needs),
             blocks=(ShellBlock(command, directory=directory if where else ""),),
-            heading="Run this command in the background?" if args.background else HEADING,
+            heading=_heading(needs, background=args.background),
+        )
+
+    async def _is_sandboxed(self, ctx: ToolContext) -> bool:
+        """Return whether the call runs in a sandbox unless it is allowed without. A command that
+        the user typed never does. Raises ``ToolError`` if it has to and there is none."""
+        return self._sandbox is not None and not ctx.by_user and await self._sandbox.is_in_force()
+
+    async def _wrapped(self, call: BashPlan, ctx: ToolContext) -> WrappedCommand | None:
+        """Return the command in its sandbox, None if it was allowed without."""
+        if self._sandbox is None or not call.sandboxed or ctx.sandbox.level == "none":
+            return None
+        return await self._sandbox.wrap(
+            (*self._settings.shell, call.command),
+            ctx.sandbox,
+            directory=call.directory,
+            session_directory=ctx.directory,
+            project=ctx.project,
         )
 
     def _analyze(self, command: str, directory: str, ctx: ToolContext) -> Analysis:
@@ -277,8 +323,9 @@ class BashTool:
     ) -> Result:
         limits = self._truncator.limits
         capture = Capture(self._truncator.spills, max_lines=limits.lines, max_bytes=limits.bytes)
+        wrapped = await self._wrapped(call, ctx)
         command = Command(
-            argv=(*self._settings.shell, call.command),
+            argv=wrapped.argv if wrapped else (*self._settings.shell, call.command),
             directory=call.directory,
             env=env,
             timeout=call.timeout,
@@ -288,24 +335,26 @@ class BashTool:
                 self._shells.check_limit()
                 done = await start(command, capture)
             else:
-                done = await self._run_in_foreground(command, capture, ctx, alone=bool(wrapper))
+                # Only a shell of this program can be sandboxed, or find the wrapper of git.
+                own = wrapper is not None or wrapped is not None
+                done = await self._run_in_foreground(command, capture, ctx, alone=own)
         except OSError as error:
             return _not_started(call, error)
         if isinstance(done, RunningCommand):
             on_end = wrapper.keep() if wrapper is not None else None
-            return await self._run_in_background(call, done, ctx, on_end)
+            return await self._run_in_background(call, done, ctx, on_end, wrapped)
         if wrapper is not None:
             done = replace(done, output=wrapper.translated(done.output))
         output = self._truncator.apply_captured(
             done.output, note_lines=NOTE_LINES, note_bytes=NOTE_BYTES
         )
-        return _result(call, done, output)
+        return _result(call, done, output, wrapped)
 
     async def _run_in_foreground(
         self, command: Command, capture: Capture, ctx: ToolContext, *, alone: bool
     ) -> FinishedCommand | RunningCommand:
         """Run in a terminal of the user's editor if there is one, else in a shell; *alone* if the
-        command needs an environment that a terminal cannot give it."""
+        command needs a sandbox or an environment that a terminal cannot give it."""
         size = len(command.argv[-1].encode("utf-8", "replace"))
         # BASH_ENV, by which a command in a terminal is tracked, works only with bash.
         bash = Path(command.argv[0]).name == "bash"
@@ -327,6 +376,7 @@ class BashTool:
         started: RunningCommand,
         ctx: ToolContext,
         on_end: Callable[[], None] | None,
+        wrapped: WrappedCommand | None,
     ) -> Result:
         """Hand the *started* command over to the background, and say how to use it."""
         info = self._shells.adopt(
@@ -348,8 +398,15 @@ class BashTool:
                 raise
             how = "It has ended already" if ended else "It was started in the background"
         info, taken = await self._shells.read(info.id, info.root_id, 0)
-        notes = (f"{how}: {describe_shell(info)}", BACKGROUND_HINT.format(id=info.id), *call.notes)
         ran = info.state == "running"
+        offline = ran and wrapped is not None and not wrapped.policy.network
+        notes = (
+            f"{how}: {describe_shell(info)}",
+            BACKGROUND_HINT.format(id=info.id),
+            *((NO_SERVER,) if offline else ()),
+            *(() if ran else blocked_notes(wrapped, taken.text, info.exit_code)),
+            *call.notes,
+        )
         return Result(
             shell_output(taken, notes),
             label=ToolLabel(
@@ -414,6 +471,12 @@ def _identity(directory: str) -> tuple[int, int]:
     return (0, 0) if linked else (info.st_dev, info.st_ino)
 
 
+def _heading(needs: tuple[PermissionNeed, ...], *, background: bool) -> str:
+    if any(need.permission == UNSANDBOXED for need in needs):
+        return UNSANDBOXED_HEADING
+    return BACKGROUND_HEADING if background else HEADING
+
+
 def _first_line(command: str) -> str:
     first, _, rest = command.partition("\n")
     return f"{first} …" if rest else first
@@ -446,8 +509,13 @@ def _ending_notes(call: BashPlan, done: FinishedCommand) -> tuple[str, ...]:
     return (*notes, *((done.remark,) if done.remark else ()), *call.notes)
 
 
-def _result(call: BashPlan, done: FinishedCommand, output: Truncated) -> Result:
-    notes = _ending_notes(call, done)
+def _result(
+    call: BashPlan, done: FinishedCommand, output: Truncated, wrapped: WrappedCommand | None
+) -> Result:
+    notes = (
+        *_ending_notes(call, done),
+        *blocked_notes(wrapped, done.output.text, done.exit_code),
+    )
     printed = output.text.rstrip("\n") or "(no output)"
     text = "\n".join((printed, *([""] if notes else []), *(f"({note})" for note in notes)))
     fact = "timed out" if done.timed_out else done.signal

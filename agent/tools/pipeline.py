@@ -24,6 +24,7 @@ from agent.records.errors import InvalidArguments, PermissionRejected, ToolError
 from agent.records.json import JsonObject, encodable
 from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.sandbox import SandboxGrant
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
@@ -266,7 +267,8 @@ class Pipeline:
         hooks: CallHooks | None,
     ) -> CallCompleted:
         comments: list[str] = []
-        by_user = False
+        granted: list[SandboxGrant] = []
+        replied: PermissionReply | None = None
         while True:
             before = PreToolOutcome()
             if hooks is not None:
@@ -282,12 +284,13 @@ class Pipeline:
             plan = await self._prepare(call, context, observer, progress)
             if before.need is not None:
                 plan = replace(plan, needs=(*plan.needs, before.need))
+            asking = replace(asking, on_sandbox=granted.append if plan.sandboxed else None)
             reply: PermissionReply | None = None
             if context.by_user:
                 break
-            if by_user:
-                await self._permissions.raise_if_denied(asking, plan.needs)
-                reply = PermissionReply("once")
+            if replied is not None:
+                await self._permissions.allow_edited(asking, plan.needs, replied)
+                reply = replied
                 break
             if plan.needs:
                 reply = await self._permissions.ask(asking, plan.needs, plan.heading, plan.blocks)
@@ -297,13 +300,13 @@ class Pipeline:
             if edited is None:
                 break
             # The user's own command needs no second request, but a deny rule still applies.
-            by_user = True
+            replied = reply
             args, edited = validate(call.tool.args, edited)
             call = replace(call, input=edited, args=args)
             comments.append(f"The user changed the command. What ran is: {edited['command']}")
-        if context.before_change is not None and (
-            call.tool.spec.changes_indirectly or not call.safe
-        ):
+        context = replace(context, sandbox=granted[-1]) if granted else context
+        changes = call.tool.spec.changes_indirectly or not call.safe
+        if context.before_change is not None and changes:
             # A hook may change any file.
             await context.before_change(plan.writes if hooks is None else None)
         result = await call.tool.execute(plan, reply, context)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.lsp.service import LspService
+from agent.permission.sandbox.service import CommandSandbox
 from agent.provider.client import ToolSchema
 from agent.skills import Skills
 from agent.store.store import Store
@@ -56,6 +57,9 @@ class ToolServices:
     """Cuts long outputs; its spill folder, which keeps them whole, is free to read and search."""
 
     bash: BashSettings = field(default_factory=BashSettings)
+    sandbox: CommandSandbox | None = None
+    """The sandbox of commands, None for none."""
+
     web: Web = field(default_factory=Web)
     search: Engine | None = None
     """The search engine of ``websearch``, None leaves the tool out."""
@@ -201,7 +205,7 @@ def build_tools(services: ToolServices) -> Registry:
     spill = str(truncator.spills.folder)
     tools: tuple[AnyTool, ...] = (
         ApplyPatchTool(),
-        BashTool(services.bash, truncator, shells),
+        BashTool(services.bash, truncator, shells, services.sandbox),
         BashKillTool(shells),
         BashOutputTool(shells),
         EditTool(),

@@ -33,12 +33,13 @@ def grant_of(
     if not answered and all(is_proven(need) for need in needs):
         return READ_ONLY
     network = any(need.network or need.permission == NETWORK for need in needs)
-    # A command that only reads gets no right to write where it was allowed to read.
     folders = [_folder(need) for need in needs if need.permission == "external_directory"]
     return SandboxGrant(
         "workspace-write",
         network=network or (bool(commands) and allowed_by_name(NETWORK, commands)),
-        folders=tuple(dict.fromkeys(filter(None, folders))) if commands else (),
+        folders=tuple(dict.fromkeys(filter(None, folders))),
+        # A command that only reads gets no right to write where it was allowed to read.
+        writes_outside=bool(commands),
         guarded=tuple(
             need.pattern for need in needs if need.permission == "edit" and need.strict == "guarded"
         ),

@@ -118,6 +118,12 @@ def marked_words(call: Call, text: str) -> str:
     return word_by_word(call) if blank else ""
 
 
+def _with_effects(reason: str, base: str, *, destructive: bool, network: bool) -> str:
+    """Return *reason*, or the effect that the user should know of, and that the network is used."""
+    reason = reason or (f"{base} can destroy work" if destructive else "")
+    return "; ".join(filter(None, (reason, NETWORK if network else "")))
+
+
 _HOME = re.compile(r"\"?\$(HOME|\{HOME\})/")
 """A program in the user's home: the same as a path."""
 
@@ -406,11 +412,7 @@ class Commands:
         folder = self.found.folder_of(call.dirs)
         offered = None if reason else self._always(base, known, call, inner, actions)
         destructive = destroys(known, arguments)
-        if destructive and not why:
-            why = f"{base} can destroy work"
         network = not proven and uses_network(known, arguments)
-        if network:
-            why = f"{why}; {NETWORK}" if why else NETWORK
         self.found.add(
             PermissionNeed(
                 "bash",
@@ -421,7 +423,7 @@ class Commands:
                 folder=folder,
                 named=() if proven or reason else named_words(known, call.words),
                 shown=call.source,
-                reason=why,
+                reason=_with_effects(why, base, destructive=destructive, network=network),
                 floor="allow" if proven else "ask",
                 destructive=destructive,
                 incidental=proven and (base == "cd" or (base == "cat" and not arguments)),

@@ -20,6 +20,7 @@ from agent.records.blocks import Block, ToolLabel
 from agent.records.json import JsonObject
 from agent.records.messages import FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
+from agent.records.sandbox import READ_ONLY, SandboxGrant
 from agent.tools.core.subagents import Subagents
 
 
@@ -48,6 +49,9 @@ class Plan(Generic[PayloadT]):
 
     writes: tuple[str, ...] | None = None
     """All files that the call can change (real paths), None where they are unknown."""
+
+    sandboxed: bool = False
+    """The call runs a command in the sandbox that its permission gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +192,9 @@ class ToolContext:
 
     by_user: bool = False
     """The user wrote the call, so it needs no permission."""
+
+    sandbox: SandboxGrant = READ_ONLY
+    """The sandbox of a call whose plan is ``sandboxed``, by how it was allowed."""
 
     file_checks: FileChecks | None = None
     on_saved: Callable[[str], Awaitable[None]] | None = None

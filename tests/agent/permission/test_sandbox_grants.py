@@ -17,8 +17,8 @@ from tests.agent.permission.request_queue import ALWAYS, ONCE, RequestQueue
 
 CONTEXT = PermissionContext("ses_1", "ses_1", "msg", "call", "build", "bash", "/srv/shop")
 WITHOUT = PermissionReply("once", unsandboxed=True)
-WRITES = SandboxGrant("workspace-write")
-ONLINE = SandboxGrant("workspace-write", network=True)
+WRITES = SandboxGrant("workspace-write", writes_outside=True)
+ONLINE = replace(WRITES, network=True)
 
 
 def allow(permission: str, pattern: str = "*", source: str = "config.json") -> Rule:
@@ -72,7 +72,7 @@ async def test_what_the_user_allows_writes_in_the_project(reply: PermissionReply
 
 async def test_a_proven_command_that_a_rule_asks_about_gets_what_the_user_allowed() -> None:
     rule = Rule("bash", "ls *", "ask", "config.json")
-    assert await Calls(rule).run(needs_of("ls -l"), ONCE) == WRITES
+    assert await Calls(rule).run(needs_of("ls -l"), ONCE) == SandboxGrant("workspace-write")
 
 
 @pytest.mark.parametrize("how", ["rule", "mode", "hook"])
@@ -159,9 +159,9 @@ async def test_the_rule_for_a_program_covers_no_use_that_it_does_not_describe() 
 async def test_folders_that_were_allowed_can_be_written_and_those_to_read_cannot() -> None:
     calls = Calls(allow("external_directory"), allow("edit"))
     sandbox = await calls.run(needs_of("cp a ../other/b"), ONCE)
-    assert sandbox.folders == ("/srv/other",)
+    assert (sandbox.folders, sandbox.writes_outside) == (("/srv/other",), True)
     reading = await Calls(allow("external_directory")).run(needs_of("cat ../other/b"))
-    assert reading.folders == ()
+    assert (reading.folders, reading.writes_outside) == (("/srv/other",), False)
 
 
 async def test_a_guarded_file_can_be_written_if_the_user_allowed_just_that() -> None:
@@ -171,10 +171,9 @@ async def test_a_guarded_file_can_be_written_if_the_user_allowed_just_that() -> 
 
 async def test_an_edited_command_is_judged_anew() -> None:
     calls = Calls()
-    await calls.queue.service.allow_edited(
-        calls.context, needs_of("npm install"), unsandboxed=False
-    )
-    await calls.queue.service.allow_edited(calls.context, needs_of("make"), unsandboxed=True)
+    allow_edited = calls.queue.service.allow_edited
+    await allow_edited(calls.context, needs_of("npm install"), ONCE)
+    await allow_edited(calls.context, needs_of("make"), WITHOUT)
     assert calls.sandboxes == [ONLINE, UNSANDBOXED]
 
 

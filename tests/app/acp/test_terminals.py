@@ -20,6 +20,7 @@ from acp.schema import (
     WaitForTerminalExitResponse,
 )
 
+from agent.process.sandbox import find_sandbox
 from tests.app.acp.conftest import Desk, Editor, Home
 from tests.support.harness import GUARD
 from tests.support.processes import gone, pids_in
@@ -153,7 +154,7 @@ class Terminals(Editor):
 
 @contextlib.asynccontextmanager
 async def opened(home: Home, client: Terminals) -> AsyncGenerator[tuple[Desk, str]]:
-    home.settings(permission={"bash": "allow", "edit": "allow"})
+    home.settings(permission={"bash": "allow", "edit": "allow"}, bash={"sandbox": "off"})
     async with home.desk(client, TERMINAL) as desk:
         yield desk, (await desk.new()).session_id
 
@@ -227,7 +228,7 @@ async def test_a_removed_variable_of_the_terminal_is_unset_not_empty(home: Home)
 
 
 async def test_permission_comes_before_the_terminal(home: Home) -> None:
-    home.settings(permission={"bash": "ask"})
+    home.settings(permission={"bash": "ask"}, bash={"sandbox": "off"})
     client = Terminals(answers=["reject"])
     async with home.desk(client, TERMINAL) as desk:
         session = (await desk.new()).session_id
@@ -318,7 +319,7 @@ async def test_a_command_that_the_editors_user_refuses_does_not_run_locally(home
 
 async def test_without_the_capability_commands_run_locally(home: Home) -> None:
     client = Terminals()
-    home.settings(permission={"bash": "allow", "edit": "allow"})
+    home.settings(permission={"bash": "allow", "edit": "allow"}, bash={"sandbox": "off"})
     async with home.desk(client) as desk:
         session = (await desk.new()).session_id
         assert "hello" in await ran(desk, session, "echo hello")
@@ -371,3 +372,14 @@ async def test_a_killed_agent_leaves_no_process_in_a_terminal(home: Home) -> Non
             assert gone(pid)
             turn.cancel()
             await asyncio.gather(turn, return_exceptions=True)
+
+
+async def test_a_sandboxed_command_runs_in_no_terminal(home: Home) -> None:
+    """A terminal of the editor cannot be put into a sandbox of this program."""
+    home.settings(permission={"bash": "allow"})
+    client = Terminals()
+    async with home.desk(client, TERMINAL) as desk:
+        session = (await desk.new()).session_id
+        assert "inside" in await ran(desk, session, "echo inside > made; cat made")
+    sandboxed = find_sandbox("auto").name != "none"
+    assert bool(client.runs) != sandboxed

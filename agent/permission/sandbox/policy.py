@@ -1,0 +1,130 @@
+"""The policy of a command's sandbox: the grant of its call, applied to folders of this machine."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.git import RepositoryPaths, find_repository
+from agent.permission.protected import credential_paths, guarded_git_paths, guarded_paths
+from agent.records.sandbox import SandboxGrant
+
+if TYPE_CHECKING:  # loaded with the first command
+    from agent.process.sandbox import SandboxPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxFolders:
+    """The folders of the user and of this program."""
+
+    home: str
+    data: str
+    """The folder of sessions and logins, which no command can read."""
+    readable: tuple[str, ...] = ()
+    """What commands can read in it: long outputs that were kept."""
+    config: str
+    """The folder of the user's settings, which can hold keys."""
+    writable: tuple[str, ...] = ()
+    """Further folders that commands can write, by the user's settings."""
+
+
+def policy_of(
+    grant: SandboxGrant, folders: SandboxFolders, *, directory: str, project: str
+) -> "SandboxPolicy":
+    """Return the policy of a command of a session in *directory* (absolute) that was allowed as
+    *grant* says. Looks at the disk."""
+    from agent.process.sandbox import SandboxPolicy, default_caches  # not needed at the start
+
+    hidden = _own_files(folders)
+    if grant.level == "read-only":
+        hidden = (*hidden, *credential_paths(folders.home))
+    used = (directory, project, *grant.folders)
+    hidden = tuple(
+        path
+        for path in hidden
+        if not any(_is_inside(folder, path) for folder in used)
+        and not any(_is_inside(path, folder) for folder in grant.folders)
+    )
+    if grant.level != "workspace-write":
+        return SandboxPolicy(grant.level, hidden=hidden)
+    repository = find_repository(Path(project))
+    roots = tuple(dict.fromkeys((project, directory)))
+    outside = tuple(grant.folders) if grant.writes_outside else ()
+    protected = dict.fromkeys(_protected((*roots, *outside, *folders.writable), repository))
+    guarded = [os.path.normpath(os.path.join(project, path)) for path in grant.guarded]
+    open_again = [path for path in guarded if os.path.lexists(path)]
+    return SandboxPolicy(
+        "workspace-write",
+        writable=tuple(
+            dict.fromkeys(
+                (
+                    *roots,
+                    *_git_folders(repository),
+                    *_temporary_folders(),
+                    *default_caches(folders.home),
+                    *folders.writable,
+                    *outside,
+                    *open_again,
+                )
+            )
+        ),
+        protected=tuple(_without(protected, guarded)),
+        hidden=hidden,
+        network=grant.network,
+    )
+
+
+def _own_files(folders: SandboxFolders) -> tuple[str, ...]:
+    """Return the files of this program that hold sessions, logins and keys."""
+    kept = set(folders.readable)
+    found = [os.path.join(folders.config, name) for name in ("config.json", "config.jsonc")]
+    try:
+        found += [entry.path for entry in os.scandir(folders.data) if entry.path not in kept]
+    except OSError:
+        return tuple(found)
+    return tuple(found)
+
+
+def _temporary_folders() -> Iterator[str]:
+    yield os.path.realpath(tempfile.gettempdir())
+    for name in ("/tmp", "/var/tmp"):  # noqa: S108 - programs use these whatever TMPDIR says
+        if os.path.isdir(name):
+            yield os.path.realpath(name)
+
+
+def _git_folders(repository: RepositoryPaths | None) -> Iterator[str]:
+    """Yield the git directories of a linked work tree, which are elsewhere."""
+    if repository is not None:
+        yield str(repository.common_dir)
+        yield str(repository.git_dir)
+
+
+def _protected(roots: Iterable[str], repository: RepositoryPaths | None) -> Iterator[str]:
+    for root in roots:
+        yield from guarded_paths(root)
+    for git_dir in dict.fromkeys(_git_folders(repository)):
+        yield from guarded_git_paths(git_dir)
+
+
+def _without(protected: Iterable[str], allowed: Iterable[str]) -> Iterator[str]:
+    """Yield the *protected* paths without those that are *allowed*. Of a protected folder all that
+    is in it stays protected except the allowed file, which may not exist yet."""
+    wanted = set(allowed)
+    for path in protected:
+        inside = [one for one in wanted if one.startswith(f"{path}/")]
+        if path in wanted:
+            continue
+        if not inside or all(os.path.lexists(one) for one in inside):
+            yield path
+            continue
+        try:
+            entries = [entry.path for entry in os.scandir(path)]
+        except OSError:
+            continue
+        yield from _without(entries, inside)
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder.rstrip('/')}/")

@@ -1,0 +1,116 @@
+"""The sandbox of an opened folder: what this machine has, and commands wrapped in it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.permission.sandbox.policy import SandboxFolders, policy_of
+from agent.records.errors import ToolError
+from agent.records.sandbox import SandboxGrant, SandboxSetting
+
+if TYPE_CHECKING:  # loaded with the first command
+    from agent.process.sandbox import Sandbox, SandboxPolicy
+
+REQUIRED = (
+    "Commands run only in a sandbox here (the setting bash.sandbox is required), and none works on "
+    "this machine, so nothing was run. {reason} Install bubblewrap (the program bwrap), or ask the "
+    "user to change the setting."
+)
+MISSING = "Commands run without a sandbox. {reason} Install bubblewrap to have one."
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxStatus:
+    """The sandbox of commands, for users."""
+
+    setting: SandboxSetting
+    name: str
+    """The mechanism, "none" without one."""
+    reason: str
+    """A sentence on why there is none, or no better one; "" otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedCommand:
+    """A command in the sandbox."""
+
+    argv: tuple[str, ...]
+    policy: "SandboxPolicy"
+
+
+def _find(setting: SandboxSetting) -> "Sandbox":
+    from agent.process.sandbox import find_sandbox  # not needed at the start
+
+    return find_sandbox(setting)
+
+
+class CommandSandbox:
+    """Wraps commands in the sandbox of this machine, which is looked for once, with the first
+    command. *on_missing* is called with a sentence if the setting is ``auto`` and there is none;
+    *find* looks for the sandbox and runs in a thread.
+    """
+
+    def __init__(
+        self,
+        setting: SandboxSetting,
+        folders: SandboxFolders,
+        *,
+        find: Callable[[SandboxSetting], "Sandbox"] = _find,
+        on_missing: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.setting: SandboxSetting = setting
+        self._folders = folders
+        self._find = find
+        self._on_missing = on_missing
+        self._finding = asyncio.Lock()
+        self._found: Sandbox | None = None
+
+    @property
+    def found(self) -> SandboxStatus | None:
+        """Return what was found, None before the first command. With the setting ``off`` nothing
+        has to be found."""
+        if self._found is None:
+            return SandboxStatus("off", "none", "") if self.setting == "off" else None
+        return SandboxStatus(self.setting, self._found.name, self._found.reason)
+
+    async def status(self) -> SandboxStatus:
+        """Return what this machine has; looks for it if that was not done yet."""
+        sandbox = await self._sandbox()
+        return SandboxStatus(self.setting, sandbox.name, sandbox.reason)
+
+    async def is_in_force(self) -> bool:
+        """Return whether commands run in a sandbox. Raises ``ToolError`` if they have to and this
+        machine has none."""
+        if self.setting == "off":
+            return False
+        sandbox = await self._sandbox()
+        if sandbox.name == "none" and self.setting == "required":
+            raise ToolError(REQUIRED.format(reason=sandbox.reason))
+        return sandbox.name != "none"
+
+    async def wrap(
+        self,
+        argv: tuple[str, ...],
+        grant: SandboxGrant,
+        *,
+        directory: str,
+        session_directory: str,
+        project: str,
+    ) -> WrappedCommand:
+        """Return *argv*, to be run in *directory*, with the sandbox that *grant* describes."""
+        sandbox = await self._sandbox()
+
+        def wrapped() -> WrappedCommand:
+            policy = policy_of(grant, self._folders, directory=session_directory, project=project)
+            return WrappedCommand(sandbox.wrap(argv, policy, directory), policy)
+
+        return await asyncio.to_thread(wrapped)
+
+    async def _sandbox(self) -> "Sandbox":
+        async with self._finding:
+            if self._found is None:
+                self._found = await asyncio.to_thread(self._find, self.setting)
+                if self._found.name == "none" and self.setting == "auto":
+                    self._on_missing(MISSING.format(reason=self._found.reason))
+            return self._found

@@ -1,0 +1,61 @@
+"""Commands in the sandbox: what the model reads about it and asks of it."""
+
+from agent.permission.rules import NETWORK, UNSANDBOXED
+from agent.permission.sandbox.grants import requested_needs
+from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
+from agent.records.requests import PermissionNeed
+
+DESCRIPTION = """
+- Commands run in a sandbox, where the machine has one. What only reads writes nothing; other \
+commands write in the project, the session's directory, the temporary folder and the caches of \
+tools, but not `.git/hooks`, `.git/config` or files that govern the agent. There is no network, \
+not even this machine's own ports. What a command starts ends with it.
+- Say in `network` why a command needs the network: downloads, remote servers, tests that use a \
+local service, and every server, since neither the user's browser nor a later command reaches one \
+without it. Commands such as npm install, git push or curl have it once they are allowed.
+- If the sandbox blocked something, the result says so. When the command cannot do without it, \
+call again with `network` or `unsandboxed` and the reason; the user decides. Use the latter only \
+for what cannot work inside, such as docker, or writing outside the project. Never work around the \
+sandbox."""
+
+NO_SERVER = (
+    "It runs without the network: a server in it can be reached by nobody. If it is one, end it "
+    "and start it again with network."
+)
+
+ASK_AGAIN = (
+    "If the command needs this, call bash again with {parameter} and the reason: the user is asked."
+)
+
+
+def sandbox_text(sandbox: CommandSandbox | None) -> str:
+    """Return the part of the description that explains the sandbox, "" without one."""
+    return "" if sandbox is None or sandbox.setting == "off" else DESCRIPTION.strip()
+
+
+def sandbox_requests(
+    command: str, needs: tuple[PermissionNeed, ...], network: str | None, unsandboxed: str | None
+) -> tuple[PermissionNeed, ...]:
+    """Return the needs of what a call asks for beyond its sandbox: the reason for the *network*, or
+    for running *unsandboxed*."""
+    if unsandboxed:
+        reason = f"runs without the sandbox: {unsandboxed}"
+        return requested_needs(UNSANDBOXED, command, needs, reason)
+    if network:
+        return requested_needs(NETWORK, command, needs, f"uses the network: {network}")
+    return ()
+
+
+def blocked_notes(
+    wrapped: WrappedCommand | None, output: str, exit_code: int | None
+) -> tuple[str, ...]:
+    """Return what the sandbox seems to have blocked in a command that failed, and what to do."""
+    if wrapped is None or exit_code == 0:
+        return ()
+    from agent.process.sandbox import blocked  # loaded with the first command
+
+    sentence = blocked(output, exit_code, wrapped.policy)
+    if not sentence:
+        return ()
+    parameter = "network" if "network" in sentence else "unsandboxed"
+    return (f"{sentence} {ASK_AGAIN.format(parameter=parameter)}",)
