@@ -30,6 +30,11 @@ NAMES: dict[str, SandboxName] = {
     "sandbox-exec": "sandbox-exec",
 }
 
+GAPS_OF_LANDLOCK = (
+    "Landlock does not protect files inside the project, such as the hooks of git, and has no "
+    "local servers without network."
+)
+
 PROBE_TIMEOUT = 10.0
 
 
@@ -85,6 +90,8 @@ def _probe_all() -> tuple[SandboxName, Backend | None, str]:
     reasons: list[str] = []
     for name, backend, error in _probed():
         if backend is not None and not error:
+            if name == "landlock":
+                reasons.append(GAPS_OF_LANDLOCK)
             return NAMES[name], backend, " ".join(reasons)
         reasons.append(error)
     return "none", None, " ".join(reasons)
