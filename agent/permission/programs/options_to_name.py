@@ -1,4 +1,4 @@
-"""What a rule from "always" has to name before it covers a command.
+"""The words that a rule from "always" has to name before it covers a command.
 
 The user answered "always" to one use of a program. Another use is covered only if it is as
 harmless: an option that forces, deletes, skips a check or chooses another machine, an address, and

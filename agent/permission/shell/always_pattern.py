@@ -101,7 +101,6 @@ def pattern_of(words: Sequence[Word], *, exact_only: bool = False) -> str | None
     texts = [word.text for word in words]
     known = program(texts[0]) or UNKNOWN
     exact_only = exact_only or "/" in texts[0] or known.exact or _runs_code(texts[0], words)
-    exact_only = exact_only or bool(named_words(known, words))
     if not exact_only:
         listed = known.always is not None
         length = (known.prefix_length(texts) or 1) if listed else _UNKNOWN_LENGTH
@@ -113,7 +112,8 @@ def pattern_of(words: Sequence[Word], *, exact_only: bool = False) -> str | None
             word.literal and (at == 0 or _SUBCOMMAND.fullmatch(word.text))
             for at, word in enumerate(prefix)
         )
-        if usable and not acts_on_operands(known, prefix):
+        named = usable and named_words(known, words)
+        if usable and not named and not acts_on_operands(known, prefix):
             return " ".join(texts[:length]) + " *"
         if not usable and (known.always or 1) > 1:
             return None

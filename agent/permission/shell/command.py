@@ -388,16 +388,7 @@ class Commands:
             or self._operator_reason(base, arguments)
             or pattern_reason(base, known, call, self.found.workspace)
         )
-        if inner is not None:
-            outer = len(arguments) - len(inner.words)
-            add_outside_paths(
-                self.found, arguments[:outer] if inner.words else arguments, call.dirs
-            )
-        else:
-            unknown = add_paths(
-                self.found, base, known, arguments, reading, call.dirs, uncovered=bool(reason)
-            )
-            reason = reason or ("" if call.adds_paths or call.adds_arguments else unknown)
+        reason = self._add_paths(base, known, call, inner, reading, reason)
         followed = inner is not None and not inner.reason
         proven = not reason and reading is not None and self._is_proven(call, reading)
         why = reason
@@ -421,7 +412,7 @@ class Commands:
                 same=call.same,
                 words="" if call.written else marked_words(call, text),
                 folder=folder,
-                named=() if proven or reason else named_words(known, call.words),
+                named=() if proven or reason or actions else named_words(known, call.words),
                 shown=call.source,
                 reason=_with_effects(why, base, destructive=destructive, network=network),
                 floor="allow" if proven else "ask",
@@ -437,6 +428,29 @@ class Commands:
                 mentions=() if reason or known.familiar else self._mentions(call),
             )
         )
+
+    def _add_paths(
+        self,
+        base: str,
+        known: Program,
+        call: Call,
+        inner: Inner | None,
+        reading: Reading | None,
+        reason: str,
+    ) -> str:
+        """Add the paths among the arguments; return *reason*, or why they are not known."""
+        arguments = call.words[1:]
+        if inner is not None:
+            outer = len(arguments) - len(inner.words)
+            add_outside_paths(
+                self.found, arguments[:outer] if inner.words else arguments, call.dirs
+            )
+        else:
+            unknown = add_paths(
+                self.found, base, known, arguments, reading, call.dirs, uncovered=bool(reason)
+            )
+            reason = reason or ("" if call.adds_paths or call.adds_arguments else unknown)
+        return reason
 
     def _always(
         self, base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
