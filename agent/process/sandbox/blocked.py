@@ -2,6 +2,7 @@
 
 import re
 
+from agent.process.sandbox.paths import below
 from agent.process.sandbox.policy import SandboxPolicy, has_network
 
 LOOKED_AT = 20_000
@@ -10,24 +11,32 @@ LOOKED_AT = 20_000
 READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
 
 DENIED = re.compile(
-    r"permission denied|operation not permitted|access is denied|\bEACCES\b|\bEPERM\b",
-    re.IGNORECASE,
+    r"^.*(?:permission denied|operation not permitted|access is denied|\bEACCES\b|\bEPERM\b).*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
-NETWORK = re.compile(
+NO_NETWORK = re.compile(
     r"network is (?:unreachable|down)|\bENETUNREACH\b|\bENETDOWN\b"
     r"|temporary failure in name resolution|could ?n[o']t resolve (?:host|proxy)"
     r"|unable to resolve|name or service not known|nodename nor servname|\bEAI_AGAIN\b"
-    r"|\bENOTFOUND\b|failed to lookup address|dns error|no address associated"
-    r"|connection refused|\bECONNREFUSED\b|failed to connect|could not connect"
+    r"|\bENOTFOUND\b|failed to lookup address|dns error|no address associated",
+    re.IGNORECASE,
+)
+
+UNREACHED = re.compile(
+    r"connection refused|\bECONNREFUSED\b|failed to connect|could not connect"
     r"|cannot assign requested address|\bEADDRNOTAVAIL\b",
     re.IGNORECASE,
 )
+"""Also what a server that does not run looks like."""
 
 PRIVILEGE = re.compile(
     r"no new privileges|must be setuid root|effective uid is not 0|must be owned by uid 0",
     re.IGNORECASE,
 )
+
+PATH = re.compile(r"(?:(?<=[\s'\"`(‘:=])|^)(?:/|\.\./)[^\s'\"`()’:,]*")
+"""A path in a message that is absolute, or leads out of the folder."""
 
 
 def blocked(output: str, exit_code: int | None, policy: SandboxPolicy) -> str:
@@ -42,11 +51,34 @@ def blocked(output: str, exit_code: int | None, policy: SandboxPolicy) -> str:
         return "The sandbox blocked it: a command can't become another user."
     if READ_ONLY.search(text):
         return f"The sandbox blocked a write: {_writes(policy)}"
-    if not has_network(policy) and NETWORK.search(text):
-        return "The sandbox blocked the network, servers on this machine included."
-    if DENIED.search(text):
+    if not has_network(policy):
+        if NO_NETWORK.search(text):
+            return "The sandbox blocked the network, servers on this machine included."
+        if UNREACHED.search(text):
+            return (
+                "The sandbox blocked the network, servers on this machine included, or the server "
+                "does not run."
+            )
+    if any(_is_ours(match[0], policy) for match in DENIED.finditer(text)):
         return f"The sandbox probably blocked it: {_writes(policy)} Credentials are hidden."
     return ""
+
+
+def _is_ours(line: str, policy: SandboxPolicy) -> bool:
+    """Return whether the sandbox can be what denied the access that *line* is about."""
+    if policy.level == "read-only":
+        return True
+    paths = [match[0] for match in PATH.finditer(line)]
+    if not paths:  # a call of the kernel, or a file of the project whose mode is in the way
+        return re.search(r"operation not permitted|\bEPERM\b", line, re.IGNORECASE) is not None
+    return any(not _is_allowed(path, policy) for path in paths)
+
+
+def _is_allowed(path: str, policy: SandboxPolicy) -> bool:
+    writable = any(below(path, folder) for folder in policy.writable)
+    return writable and not any(
+        below(path, folder) for folder in (*policy.protected, *policy.hidden)
+    )
 
 
 def _writes(policy: SandboxPolicy) -> str:

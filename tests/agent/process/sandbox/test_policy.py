@@ -54,6 +54,9 @@ def test_caches_are_neither_programs_nor_startup_files(tmp_path: Path) -> None:
         ("Error: EROFS: read-only file system, open '/x'", WRITE, "write"),
         ("OSError: [Errno 30] Read-only file system: '/x'", WRITE, "write"),
         ("bash: /etc/x: Permission denied", WRITE, "probably"),
+        ("PermissionError: [Errno 13] Permission denied: '/etc/x'", WRITE, "probably"),
+        ("touch: cannot touch '../other/x': Permission denied", WRITE, "probably"),
+        ("rm: cannot remove 'file': Permission denied", READ_ONLY, "probably"),
         ("PermissionError: [Errno 1] Operation not permitted", WRITE, "probably"),
         ("curl: (6) Could not resolve host: example.org", WRITE, "network"),
         ("fatal: unable to access: Couldn't resolve host 'x'", WRITE, "network"),
@@ -78,6 +81,8 @@ def test_a_block_is_named(output: str, policy: SandboxPolicy, word: str) -> None
         ("1 test failed", 1, WRITE),
         ("", 1, WRITE),
         ("connect ECONNREFUSED 127.0.0.1:5432", 1, ONLINE),
+        ("bash: ./script: Permission denied", 126, WRITE),
+        ("cat: /home/u/project/locked: Permission denied", 1, WRITE),
     ],
 )
 def test_other_failures_are_not_the_sandbox(output: str, code: int, policy: SandboxPolicy) -> None:
