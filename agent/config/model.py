@@ -54,7 +54,7 @@ class LspServerConfig:
     initialization: JsonObject = field(default_factory=dict)
     """Its initialization options, which it also gets as its settings."""
     disabled: bool = False
-    """Whether it is switched off."""
+    """True to switch it off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +65,13 @@ class FormatterConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     command: tuple[str, ...] = ()
-    """The program and its arguments; ``$FILE`` stands for the file, which it changes in place."""
+    """The program and its arguments; ``$FILE`` is the path of the file that it changes in place."""
     extensions: tuple[str, ...] = ()
     """Ends of the names of its files, with the dot."""
     environment: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Further environment variables."""
     disabled: bool = False
-    """Whether it is switched off."""
+    """True to switch it off."""
 
 
 PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
@@ -93,20 +93,21 @@ class AgentConfig:
     permission: PermissionSetting | None = None
     """Its permission rules, which come after the general ones."""
     steps: int | None = None
-    """Model calls that it may make in one turn."""
+    """The most model calls in one turn."""
     mode: Literal["primary", "subagent", "all"] | None = None
-    """Whether the user talks to it, other agents call it, or both."""
+    """``primary`` for an agent that the user talks to, ``subagent`` for one that other agents call,
+    ``all`` for both."""
     temperature: float | None = None
     """Sampling temperature, where the model accepts one."""
     effort: str | None = None
-    """How much its model reasons: one of the model's levels."""
+    """The reasoning effort: one of the model's levels."""
     color: str | None = None
-    """Its colour: a hex value such as ``"#7aa2f7"``, or a role of the theme (primary, secondary,
+    """Its color: a hex value such as ``"#7aa2f7"``, or a role of the theme (primary, secondary,
     accent, success, warning, error, info)."""
     hidden: bool = False
-    """Whether it is left out of lists."""
+    """True to omit it from lists."""
     disable: bool = False
-    """Whether it is switched off."""
+    """True to switch it off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,31 +117,31 @@ class CommandConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     template: str | None = None
-    """What is sent. ``$ARGUMENTS`` is all that is typed behind the command, ``$1`` … its words;
+    """The prompt. ``$ARGUMENTS`` is all that is typed after the command, ``$1`` … its words;
     ``@path`` attaches a file, and an exclamation mark with a command in backticks is replaced by
     what the command prints."""
     description: str | None = None
-    """What it does, in a sentence."""
+    """A sentence on its purpose."""
     argument_hint: str | None = None
-    """What may be typed behind it, for the list of commands."""
+    """The arguments that it expects, as the list of commands shows them."""
     agent: str | None = None
-    """The agent that gets it; not set, the one that is chosen."""
+    """The agent that receives the prompt. Not set: the current one."""
     model: str | None = None
-    """The model that answers it, as ``provider/model``."""
+    """The model that responds, as ``provider/model``."""
     effort: str | None = None
-    """How much that model reasons: one of its levels."""
+    """The reasoning effort of that model: one of its levels."""
     subtask: bool | None = None
-    """Whether a sub-agent does it. Not set: when its agent is one that works for others."""
+    """True to run it in a sub-agent. Not set: true if its agent is a sub-agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillsConfig:
-    """Where skills are found, beside the usual places."""
+    """Places of skills in addition to the usual ones."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     paths: tuple[str, ...] = ()
-    """Further folders that hold skills, each in a folder with a ``SKILL.md``."""
+    """Further folders of skills; each skill is a folder with a ``SKILL.md``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,11 +151,11 @@ class HookCommand:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     type: Literal["command"] = "command"
-    """Only programs are run here."""
+    """The kind of hook; only programs are supported."""
     command: str
     """The shell command."""
     timeout: float | None = None
-    """Seconds that it may take; 60 if not set."""
+    """The time limit in seconds; 60 if not set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,15 +165,15 @@ class HookGroup:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     matcher: str = ""
-    """Which tools it is for: a regular expression that the whole name fits, such as
+    """The tools that it applies to: a regular expression that matches the whole name, such as
     ``Edit|Write`` or ``bash``. Empty for all."""
     hooks: tuple[HookCommand, ...] = ()
-    """What is run, side by side."""
+    """The programs, which run in parallel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpOAuthConfig:
-    """The login at a remote server, where it can't find that out by itself."""
+    """The login at a remote server that does not describe it."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -180,16 +181,16 @@ class McpOAuthConfig:
     """The client's id, where the server registers no new ones; or the https address of a page
     that describes the client, for servers that read it from there."""
     client_secret: str | None = field(default=None, repr=False)
-    """The client's secret, if it has one; better written as ``{env:NAME}`` than in full."""
+    """The client's secret, if it has one. Prefer ``{env:NAME}`` to the secret itself."""
     scope: str | None = None
-    """What to ask for, with blanks between. Not set: what the server says that it wants."""
+    """The scopes to request, separated by spaces. Not set: those that the server names."""
     callback_port: int | None = None
-    """Port of this machine that the browser comes back to. Not set: any free one."""
+    """The local port that the browser is redirected to. Not set: any free one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpConfig:
-    """An MCP server: a program that is started here, or an address."""
+    """An MCP server: a local program, or the URL of a remote server."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -198,20 +199,20 @@ class McpConfig:
     command: tuple[str, ...] = ()
     """The program and its arguments."""
     cwd: str | None = None
-    """The folder that it is started in; relative to the opened folder, which is the default."""
+    """Its working directory, relative to the opened folder, which is the default."""
     environment: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Environment variables beside the few harmless ones that it gets."""
+    """Environment variables in addition to the few harmless ones that it gets."""
     url: str | None = None
     """Address of a remote server."""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Further HTTP headers of every request."""
     oauth: Literal[False] | McpOAuthConfig | None = None
-    """How one logs in; false for a server that never asks."""
+    """The login; false for a server that needs none."""
     enabled: bool = True
-    """Whether it is started."""
+    """False to not start it."""
     timeout: int | None = None
-    """Milliseconds that it may take to connect (30,000 if not set), and that a call may go
-    without a sign of life (120,000 if not set)."""
+    """The time limit in milliseconds for connecting (30,000 if not set), and for a call without
+    any progress (120,000 if not set)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,26 +222,26 @@ class UiConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     diffs: Literal["auto", "unified", "split"] = "auto"
-    """Old and new side by side where there is room, never (``unified``), or wherever it is just
-    possible (``split``)."""
+    """The layout of diffs: side by side where there is room (``auto``), never (``unified``), or
+    wherever it is possible at all (``split``)."""
     sidebar: Literal["auto", "show", "hide"] = "auto"
-    """Whether todo, changed files and context stand at the right: on wide screens, always where
-    there is room, or never."""
+    """The sidebar with to-dos, changed files and context: on wide screens, wherever there is room,
+    or never."""
     notifications: Literal["auto", "bell", "osc9", "osc777", "off"] = "auto"
-    """How you are told that a turn ended or a question waits while the terminal has no focus:
+    """The notification that a turn ended or a question is pending while the terminal has no focus:
     the bell, a desktop notification by OSC 9 or OSC 777, both bell and OSC 9 (``auto``), or not."""
     mouse: bool = True
-    """Whether the program takes the mouse; without it, it selects text as in a shell."""
+    """True to use the mouse; false leaves it to the terminal, which selects text as in a shell."""
     animations: bool = True
-    """Whether spinners turn."""
+    """True to animate spinners."""
     title: bool = True
-    """Whether the terminal's title tells the session and whether it works or waits."""
+    """True to show the session and its state in the terminal's title."""
     scroll_speed: float | None = None
-    """Lines that one turn of the mouse wheel scrolls; 2 if not set."""
+    """Lines that one step of the mouse wheel scrolls; 2 if not set."""
     leader_timeout: int = 2_000
-    """Milliseconds that the leader key waits for the key behind it."""
+    """The time in milliseconds to press the next key after the leader key."""
     vim: bool = False
-    """Whether the prompt has Vim's keys."""
+    """True for Vim's keys in the prompt."""
 
 
 ProviderApi = Literal[
@@ -262,11 +263,11 @@ class LimitConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     context: int | None = None
-    """Tokens that prompt and answer may have together."""
+    """The limit for prompt and response together."""
     input: int | None = None
-    """Tokens that the prompt may have, where that is less."""
+    """The limit for the prompt, where that is lower."""
     output: int | None = None
-    """Tokens that one answer may have."""
+    """The limit for one response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,7 +277,7 @@ class TierConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     input: float | None = None
-    """Price of prompt tokens that came from no cache."""
+    """Price of prompt tokens that were not cached."""
     output: float | None = None
     """Price of generated tokens, reasoning included."""
     cache_read: float | None = None
@@ -287,12 +288,12 @@ class TierConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostConfig:
-    """Prices in US dollars per million tokens; they win over the built-in catalogue."""
+    """Prices in US dollars per million tokens; they replace those of the built-in catalog."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     input: float | None = None
-    """Price of prompt tokens that came from no cache."""
+    """Price of prompt tokens that were not cached."""
     output: float | None = None
     """Price of generated tokens, reasoning included."""
     cache_read: float | None = None
@@ -312,21 +313,21 @@ class ModelConfig:
     id: str | None = None
     """The model's name at the server, where it differs from the key in this file."""
     name: str | None = None
-    """The name that is shown."""
+    """The displayed name."""
     disabled: bool = False
-    """Whether it is left out of lists."""
+    """True to omit it from lists."""
     limit: LimitConfig = field(default_factory=LimitConfig)
     """Limits in tokens."""
     reasoning: bool | None = None
-    """Whether the model thinks before it answers."""
+    """True if the model reasons before it responds."""
     vision: bool | None = None
-    """Whether the model sees images."""
+    """True if the model accepts images."""
     documents: bool | None = None
-    """Whether the model reads PDF files."""
+    """True if the model accepts PDF files."""
     tool_call: bool | None = None
-    """Whether the model can call tools."""
+    """True if the model can call tools."""
     temperature: bool | None = None
-    """Whether the model accepts a temperature."""
+    """True if the model accepts a temperature."""
     efforts: tuple[str, ...] | None = None
     """Its levels of reasoning effort, lowest first, e.g. ``["low", "high"]``."""
     cost: CostConfig | None = None
@@ -342,13 +343,13 @@ class ProviderOptions:
     base_url: str | None = None
     """Address of the server, e.g. ``http://127.0.0.1:8080/v1``."""
     api_key: str | None = field(default=None, repr=False)
-    """The key; better written as ``{env:NAME}`` than in full."""
+    """The API key. Prefer ``{env:NAME}`` to the key itself."""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Further HTTP headers of every request."""
     timeout: int | Literal[False] | None = None
-    """Milliseconds until the first event of an answer, or false for no limit."""
+    """The time limit in milliseconds for the first event of a response, or false for no limit."""
     chunk_timeout: int | Literal[False] | None = None
-    """Milliseconds of silence in the middle of an answer that break it off, or false for none."""
+    """The time limit in milliseconds between two events of a response, or false for no limit."""
     proxy: str | None = field(default=None, repr=False)
     """Address of the HTTP proxy for this provider."""
     ca: str | None = None
@@ -362,12 +363,12 @@ class ProviderConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     name: str | None = None
-    """The name that is shown."""
+    """The displayed name."""
     api: ProviderApi | None = None
-    """The wire protocol. A provider of one's own without it speaks ``openai-chat``."""
+    """The wire protocol; ``openai-chat`` for a provider of your own that sets none."""
     transport: Literal["http", "litellm"] | None = None
-    """Whether its own protocol is spoken or litellm asks it. Not set: litellm only where no
-    protocol here can."""
+    """``http`` for its own protocol, ``litellm`` to call it through litellm. Not set: litellm only
+    for providers whose protocol is not built in."""
     small_model: str | None = None
     """Its model for titles and other small work, without the provider's name."""
     whitelist: tuple[str, ...] = ()
@@ -375,7 +376,7 @@ class ProviderConfig:
     blacklist: tuple[str, ...] = ()
     """Ids of its models that are not listed."""
     env: tuple[str, ...] = ()
-    """Environment variables that may hold the key; the first that is set counts."""
+    """Environment variables for the key; the first that is set is used."""
     options: ProviderOptions = field(default_factory=ProviderOptions)
     """Address, key, headers."""
     models: dict[str, ModelConfig] = field(default_factory=dict[str, ModelConfig])
@@ -401,9 +402,9 @@ class BashConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     timeout: int = 120_000
-    """Milliseconds that a command may take when the model names no time (2 minutes)."""
+    """The time limit of a command in milliseconds if the model sets none (2 minutes)."""
     max_timeout: int = 600_000
-    """Milliseconds that the model may ask for at most (10 minutes)."""
+    """The longest time limit in milliseconds that the model can set (10 minutes)."""
     env: Literal["inherit", "strict"] = "inherit"
     """``strict`` passes on only a short list of harmless environment variables."""
     keep: tuple[str, ...] = ()
@@ -422,87 +423,88 @@ class WebfetchConfig:
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     allow: tuple[str, ...] = ()
-    """Names, addresses and networks beside the public internet that may be fetched from, e.g.
-    ``localhost``, ``*.corp.example``, ``10.0.0.0/8``. Each host is asked for all the same."""
+    """Names, addresses and networks outside the public internet that can be fetched from, e.g.
+    ``localhost``, ``*.corp.example``, ``10.0.0.0/8``. Each host still needs permission."""
     timeout: int = 30_000
-    """Milliseconds that a fetch may take when the model names no time."""
+    """The time limit of a fetch in milliseconds if the model sets none."""
     max_bytes: int = 5_242_880
-    """Bytes of a page, unpacked (5 MB)."""
+    """The most bytes of a page, uncompressed (5 MB)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebsearchConfig:
     """The search engine behind the ``websearch`` tool; without a *provider* there is no such
-    tool. The key may also stand in ``BRAVE_API_KEY``, ``TAVILY_API_KEY`` or ``EXA_API_KEY``."""
+    tool. The key can also be in ``BRAVE_API_KEY``, ``TAVILY_API_KEY`` or ``EXA_API_KEY``."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     provider: Literal["searxng", "brave", "tavily", "exa"] | None = None
-    """Which engine answers. A SearXNG server needs its *url*."""
+    """The engine. A SearXNG server needs its *url*."""
     url: str | None = None
-    """Address of the engine, where it is not the usual one."""
+    """The engine's address, if it is not the usual one."""
     api_key: str | None = field(default=None, repr=False)
-    """The key; better written as ``{env:NAME}`` than in full."""
+    """The API key. Prefer ``{env:NAME}`` to the key itself."""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Further HTTP headers of every search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryConfig:
-    """Retries when a provider fails for a while."""
+    """Retries when a provider fails temporarily."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     attempts: int = 5
-    """How often a request is sent at most, the first time included."""
+    """The most attempts of a request, the first one included."""
     delay: int = 2_000
-    """Milliseconds before the second try; doubled each time, with chance, up to 30 seconds."""
+    """Milliseconds before the second attempt; doubled each time, with random jitter, up to 30
+    seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsConfig:
-    """Limits that end a turn that would go on. Not set: no limit."""
+    """Limits that end a turn. Not set: no limit."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     steps: int | None = None
-    """Model calls of one turn."""
+    """The most model calls of one turn."""
     tokens: int | None = None
-    """Tokens of one turn, prompt and answer together."""
+    """The most tokens of one turn, prompts and responses together."""
     cost: float | None = None
-    """US dollars of one turn."""
+    """The most US dollars of one turn."""
     repeats: int = 3
-    """The same tool call so many times in a row is asked about; 0 never asks."""
+    """The number of equal tool calls in a row before the user is asked; 0 to never ask."""
     target_tokens: int | None = None
-    """No limit but an aim: a turn that would end goes on until it has written nearly this many."""
+    """A target, not a limit: a turn that would end continues until it has written nearly this many
+    tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionConfig:
-    """Compaction of a session that outgrows the model's context."""
+    """Compaction of a session that does not fit the model's context window."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
     auto: bool = True
-    """Whether a long session is summed up without being told to. The sections are those of the
+    """True to compact a long session automatically. The sections of the summary come from the
     agent ``compaction``: set its ``prompt`` to change them."""
     model: str | None = None
-    """The model that sums up, as ``provider/model``. Not set: that of the agent ``compaction``,
-    else the session's own."""
+    """The model that writes the summary, as ``provider/model``. Not set: that of the agent
+    ``compaction``, else the session's own."""
     reserved: int | None = None
-    """Tokens of the window that are kept for the answer. Not set: 20,000, or what one answer may
-    have, or a quarter of the window, whichever is least."""
+    """Tokens of the context window that are kept for the response. Not set: the least of 20,000,
+    the limit for one response, and a quarter of the window."""
     prune: bool = True
-    """Whether old tool output is left out of requests, but for its first and last lines, before
-    a session is summed up."""
+    """True to shorten old tool output in requests to its first and last lines before a session
+    is compacted."""
     protect: tuple[str, ...] = ()
-    """Further tools, beside ``skill``, whose output is never left out of requests to save
-    space."""
+    """Tools, in addition to ``skill``, whose output is never shortened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """All settings after merging. The defaults hold where no file says anything."""
+    """All settings after merging. The defaults apply where no file sets a value."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
@@ -514,13 +516,13 @@ class Config:
     default_agent: str = "build"
     """The agent to start with."""
     permission: PermissionSetting | None = None
-    """What tools may do. The rules in force, with their sources, are ``LoadedConfig.rules``."""
+    """The permissions of tools."""
     permission_mode: Literal["last-wins", "deny-wins"] = "last-wins"
-    """Whether the last matching rule decides, or any matching deny."""
+    """The rule that decides: the last one that matches, or any deny that matches."""
     provider: dict[str, ProviderConfig] = field(default_factory=dict[str, ProviderConfig])
     """Providers by id."""
     disabled_providers: tuple[str, ...] = ()
-    """Ids of providers that are never used, offered or looked for on this machine."""
+    """Ids of providers that are never used, listed or searched for on this machine."""
     enabled_providers: tuple[str, ...] = ()
     """Ids of the only providers that are used; all, if none is named."""
     agent: dict[str, AgentConfig] = field(default_factory=dict[str, AgentConfig])
@@ -536,7 +538,7 @@ class Config:
     )
     """Programs to run at certain moments, by event, in the form of Claude Code's settings."""
     subagent_depth: int = 3
-    """How deep sub-agents may call others."""
+    """The maximum nesting of sub-agents."""
     lsp: bool | dict[str, LspServerConfig] | None = None
     """Language servers by id; false for none, true for every known one that is found on the
     path. Not set: those of them that run nothing of the project."""
@@ -544,25 +546,25 @@ class Config:
     """Formatters that run after each write, by id; true for every known one that is found on
     the path and has settings in the project. Not set: none."""
     theme: str | None = None
-    """Name of the colour theme; ``auto``, and nothing, follow the terminal's background."""
+    """Name of the color theme; ``auto``, or not set, follows the terminal's background."""
     ui: UiConfig = field(default_factory=UiConfig)
-    """How the full screen looks and behaves."""
+    """Look and behavior of the full screen."""
     keybinds: dict[str, str] = field(default_factory=dict[str, str])
-    """Keys by action, several with commas; ``none`` takes a key away."""
+    """Keys by action, separated by commas; ``none`` removes the key."""
     tool_output: ToolOutputConfig = field(default_factory=ToolOutputConfig)
-    """What the model reads of a long tool output."""
+    """The part of a long tool output that the model reads."""
     bash: BashConfig = field(default_factory=BashConfig)
-    """How commands are run."""
+    """Execution of commands."""
     webfetch: WebfetchConfig = field(default_factory=WebfetchConfig)
-    """How pages of the web are fetched."""
+    """Fetching of web pages."""
     websearch: WebsearchConfig = field(default_factory=WebsearchConfig)
     """The search engine behind ``websearch``."""
     retry: RetryConfig = field(default_factory=RetryConfig)
-    """What happens when a provider fails for a while."""
+    """Retries when a provider fails temporarily."""
     limits: LimitsConfig = field(default_factory=LimitsConfig)
-    """What ends a turn that would go on."""
+    """Limits that end a turn."""
     compaction: CompactionConfig = field(default_factory=CompactionConfig)
-    """What happens when a session outgrows the model's context."""
+    """Compaction of long sessions."""
     prompts: dict[str, str] = field(default_factory=dict[str, str])
     """Prompts of your own by family of models (claude, codex, gpt, persistent, gemini, open,
     default), in place of the built-in ones. ``{{shared}}`` in one is where the rules go that all
@@ -570,9 +572,10 @@ class Config:
     instructions: tuple[str, ...] = ()
     """Further instruction files, as paths or patterns. All files' lists are joined."""
     instructions_mode: Literal["nearest", "stack"] = "nearest"
-    """Whether only the nearest instruction file of a project counts, or all from its root down."""
+    """The instruction files of a project that apply: only the nearest, or all from its root
+    down."""
     project_reads: tuple[str, ...] = ()
     """Variables and files that ``{env:NAME}`` and ``{file:path}`` may read in the settings of a
     project that you trust. Only your own settings can list them."""
     snapshot: bool = True
-    """Whether the folder's state is kept at each step, so that changes can be undone."""
+    """True to keep the folder's state at each step, so that changes can be undone."""

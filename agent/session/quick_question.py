@@ -89,11 +89,11 @@ class QuickQuestions:
         newest = replace(sent[-1], agent=session.agent, model=session.model or sent[-1].model)
         turn.use_request(newest)
         setting = await turn.settings(newest)
-        asked = UserTurn((TextContent(QUESTION.format(question=question)),))
+        question_turn = UserTurn((TextContent(QUESTION.format(question=question)),))
         return ModelRequest(
             model=setting.model,
             system=setting.system,
-            turns=(*turn.conversation.turns(), asked),
+            turns=(*turn.conversation.turns(), question_turn),
             tools=setting.tools,
             max_output=min(MAX_OUTPUT, setting.model.output_limit or MAX_OUTPUT),
             temperature=setting.temperature,

@@ -187,14 +187,14 @@ class WebsearchTool:
         if engine.key:
             bearer = spec.header == "authorization"
             headers[spec.header] = f"Bearer {engine.key}" if bearer else engine.key
-        asked = spec.query(query)
+        payload = spec.query(query)
         body: bytes | None = None
         url = parse_url(engine.url)
         if spec.post:
-            body = json.dumps(asked).encode()
+            body = json.dumps(payload).encode()
             headers["content-type"] = "application/json"
         else:
-            url = url.copy_merge_params({name: str(value) for name, value in asked.items()})
+            url = url.copy_merge_params({name: str(value) for name, value in payload.items()})
         answer = await self._web.request(url, headers, body, self._web.limits.seconds)
         if answer.status != 200:
             body_text = answer.body[:300].decode("utf-8", "replace")

@@ -73,7 +73,7 @@ class Environment:
             parts.append(f"<skills>\n{SKILLS_HEAD}\n{self.skills}\n</skills>")
         if self.server_instructions:
             inner = "\n\n".join(
-                [SERVERS_HEAD, *(quote_server(*said) for said in self.server_instructions.items())]
+                [SERVERS_HEAD, *(quote_server(*one) for one in self.server_instructions.items())]
             )
             parts.append(f"<mcp>\n{inner}\n</mcp>")
         if self.instructions:
@@ -136,9 +136,9 @@ class Environment:
         if differs("skills"):
             yield f"The skills are now:\n{self.skills}" if self.skills else "There are no skills."
         texts = [
-            quote_server(*said)
-            for said in self.server_instructions.items()
-            if differs(f"{SERVER_TOPIC}{said[0]}")
+            quote_server(*one)
+            for one in self.server_instructions.items()
+            if differs(f"{SERVER_TOPIC}{one[0]}")
         ]
         if texts:
             yield "\n\n".join((SERVERS_HEAD, *texts))

@@ -112,15 +112,17 @@ def _system_sources(setting: StepSettings) -> Iterator[ContextSource]:
     named = [(SECTION_LABELS[name], size) for name, size in sections if name in SECTION_LABELS]
     yield from (ContextSource("system", name, size) for name, size in named)
     # What servers say is counted with their tools.
-    said = sum(estimate_tokens(text) for _, text in server_texts(block))
-    rest = estimate_tokens(block) - sum(size for _, size in named) - said
+    server_tokens = sum(estimate_tokens(text) for _, text in server_texts(block))
+    rest = estimate_tokens(block) - sum(size for _, size in named) - server_tokens
     if rest > 0:
         yield ContextSource("system", "environment and mode", rest)
 
 
 def _tool_sources(setting: StepSettings, servers: Mapping[str, str]) -> Iterator[ContextSource]:
     """Yield each built-in tool, and each server with all its tools and its instructions."""
-    said = {server: estimate_tokens(text) for server, text in server_texts(setting.system[-1])}
+    server_tokens = {
+        server: estimate_tokens(text) for server, text in server_texts(setting.system[-1])
+    }
     by_server: dict[str, list[ToolSchema]] = {}
     for tool in setting.tools:
         server = server_label(servers.get(tool.name, ""))
@@ -130,9 +132,9 @@ def _tool_sources(setting: StepSettings, servers: Mapping[str, str]) -> Iterator
             yield ContextSource("tools", tool.name, schema_tokens((tool,)))
     for server, tools in by_server.items():
         count = f"{len(tools)} tools" if len(tools) > 1 else "1 tool"
-        size = schema_tokens(tools) + said.pop(server, 0)
+        size = schema_tokens(tools) + server_tokens.pop(server, 0)
         yield ContextSource("tools", f"{server} (MCP server, {count})", size)
-    for server, size in said.items():
+    for server, size in server_tokens.items():
         yield ContextSource("tools", f"{server} (MCP server)", size)
 
 

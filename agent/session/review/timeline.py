@@ -172,8 +172,8 @@ def is_edit(part: ToolPart) -> bool:
 def is_question(part: ToolPart) -> bool:
     """Return whether the call asked the user or needed a permission request, or was rejected."""
     denied = isinstance(part.state, Failed) and part.state.kind == "denied"
-    asked = any(one.question or one.answer == "reject" for one in part.decisions)
-    return part.tool == QUESTION or denied or asked
+    was_asked = any(one.question or one.answer == "reject" for one in part.decisions)
+    return part.tool == QUESTION or denied or was_asked
 
 
 def decision_lines(part: ToolPart) -> tuple[str, ...]:

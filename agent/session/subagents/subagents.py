@@ -157,12 +157,12 @@ class Subagents:
         run = BackgroundRun(child, caller, request, self._clock(), progress)
         subscription = self._bus.subscribe(lambda event: _concerns(event, child.id))
         try:
-            asked = await self._sessions.prompt(child.id, self._prompt(caller, request))
+            prompt_id = await self._sessions.prompt(child.id, self._prompt(caller, request))
         except BaseException:
             subscription.close()
             await self._end(child.id)
             raise
-        work = self._work(run, asked, subscription)
+        work = self._work(run, prompt_id, subscription)
         run.work = asyncio.create_task(work, name=f"sub-agent {child.id}")
         try:
             return await self._wait_or_detach(run, run.work)
@@ -185,14 +185,14 @@ class Subagents:
             )
         messages = await self._store.messages(child.id)
         prompts = [item.message for item in messages if is_request(item)]
-        asked = prompts[-1].id if prompts else ""
+        prompt_id = prompts[-1].id if prompts else ""
         task = child.background_task
         outcome: BackgroundTaskState = task.state if task is not None else "completed"
         return SubagentStatus(
             agent=child.agent,
             description=child.title,
             seconds=(task.ended or task.started) - task.started if task else 0.0,
-            result=subagent_result(messages, asked, outcome, END_REASONS[outcome]),
+            result=subagent_result(messages, prompt_id, outcome, END_REASONS[outcome]),
         )
 
     async def stop(self, child_id: str) -> None:
@@ -229,7 +229,7 @@ class Subagents:
         return Detached("moved")
 
     async def _work(
-        self, run: BackgroundRun, asked: str, subscription: Subscription
+        self, run: BackgroundRun, prompt_id: str, subscription: Subscription
     ) -> SpawnResult:
         child_id = run.child.id
         try:
@@ -241,7 +241,7 @@ class Subagents:
             subscription.close()
         outcome: BackgroundTaskState = end.outcome if end is not None else "completed"
         return subagent_result(
-            await self._store.messages(child_id), asked, outcome, end_reason(end)
+            await self._store.messages(child_id), prompt_id, outcome, end_reason(end)
         )
 
     async def _own_child(self, caller: Session, child_id: str) -> Session:
@@ -414,11 +414,11 @@ def end_reason(end: SessionIdle | None) -> str:
 
 
 def subagent_result(
-    messages: Sequence[MessageWithParts], asked: str, outcome: BackgroundTaskState, error: str
+    messages: Sequence[MessageWithParts], prompt_id: str, outcome: BackgroundTaskState, error: str
 ) -> SpawnResult:
-    """Return the result of the prompt *asked* (the id of its message)."""
+    """Return the result of the prompt *prompt_id* (the id of its message)."""
     ids = [item.message.id for item in messages]
-    mine = messages[ids.index(asked) :] if asked in ids else messages
+    mine = messages[ids.index(prompt_id) :] if prompt_id in ids else messages
     answers = [m.message for m in mine if isinstance(m.message, AssistantMessage)]
     usage = Usage()
     for answer in answers:

@@ -158,10 +158,10 @@ class Step:
         if error is None or (why := give_up_reason(attempt, error, self._services.retry)) is None:
             return end
         # The server's own message keeps its ending.
-        said = (
+        message = (
             error.message if error.message.endswith((".", "!", "?", "…")) else f"{error.message}."
         )
-        error_info = ProviderError(error.kind, f"{said} {why}", status=error.status)
+        error_info = ProviderError(error.kind, f"{message} {why}", status=error.status)
         return replace(end, error=error_info)
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:

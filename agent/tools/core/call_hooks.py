@@ -115,5 +115,5 @@ class CallHooks:
 def _notes(answer: HookAnswer) -> tuple[str, ...]:
     objects = answer.decision == "deny" or answer.stop is not None
     reason = answer.stop if answer.stop is not None else answer.reason or NO_REASON
-    said = (OBJECTS.format(reason=reason),) if objects else ()
-    return (*said, *((ADDS.format(context=answer.context),) if answer.context else ()))
+    objection = (OBJECTS.format(reason=reason),) if objects else ()
+    return (*objection, *((ADDS.format(context=answer.context),) if answer.context else ()))

@@ -78,12 +78,12 @@ class QuestionService:
                 self._resolve(waiting.question.id, None, gone)
 
     def _resolve(
-        self, question_id: str, told: QuestionReply | None, answer: QuestionReply | OpencodePyError
+        self, question_id: str, reply: QuestionReply | None, answer: QuestionReply | OpencodePyError
     ) -> bool:
         waiting = self._waiting.pop(question_id, None)
         if waiting is None:
             return False
         if not waiting.future.done():
             waiting.future.set_result(answer)
-        self._bus.publish(QuestionReplied(question_id, waiting.question.session_id, told))
+        self._bus.publish(QuestionReplied(question_id, waiting.question.session_id, reply))
         return True

@@ -95,23 +95,23 @@ async def _write(
         return None
 
 
-def _plan(target: ToolPath, asked: tuple[ReplacementArg, ...], ctx: ToolContext) -> EditPlan:
+def _plan(target: ToolPath, edits: tuple[ReplacementArg, ...], ctx: ToolContext) -> EditPlan:
     loaded = load_text(target, ctx)
     if loaded is not None:
         check_unchanged(target, loaded.stamp, ctx)
-    begun = _initial_text(target, loaded, asked[0])
+    begun = _initial_text(target, loaded, edits[0])
     places = 0 if begun is None else 1
     text = (begun or "") if loaded is None or begun is not None else loaded.file.text
     notes: list[str] = []
-    for number, replacing in enumerate(asked[places:], places + 1):
-        which = f"edit {number} of {len(asked)}" if len(asked) > 1 else ""
+    for number, replacing in enumerate(edits[places:], places + 1):
+        which = f"edit {number} of {len(edits)}" if len(edits) > 1 else ""
         edit = _apply(text, replacing, target, which)
         text = edit.text
         places += edit.count
         notes += [f"{which}: {note}" if which else note for note in edit.notes]
     if loaded is not None and text == loaded.file.text:
         raise ToolError("The edits take each other back, so there is nothing to change.")
-    return EditPlan(asked, plan_change(target, loaded, text), places, tuple(notes))
+    return EditPlan(edits, plan_change(target, loaded, text), places, tuple(notes))
 
 
 def _initial_text(target: ToolPath, loaded: LoadedText | None, first: ReplacementArg) -> str | None:
