@@ -5,36 +5,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from acp import schema
 from acp.exceptions import RequestError
 from acp.interfaces import Client
 from acp.meta import PROTOCOL_VERSION
-from acp.schema import (
-    AgentCapabilities,
-    AuthenticateResponse,
-    AuthMethodAgent,
-    ClientCapabilities,
-    CloseSessionResponse,
-    ForkSessionResponse,
-    Implementation,
-    InitializeResponse,
-    ListSessionsResponse,
-    LoadSessionResponse,
-    McpCapabilities,
-    NewSessionResponse,
-    PromptCapabilities,
-    PromptResponse,
-    ResumeSessionResponse,
-    SessionCapabilities,
-    SessionCloseCapabilities,
-    SessionForkCapabilities,
-    SessionInfo,
-    SessionListCapabilities,
-    SessionModeState,
-    SessionResumeCapabilities,
-    SetSessionConfigOptionResponse,
-    SetSessionModeResponse,
-    TerminalAuthMethod,
-)
 
 from agent.records.events import SessionIdle
 from agent.records.messages import Session
@@ -71,43 +45,43 @@ class AcpAgent:
     async def initialize(
         self,
         protocol_version: int,
-        client_capabilities: ClientCapabilities | None = None,
-        client_info: Implementation | None = None,
+        client_capabilities: schema.ClientCapabilities | None = None,
+        client_info: schema.Implementation | None = None,
         **_: Any,
-    ) -> InitializeResponse:
+    ) -> schema.InitializeResponse:
         """Return the one supported protocol version, whichever was requested, and the
         capabilities."""
         del protocol_version, client_info
         self._sessions.set_capabilities(client_capabilities)
         auth = client_capabilities.auth if client_capabilities is not None else None
-        return InitializeResponse(
+        return schema.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
-            agent_info=Implementation(
+            agent_info=schema.Implementation(
                 name="opencode-py",
                 title="opencode-py",
                 version=importlib.metadata.version("opencode-py"),
             ),
-            agent_capabilities=AgentCapabilities(
+            agent_capabilities=schema.AgentCapabilities(
                 load_session=True,
-                prompt_capabilities=PromptCapabilities(
+                prompt_capabilities=schema.PromptCapabilities(
                     image=True, audio=False, embedded_context=True
                 ),
-                mcp_capabilities=McpCapabilities(http=True, sse=True),
-                session_capabilities=SessionCapabilities(
-                    list=SessionListCapabilities(),
-                    fork=SessionForkCapabilities(),
-                    resume=SessionResumeCapabilities(),
-                    close=SessionCloseCapabilities(),
+                mcp_capabilities=schema.McpCapabilities(http=True, sse=True),
+                session_capabilities=schema.SessionCapabilities(
+                    list=schema.SessionListCapabilities(),
+                    fork=schema.SessionForkCapabilities(),
+                    resume=schema.SessionResumeCapabilities(),
+                    close=schema.SessionCloseCapabilities(),
                 ),
             ),
             auth_methods=[_login(terminal=bool(auth and auth.terminal))],
         )
 
-    async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
+    async def authenticate(self, method_id: str, **_: Any) -> schema.AuthenticateResponse:
         """Accept the login: it happens in a terminal, and keys are read when they are needed."""
         if method_id != LOGIN:
             raise RequestError(INVALID_PARAMS, f"There is no login {method_id}.")
-        return AuthenticateResponse()
+        return schema.AuthenticateResponse()
 
     async def new_session(
         self,
@@ -115,12 +89,14 @@ class AcpAgent:
         additional_directories: list[str] | None = None,
         mcp_servers: McpServers | None = None,
         **_: Any,
-    ) -> NewSessionResponse:
+    ) -> schema.NewSessionResponse:
         del additional_directories
         with protocol_errors():
             opened = start_announced(await self._sessions.new(cwd, mcp_servers), new=True)
             modes, choices = _choices(opened)
-        return NewSessionResponse(session_id=opened.session.id, modes=modes, config_options=choices)
+        return schema.NewSessionResponse(
+            session_id=opened.session.id, modes=modes, config_options=choices
+        )
 
     async def load_session(
         self,
@@ -129,7 +105,7 @@ class AcpAgent:
         mcp_servers: McpServers | None = None,
         additional_directories: list[str] | None = None,
         **_: Any,
-    ) -> LoadSessionResponse:
+    ) -> schema.LoadSessionResponse:
         """Open a session and send all of its messages."""
         del additional_directories
         with protocol_errors():
@@ -137,7 +113,7 @@ class AcpAgent:
                 await self._sessions.load(cwd, session_id, mcp_servers, replay=True)
             )
             modes, choices = _choices(opened)
-        return LoadSessionResponse(modes=modes, config_options=choices)
+        return schema.LoadSessionResponse(modes=modes, config_options=choices)
 
     async def resume_session(
         self,
@@ -146,7 +122,7 @@ class AcpAgent:
         additional_directories: list[str] | None = None,
         mcp_servers: McpServers | None = None,
         **_: Any,
-    ) -> ResumeSessionResponse:
+    ) -> schema.ResumeSessionResponse:
         """Open a session whose messages the client knows."""
         del additional_directories
         with protocol_errors():
@@ -154,7 +130,7 @@ class AcpAgent:
                 await self._sessions.load(cwd, session_id, mcp_servers, replay=False)
             )
             modes, choices = _choices(opened)
-        return ResumeSessionResponse(modes=modes, config_options=choices)
+        return schema.ResumeSessionResponse(modes=modes, config_options=choices)
 
     async def fork_session(
         self,
@@ -163,61 +139,63 @@ class AcpAgent:
         additional_directories: list[str] | None = None,
         mcp_servers: McpServers | None = None,
         **_: Any,
-    ) -> ForkSessionResponse:
+    ) -> schema.ForkSessionResponse:
         del additional_directories
         with protocol_errors():
             opened = start_announced(await self._sessions.fork(cwd, session_id, mcp_servers))
             modes, choices = _choices(opened)
-        return ForkSessionResponse(
+        return schema.ForkSessionResponse(
             session_id=opened.session.id, modes=modes, config_options=choices
         )
 
-    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+    async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
         """Cancel what runs in a session and send no more updates. It stays stored."""
         opened = self._sessions.get(session_id)
         await opened.cancel()
         await opened.runtime.sessions.wait(session_id)
         await self._sessions.close_one(session_id)
-        return CloseSessionResponse()
+        return schema.CloseSessionResponse()
 
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
-    ) -> ListSessionsResponse:
+    ) -> schema.ListSessionsResponse:
         """List the sessions of a folder or of all folders, the most recently used first."""
         with protocol_errors():
             found = await self._sessions.list(cwd, PAGE, _parse_cursor(cursor))
-        return ListSessionsResponse(
+        return schema.ListSessionsResponse(
             sessions=[_info(session) for session in found if session.turns or session.title],
             next_cursor=repr(found[-1].updated) if len(found) == PAGE else None,
         )
 
     async def set_session_mode(
         self, session_id: str, mode_id: str, **_: Any
-    ) -> SetSessionModeResponse:
+    ) -> schema.SetSessionModeResponse:
         opened = self._sessions.get(session_id)
         with protocol_errors():
             await options.set_option(opened.runtime, session_id, "mode", mode_id)
             await opened.send_options()
-        return SetSessionModeResponse()
+        return schema.SetSessionModeResponse()
 
     async def set_config_option(
         self, config_id: str, session_id: str, value: str | bool, **_: Any
-    ) -> SetSessionConfigOptionResponse:
+    ) -> schema.SetSessionConfigOptionResponse:
         opened = self._sessions.get(session_id)
         with protocol_errors():
             session = await options.set_option(opened.runtime, session_id, config_id, value)
-        return SetSessionConfigOptionResponse(
+        return schema.SetSessionConfigOptionResponse(
             config_options=list(options.options(opened.runtime, session))
         )
 
-    async def prompt(self, session_id: str, prompt: Sequence[Content], **_: Any) -> PromptResponse:
+    async def prompt(
+        self, session_id: str, prompt: Sequence[Content], **_: Any
+    ) -> schema.PromptResponse:
         """Send a prompt and respond when its turn has ended."""
         opened = self._sessions.get(session_id)
         with protocol_errors():
             end = await _send_prompt(opened, prompt)
         if end.outcome == "failed":
             raise turn_error(end)
-        return PromptResponse(stop_reason=stop_reason(end))
+        return schema.PromptResponse(stop_reason=stop_reason(end))
 
     async def cancel(self, session_id: str, **_: Any) -> None:
         opened = self._sessions.find(session_id)
@@ -262,20 +240,20 @@ async def _prompt_input(
     return prompt_of(prompt, runtime.directory, agents)
 
 
-def _choices(opened: OpenSession) -> tuple[SessionModeState, list[options.Option]]:
+def _choices(opened: OpenSession) -> tuple[schema.SessionModeState, list[options.Option]]:
     """Return what can be chosen in a session, in both forms that the protocol has."""
     runtime, session = opened.runtime, opened.session
     return options.modes(runtime, session), options.options(runtime, session)
 
 
-def _login(*, terminal: bool) -> TerminalAuthMethod | AuthMethodAgent:
+def _login(*, terminal: bool) -> schema.TerminalAuthMethod | schema.AuthMethodAgent:
     """Return the login method: a terminal command, which some clients run themselves."""
     name, details = "Add a provider's key", "Runs: opencode-py auth login"
     if terminal:
-        return TerminalAuthMethod(
+        return schema.TerminalAuthMethod(
             type="terminal", id=LOGIN, name=name, description=details, args=["auth", "login"]
         )
-    return AuthMethodAgent(id=LOGIN, name=name, description=f"{details}, in a terminal.")
+    return schema.AuthMethodAgent(id=LOGIN, name=name, description=f"{details}, in a terminal.")
 
 
 def _parse_cursor(cursor: str | None) -> float | None:
@@ -287,8 +265,8 @@ def _parse_cursor(cursor: str | None) -> float | None:
         raise RequestError(INVALID_PARAMS, f"There is no page {cursor}.") from None
 
 
-def _info(session: Session) -> SessionInfo:
-    return SessionInfo(
+def _info(session: Session) -> schema.SessionInfo:
+    return schema.SessionInfo(
         session_id=session.id,
         cwd=session.directory,
         title=session.title or None,

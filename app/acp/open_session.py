@@ -6,34 +6,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from acp import schema
 from acp.helpers import update_agent_message_text
 from acp.interfaces import Client
-from acp.schema import (
-    ConfigOptionUpdate,
-    Cost,
-    CurrentModeUpdate,
-    SessionInfoUpdate,
-    UsageUpdate,
-)
 
 from agent.bus import Subscription
+from agent.records import events
 from agent.records.errors import OpencodePyError
-from agent.records.events import (
-    Event,
-    MessageUpdated,
-    PartDelta,
-    PartUpdated,
-    PermissionAsked,
-    QuestionAsked,
-    QueueChanged,
-    Resync,
-    SessionCreated,
-    SessionError,
-    SessionIdle,
-    SessionStatusChanged,
-    SessionUpdated,
-    TodoUpdated,
-)
 from agent.records.messages import (
     Idle,
     MessageWithParts,
@@ -55,13 +34,13 @@ from app.acp.updates import Update, UpdateBuilder, plan_update
 class PendingPrompt:
     """A prompt whose turn has not ended."""
 
-    ended: asyncio.Future[SessionIdle]
+    ended: asyncio.Future[events.SessionIdle]
     """The end of the turn."""
     message_id: str | None = None
     """None until the prompt is stored, empty if its turn has no message."""
     cancelled: bool = False
 
-    def settle(self, event: SessionIdle) -> None:
+    def settle(self, event: events.SessionIdle) -> None:
         """Set the end of the turn, unless it is set."""
         if not self.ended.done():
             self.ended.set_result(replace(event, outcome="cancelled") if self.cancelled else event)
@@ -91,7 +70,7 @@ class PendingPrompts:
             prompt.cancelled = True
         return [prompt for prompt in self._prompts if prompt.message_id in self.queued]
 
-    def turn_ended(self, event: SessionIdle) -> None:
+    def turn_ended(self, event: events.SessionIdle) -> None:
         """Settle the prompts of the turn that ended."""
         for prompt in self._prompts:
             if prompt.message_id is None:
@@ -155,10 +134,10 @@ class OpenSession:
             if send:
                 await self.send(updates)
 
-    async def prompt(self, made: Awaitable[PromptInput]) -> SessionIdle:
+    async def prompt(self, made: Awaitable[PromptInput]) -> events.SessionIdle:
         """Send the prompt that *made* returns and wait for the end of its turn. A cancel in the
         meantime counts."""
-        cancelled = SessionIdle(self.session.id, "", "cancelled")
+        cancelled = events.SessionIdle(self.session.id, "", "cancelled")
         with self._pending.new() as prompt:
             try:
                 given = await made
@@ -172,7 +151,7 @@ class OpenSession:
                 raise
             return await self._wait_for_end(prompt)
 
-    async def compact(self, focus: str) -> SessionIdle:
+    async def compact(self, focus: str) -> events.SessionIdle:
         """Compact the session and wait until that is done."""
         with self._pending.new() as prompt:
             await self.runtime.sessions.compaction.start(self.session.id, focus)
@@ -183,7 +162,7 @@ class OpenSession:
         """Cancel the running turn, and all prompts that are queued or being prepared."""
         for prompt in self._pending.cancel():
             await self.runtime.queues.remove(self.session.id, prompt.message_id or "")
-            prompt.settle(SessionIdle(self.session.id, "", "cancelled"))
+            prompt.settle(events.SessionIdle(self.session.id, "", "cancelled"))
         if not await self.runtime.sessions.cancel(self.session.id):
             self.runtime.permissions.cancel_session(self.session.id)
 
@@ -196,7 +175,7 @@ class OpenSession:
         self.session = await self.runtime.sessions.repository.get(self.session.id)
         await self.client.session_update(
             self.session.id,
-            ConfigOptionUpdate(
+            schema.ConfigOptionUpdate(
                 session_update="config_option_update",
                 config_options=list(options.options(self.runtime, self.session)),
             ),
@@ -209,13 +188,13 @@ class OpenSession:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _wait_for_end(self, prompt: PendingPrompt) -> SessionIdle:
+    async def _wait_for_end(self, prompt: PendingPrompt) -> events.SessionIdle:
         if prompt.cancelled:  # canceled while it was being stored
             await self.runtime.sessions.cancel(self.session.id)
         return await prompt.ended
 
-    def _concerns(self, event: Event) -> bool:
-        if isinstance(event, SessionCreated) and event.session.parent_id in self._tree:
+    def _concerns(self, event: events.Event) -> bool:
+        if isinstance(event, events.SessionCreated) and event.session.parent_id in self._tree:
             self._tree.add(event.session.id)
         return any(concerns(event, one) for one in self._tree)
 
@@ -224,46 +203,48 @@ class OpenSession:
             async for event in self._subscription:
                 await self._handle(event)
 
-    async def _handle(self, event: Event) -> None:
+    async def _handle(self, event: events.Event) -> None:
         own = self.session.id
         match event:
-            case PartUpdated(part=part) if part.session_id == own:
+            case events.PartUpdated(part=part) if part.session_id == own:
                 await self.send(self.updates.part(part))
                 if isinstance(part, StepFinishPart):
                     await self._send_usage(part)
-            case PartUpdated(part=ToolPart() as part):
+            case events.PartUpdated(part=ToolPart() as part):
                 await self._send_subagent_call(part)
-            case PartDelta() if event.session_id == own:
+            case events.PartDelta() if event.session_id == own:
                 await self.send(self.updates.delta(event))
-            case MessageUpdated(message=UserMessage() as message) if message.session_id == own:
+            case events.MessageUpdated(message=UserMessage() as message) if (
+                message.session_id == own
+            ):
                 self.updates.skip_message(message.id)
-            case PermissionAsked(request=request) if request.root_id == own:
+            case events.PermissionAsked(request=request) if request.root_id == own:
                 self._requested_calls.add(request.call_id)
                 self._spawn(self._prompter.permission(request))
-            case QuestionAsked(question=question) if question.root_id == own:
+            case events.QuestionAsked(question=question) if question.root_id == own:
                 self._spawn(self._prompter.question(question))
-            case Resync():
+            case events.Resync():
                 await self._catch_up()
             case _:
                 await self._handle_state(event)
 
-    async def _handle_state(self, event: Event) -> None:
+    async def _handle_state(self, event: events.Event) -> None:
         """Handle an event that is neither part of a message nor a request."""
         if getattr(event, "session_id", None) != self.session.id:
-            if isinstance(event, SessionUpdated) and event.session.id == self.session.id:
+            if isinstance(event, events.SessionUpdated) and event.session.id == self.session.id:
                 await self._send_changes(event.session)
             return
         match event:
-            case TodoUpdated():
+            case events.TodoUpdated():
                 await self.send((plan_update(event.items),))
-            case SessionStatusChanged(status=Retry() as retry):
+            case events.SessionStatusChanged(status=Retry() as retry):
                 again = f"The provider failed: {retry.message} Trying again."
                 await self.send((self.updates.note(again),))
-            case SessionError():
+            case events.SessionError():
                 await self.send((self.updates.note(event.error.message),))
-            case QueueChanged():
+            case events.QueueChanged():
                 self._pending.queued = event.message_ids
-            case SessionIdle():
+            case events.SessionIdle():
                 self._pending.turn_ended(event)
             case _:
                 pass
@@ -284,11 +265,11 @@ class OpenSession:
         costs = [each for each in (session.cost, session.subagent_cost) if each is not None]
         await self.client.session_update(
             self.session.id,
-            UsageUpdate(
+            schema.UsageUpdate(
                 session_update="usage_update",
                 used=part.usage.input + part.usage.output,
                 size=model.context_limit,
-                cost=Cost(amount=sum(costs), currency="USD") if costs else None,
+                cost=schema.Cost(amount=sum(costs), currency="USD") if costs else None,
             ),
         )
 
@@ -299,14 +280,14 @@ class OpenSession:
             when = datetime.fromtimestamp(session.updated, UTC).isoformat()
             await self.client.session_update(
                 session.id,
-                SessionInfoUpdate(
+                schema.SessionInfoUpdate(
                     session_update="session_info_update", title=session.title, updated_at=when
                 ),
             )
         if session.agent != before.agent:
             await self.client.session_update(
                 session.id,
-                CurrentModeUpdate(
+                schema.CurrentModeUpdate(
                     session_update="current_mode_update", current_mode_id=session.agent
                 ),
             )
@@ -325,7 +306,7 @@ class OpenSession:
         for question in self._prompter.pending():
             self._spawn(question)
         if isinstance(service.status(self.session.id), Idle):
-            self._pending.turn_ended(SessionIdle(self.session.id, "", "completed"))
+            self._pending.turn_ended(events.SessionIdle(self.session.id, "", "completed"))
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(_ignore_disconnect(work))

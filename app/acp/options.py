@@ -3,26 +3,15 @@
 from itertools import groupby
 from typing import TypeAlias
 
+from acp import schema
 from acp.exceptions import RequestError
-from acp.schema import (
-    AvailableCommand,
-    AvailableCommandInput,
-    AvailableCommandsUpdate,
-    SessionConfigOptionBoolean,
-    SessionConfigOptionSelect,
-    SessionConfigSelectGroup,
-    SessionConfigSelectOption,
-    SessionMode,
-    SessionModeState,
-    UnstructuredCommandInput,
-)
 
 from agent.records.errors import ModelNotFound
 from agent.records.messages import Session
 from agent.runtime.runtime import Runtime
 from app.text.sanitize import sanitize_line
 
-Option: TypeAlias = SessionConfigOptionSelect | SessionConfigOptionBoolean
+Option: TypeAlias = schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean
 
 DEFAULT = "default"
 """The value for the model's own effort."""
@@ -34,12 +23,12 @@ BUILTIN_COMMANDS = (
 """Commands that the program runs itself: name, description, hint."""
 
 
-def modes(runtime: Runtime, session: Session) -> SessionModeState:
+def modes(runtime: Runtime, session: Session) -> schema.SessionModeState:
     """Return the agents that the user can choose, as modes."""
-    return SessionModeState(
+    return schema.SessionModeState(
         current_mode_id=session.agent,
         available_modes=[
-            SessionMode(id=info.name, name=_title(info.name), description=info.description)
+            schema.SessionMode(id=info.name, name=_title(info.name), description=info.description)
             for info in runtime.agents.primary()
         ],
     )
@@ -50,13 +39,13 @@ def options(runtime: Runtime, session: Session) -> list[Option]:
     current = session.model or runtime.catalog.default_model()
     efforts = _efforts(runtime, current)
     agents = [
-        SessionConfigSelectOption(
+        schema.SessionConfigSelectOption(
             value=info.name, name=_title(info.name), description=info.description
         )
         for info in runtime.agents.primary()
     ]
     found: list[Option] = [
-        SessionConfigOptionSelect(
+        schema.SessionConfigOptionSelect(
             type="select",
             id="mode",
             name="Agent",
@@ -64,7 +53,7 @@ def options(runtime: Runtime, session: Session) -> list[Option]:
             current_value=session.agent,
             options=agents,
         ),
-        SessionConfigOptionSelect(
+        schema.SessionConfigOptionSelect(
             type="select",
             id="model",
             name="Model",
@@ -75,7 +64,7 @@ def options(runtime: Runtime, session: Session) -> list[Option]:
     ]
     if efforts:
         found.append(
-            SessionConfigOptionSelect(
+            schema.SessionConfigOptionSelect(
                 type="select",
                 id="effort",
                 name="Effort",
@@ -83,7 +72,7 @@ def options(runtime: Runtime, session: Session) -> list[Option]:
                 category="thought_level",
                 current_value=session.effort if session.effort in efforts else DEFAULT,
                 options=[
-                    SessionConfigSelectOption(value=value, name=_title(value))
+                    schema.SessionConfigSelectOption(value=value, name=_title(value))
                     for value in (DEFAULT, *efforts)
                 ],
             )
@@ -116,18 +105,20 @@ async def set_option(runtime: Runtime, session_id: str, option: str, value: obje
             raise _invalid(f"There is no option {option} that takes such a value.")
 
 
-async def commands_update(runtime: Runtime) -> AvailableCommandsUpdate:
+async def commands_update(runtime: Runtime) -> schema.AvailableCommandsUpdate:
     """Return the slash commands: the built-in ones, the user's own, and the skills."""
     found = {name: (description, hint) for name, description, hint in BUILTIN_COMMANDS}
     for known in await runtime.commands.all():
         found.setdefault(known.name, (known.description, known.hint.strip("[]")))
-    return AvailableCommandsUpdate(
+    return schema.AvailableCommandsUpdate(
         session_update="available_commands_update",
         available_commands=[
-            AvailableCommand(
+            schema.AvailableCommand(
                 name=name,
                 description=sanitize_line(description),
-                input=AvailableCommandInput(root=UnstructuredCommandInput(hint=sanitize_line(hint)))
+                input=schema.AvailableCommandInput(
+                    root=schema.UnstructuredCommandInput(hint=sanitize_line(hint))
+                )
                 if hint
                 else None,
             )
@@ -136,17 +127,19 @@ async def commands_update(runtime: Runtime) -> AvailableCommandsUpdate:
     )
 
 
-def _models(runtime: Runtime, current: str) -> list[SessionConfigSelectGroup]:
+def _models(runtime: Runtime, current: str) -> list[schema.SessionConfigSelectGroup]:
     """Return the usable models by provider, and the current one in any case."""
     names = dict.fromkeys(model.full_name for model in runtime.catalog.models())
     names.setdefault(current)
     grouped = groupby(sorted(names, key=_provider), key=_provider)
     return [
-        SessionConfigSelectGroup(
+        schema.SessionConfigSelectGroup(
             group=provider,
             name=provider,
             options=[
-                SessionConfigSelectOption(value=name, name=sanitize_line(name.partition("/")[2]))
+                schema.SessionConfigSelectOption(
+                    value=name, name=sanitize_line(name.partition("/")[2])
+                )
                 for name in found
             ],
         )

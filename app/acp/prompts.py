@@ -6,16 +6,8 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from acp import schema
 from acp.exceptions import RequestError
-from acp.schema import (
-    AudioContentBlock,
-    BlobResourceContents,
-    EmbeddedResourceContentBlock,
-    ImageContentBlock,
-    ResourceContentBlock,
-    TextContentBlock,
-    TextResourceContents,
-)
 
 from agent.commands import parse_slash
 from agent.records.messages import FilePart
@@ -25,11 +17,11 @@ from agent.session.prompt.mentions import agents_in, mentions_in
 from app.text.mentions import mention_of
 
 Content: TypeAlias = (
-    TextContentBlock
-    | ImageContentBlock
-    | AudioContentBlock
-    | ResourceContentBlock
-    | EmbeddedResourceContentBlock
+    schema.TextContentBlock
+    | schema.ImageContentBlock
+    | schema.AudioContentBlock
+    | schema.ResourceContentBlock
+    | schema.EmbeddedResourceContentBlock
 )
 
 _LINES = re.compile(r"L(\d+)(?:[:-]L?(\d+))?")
@@ -48,17 +40,21 @@ def prompt_of(
     files: list[FilePart] = []
     for block in blocks:
         match block:
-            case TextContentBlock():
+            case schema.TextContentBlock():
                 texts.append(block.text)
-            case ResourceContentBlock():
+            case schema.ResourceContentBlock():
                 texts.append(_linked(block, directory))
-            case ImageContentBlock():
+            case schema.ImageContentBlock():
                 files.append(_file(block.mime_type, block.data))
-            case EmbeddedResourceContentBlock(resource=TextResourceContents() as resource):
+            case schema.EmbeddedResourceContentBlock(
+                resource=schema.TextResourceContents() as resource
+            ):
                 name = _name(resource.uri, directory)
                 texts.append(f"`{name}`")
                 attached.append(ATTACHED.format(path=name, text=resource.text))
-            case EmbeddedResourceContentBlock(resource=BlobResourceContents() as resource):
+            case schema.EmbeddedResourceContentBlock(
+                resource=schema.BlobResourceContents() as resource
+            ):
                 texts.append(f"`{_name(resource.uri, directory)}`")
                 files.append(_file(resource.mime_type or "application/octet-stream", resource.blob))
             case _:
@@ -74,10 +70,10 @@ def prompt_of(
 
 def slash_command_in(blocks: Sequence[Content]) -> tuple[str, str] | None:
     """Return the name and the argument of a prompt that looks like a slash command."""
-    if not blocks or not all(isinstance(block, TextContentBlock) for block in blocks):
+    if not blocks or not all(isinstance(block, schema.TextContentBlock) for block in blocks):
         return None
     return parse_slash(
-        "".join(block.text for block in blocks if isinstance(block, TextContentBlock))
+        "".join(block.text for block in blocks if isinstance(block, schema.TextContentBlock))
     )
 
 
@@ -85,7 +81,7 @@ def _file(mime: str, data: str) -> FilePart:
     return FilePart(id="", session_id="", message_id="", mime=mime, data=data)
 
 
-def _linked(block: ResourceContentBlock, directory: Path) -> str:
+def _linked(block: schema.ResourceContentBlock, directory: Path) -> str:
     """Return a mention of an existing file; other links stay links."""
     address = urlsplit(block.uri)
     path = _path(block.uri)

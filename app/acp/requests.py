@@ -5,23 +5,10 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, cast
 
+from acp import schema
 from acp.exceptions import RequestError
 from acp.helpers import update_tool_call
 from acp.interfaces import Client
-from acp.schema import (
-    AcceptElicitationResponse,
-    AllowedOutcome,
-    ElicitationFormSessionMode,
-    ElicitationMultiSelectPropertySchema,
-    ElicitationSchema,
-    ElicitationStringPropertySchema,
-    EnumOption,
-    PermissionOption,
-    TitledMultiSelectItems,
-    ToolCallStart,
-    ToolCallStatus,
-    ToolCallUpdate,
-)
 from pydantic import ValidationError
 
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
@@ -71,12 +58,16 @@ class RequestPrompter:
         stays as it is."""
         call = self._call(request)
         known = self._updates.call_of(request.message_id, request.call_id) is not None
-        options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
+        options = [schema.PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
         if request.always:
             options.append(
-                PermissionOption(option_id="always", name=_always(request), kind="allow_always")
+                schema.PermissionOption(
+                    option_id="always", name=_always(request), kind="allow_always"
+                )
             )
-        options.append(PermissionOption(option_id="reject", name="Reject", kind="reject_once"))
+        options.append(
+            schema.PermissionOption(option_id="reject", name="Reject", kind="reject_once")
+        )
         try:
             answer = await self._choice(call, options, known=known)
         except RequestError:
@@ -115,12 +106,12 @@ class RequestPrompter:
             service.decline(question.id, CANNOT_ASK_QUESTION)
             return
         options = [
-            PermissionOption(
+            schema.PermissionOption(
                 option_id=str(number), name=sanitize_line(option.label), kind="allow_once"
             )
             for number, option in enumerate(question.options)
         ]
-        options.append(PermissionOption(option_id="skip", name="Skip", kind="reject_once"))
+        options.append(schema.PermissionOption(option_id="skip", name="Skip", kind="reject_once"))
         notes = [
             sanitize_line(f"{option.label}: {option.description}")
             for option in question.options
@@ -153,25 +144,25 @@ class RequestPrompter:
         return [*map(self.permission, permissions), *map(self.question, questions)]
 
     async def _choice(
-        self, call: ToolCallUpdate, options: list[PermissionOption], *, known: bool
+        self, call: schema.ToolCallUpdate, options: list[schema.PermissionOption], *, known: bool
     ) -> str:
         """Return the id of the chosen option, empty for none. A call that the client does not know
         yet is sent first, and its end afterwards."""
         update = self._client.session_update
         if not known:
-            began = ToolCallStart(session_update="tool_call", **_fields(call))
+            began = schema.ToolCallStart(session_update="tool_call", **_fields(call))
             await update(self._session_id, began)
         answer = await self._client.request_permission(self._session_id, call, options)
         outcome = answer.outcome
-        chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
+        chosen = outcome.option_id if isinstance(outcome, schema.AllowedOutcome) else ""
         if not known:
             kinds = {option.option_id: option.kind for option in options}
             allowed = kinds.get(chosen, "reject_once").startswith("allow")
-            status: ToolCallStatus = "completed" if allowed else "failed"
+            status: schema.ToolCallStatus = "completed" if allowed else "failed"
             await update(self._session_id, update_tool_call(call.tool_call_id, status=status))
         return chosen
 
-    def _call(self, request: PermissionRequest) -> ToolCallUpdate:
+    def _call(self, request: PermissionRequest) -> schema.ToolCallUpdate:
         """Return the call that a request is about, with everything that the full screen's dialog
         shows."""
         part = self._updates.call_of(request.message_id, request.call_id)
@@ -188,7 +179,7 @@ class RequestPrompter:
         )
 
 
-def _fields(call: ToolCallUpdate) -> dict[str, Any]:
+def _fields(call: schema.ToolCallUpdate) -> dict[str, Any]:
     names = ("tool_call_id", "title", "kind", "status", "content", "locations", "raw_input")
     return {name: getattr(call, name) for name in names}
 
@@ -221,19 +212,21 @@ async def ask_in_form(client: Client, session_id: str, question: Question) -> Qu
 
     Raises ``RequestError`` if the client cannot show it.
     """
-    mode = ElicitationFormSessionMode(session_id=session_id, requested_schema=_schema(question))
+    mode = schema.ElicitationFormSessionMode(
+        session_id=session_id, requested_schema=_schema(question)
+    )
     answer = await client.create_elicitation(message=sanitize(question.text), mode=mode)
-    if not isinstance(answer, AcceptElicitationResponse):
+    if not isinstance(answer, schema.AcceptElicitationResponse):
         return QuestionReply(dismissed=True)
     return _reply(question, answer.content or {})
 
 
-def _schema(question: Question) -> ElicitationSchema:
-    text = ElicitationStringPropertySchema(type="string", title="Your answer")
+def _schema(question: Question) -> schema.ElicitationSchema:
+    text = schema.ElicitationStringPropertySchema(type="string", title="Your answer")
     if not question.options:
-        return ElicitationSchema(properties={TEXT: text}, required=[TEXT])
+        return schema.ElicitationSchema(properties={TEXT: text}, required=[TEXT])
     options = [
-        EnumOption(
+        schema.EnumOption(
             const=str(number),
             title=sanitize_line(option.label),
             description=sanitize_line(option.description) or None,
@@ -242,13 +235,13 @@ def _schema(question: Question) -> ElicitationSchema:
     ]
     title = sanitize_line(question.header) or "Your choice"
     text.title = "Or in your own words"
-    choice: ElicitationMultiSelectPropertySchema | ElicitationStringPropertySchema
+    choice: schema.ElicitationMultiSelectPropertySchema | schema.ElicitationStringPropertySchema
     if question.multiple:
-        items = TitledMultiSelectItems(any_of=options)
-        choice = ElicitationMultiSelectPropertySchema(type="array", title=title, items=items)
+        items = schema.TitledMultiSelectItems(any_of=options)
+        choice = schema.ElicitationMultiSelectPropertySchema(type="array", title=title, items=items)
     else:
-        choice = ElicitationStringPropertySchema(type="string", title=title, one_of=options)
-    return ElicitationSchema(properties={CHOICE: choice, TEXT: text})
+        choice = schema.ElicitationStringPropertySchema(type="string", title=title, one_of=options)
+    return schema.ElicitationSchema(properties={CHOICE: choice, TEXT: text})
 
 
 def _reply(question: Question, content: dict[str, object]) -> QuestionReply:

@@ -16,10 +16,9 @@ from agent.records.errors import ConfigError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Session
 from agent.runtime.runtime import Runtime, open_runtime
-from app.acp.editor import editor_of
+from app.acp.client_services import editor_of, terminals_of
 from app.acp.errors import NOT_FOUND
 from app.acp.open_session import OpenSession
-from app.acp.terminals import terminals_of
 from app.acp.updates import plan_update
 
 McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]

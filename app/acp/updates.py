@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
+from acp import schema
 from acp.helpers import (
     ToolCallContentVariant,
     start_tool_call,
@@ -13,16 +14,6 @@ from acp.helpers import (
     update_agent_thought_text,
     update_plan,
     update_tool_call,
-)
-from acp.schema import (
-    AgentMessageChunk,
-    AgentPlanUpdate,
-    AgentThoughtChunk,
-    PlanEntry,
-    ToolCallProgress,
-    ToolCallStart,
-    ToolCallStatus,
-    UserMessageChunk,
 )
 
 from agent.records.blocks import TodoItem
@@ -47,16 +38,16 @@ from app.acp.tool_content import content_of, locations_of, output_content, text_
 from app.text.sanitize import sanitize, sanitize_line
 
 Update: TypeAlias = (
-    UserMessageChunk
-    | AgentMessageChunk
-    | AgentThoughtChunk
-    | ToolCallStart
-    | ToolCallProgress
-    | AgentPlanUpdate
+    schema.UserMessageChunk
+    | schema.AgentMessageChunk
+    | schema.AgentThoughtChunk
+    | schema.ToolCallStart
+    | schema.ToolCallProgress
+    | schema.AgentPlanUpdate
 )
 
 
-_STATES: dict[str, ToolCallStatus] = {
+_STATES: dict[str, schema.ToolCallStatus] = {
     "pending": "pending",
     "running": "in_progress",
     "completed": "completed",
@@ -132,7 +123,7 @@ class UpdateBuilder:
         for part in item.parts:
             text = _user_text(part)
             if text:
-                yield UserMessageChunk(
+                yield schema.UserMessageChunk(
                     session_update="user_message_chunk",
                     content=text_block(sanitize(text)),
                     message_id=item.message.id,
@@ -166,7 +157,7 @@ class UpdateBuilder:
 
 def tool_call(
     part: ToolPart, root: str, *, known: bool, terminal: str = ""
-) -> ToolCallStart | ToolCallProgress:
+) -> schema.ToolCallStart | schema.ToolCallProgress:
     """Return the present state of a call; *known* if it was sent before. *terminal* is the id of
     the client's terminal in which it runs or ran."""
     state = part.state
@@ -185,7 +176,7 @@ def tool_call(
     )
 
 
-def report_update(part: ReportPart) -> ToolCallStart:
+def report_update(part: ReportPart) -> schema.ToolCallStart:
     """Return the result of a background sub-agent, as a row of its own where the model reads it."""
     return start_tool_call(
         part.id,
@@ -203,10 +194,12 @@ def call_title(part: ToolPart) -> str:
     return sanitize_line(" ".join(title.split()))
 
 
-def plan_update(items: tuple[TodoItem, ...]) -> AgentPlanUpdate:
+def plan_update(items: tuple[TodoItem, ...]) -> schema.AgentPlanUpdate:
     """Return the todo list. The protocol has no status for canceled items: they are omitted."""
     return update_plan(
-        PlanEntry(content=sanitize_line(item.content), priority=item.priority, status=item.status)
+        schema.PlanEntry(
+            content=sanitize_line(item.content), priority=item.priority, status=item.status
+        )
         for item in items
         if item.status != "cancelled"
     )

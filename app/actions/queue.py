@@ -4,7 +4,7 @@ from agent.records.messages import Delivery, UserMessage
 from app.commands.context import ActionContext
 from app.commands.registry import EDIT_QUEUED, action
 from app.screens.queue import QueuedMessage, QueueScreen
-from app.session.queue_text import queued_user_messages
+from app.session.summary import queued_user_messages
 from app.toolkit.tasks import show_dialog
 from app.widgets.transcript.messages import user_text
 

@@ -6,8 +6,8 @@ from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.status import Fact, status_text, todo_text
-from app.session.server_status import lsp_summary, mcp_summary
-from app.session.usage import session_cost
+from app.session.summary import session_cost
+from app.session.workspace import lsp_summary, mcp_summary
 from app.text.units import count, money
 from app.toolkit.tasks import show_dialog
 

@@ -8,7 +8,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.picker import Row
 from app.screens.subagents import SubagentsScreen
-from app.session.family import family_of
+from app.session.live import family_of
 from app.toolkit.tasks import show_dialog
 
 NONE = "No sub-agent has worked for this session."

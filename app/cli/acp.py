@@ -7,20 +7,17 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from app.cli.runner import report, run_command
+from app.cli.runner import command_parser, report, run_command
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``acp``."""
-    return argparse.ArgumentParser(
-        prog="opencode-py acp",
-        description="Serve an editor: speak the Agent Client Protocol on standard input and "
-        "output.",
+    return command_parser(
+        "acp",
+        "Serve an editor: speak the Agent Client Protocol on standard input and output.",
         epilog="An editor starts this; its settings name the command and its argument, "
         "opencode-py and acp. Warnings go to standard error and to the log.",
-        allow_abbrev=False,
     )
 
 

@@ -8,7 +8,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import DONE, FAILED, USAGE, report, run_command
+from app.cli.runner import (
+    DONE,
+    FAILED,
+    USAGE,
+    command_parser,
+    read_folder_settings,
+    report,
+    run_command,
+)
 from app.text.sanitize import sanitize, sanitize_line
 
 if TYPE_CHECKING:
@@ -18,10 +26,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]{0,63}")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``agent``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py agent", description="List agents, or make one.", allow_abbrev=False
-    )
+    result = command_parser("agent", "List agents, or make one.")
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     listing = parts.add_parser("list", help="all agents, with where each comes from")
     listing.add_argument("--json", action="store_true", help="print a JSON list")
@@ -39,12 +44,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
+    return run_command(parser(), argv, _run, interrupted_message="Nothing was made.")
 
-    def work(arguments: argparse.Namespace) -> int:
-        return show(as_json=arguments.json) if arguments.part == "list" else create(arguments)
 
-    return run_command(parser(), argv, work, interrupted_message="Nothing was made.")
+def _run(arguments: argparse.Namespace) -> int:
+    return show(as_json=arguments.json) if arguments.part == "list" else create(arguments)
 
 
 def show(*, as_json: bool) -> int:
@@ -52,9 +56,8 @@ def show(*, as_json: bool) -> int:
     import asyncio  # not needed by --help
 
     from agent.agents import Agents  # loads the agent package
-    from app.cli.debug.config import read_folder_settings  # as above
 
-    loaded, _ = asyncio.run(read_folder_settings(Path.cwd()))
+    loaded, _ = asyncio.run(read_folder_settings())
     agents = Agents(loaded)
     if as_json:
         print(json.dumps([_record(info) for info in agents.listed()], indent=2))

@@ -2,24 +2,21 @@
 
 import argparse
 import json
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import USAGE, report, run_command
+from app.cli.runner import DONE, FAILED, USAGE, command_parser, open_catalog, report, run_command
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
+    from agent.records.json import JsonObject
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``auth``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py auth",
-        description="Keep keys of providers in a file that only you can read.",
+    result = command_parser(
+        "auth",
+        "Keep keys of providers in a file that only you can read.",
         epilog="A key in the environment goes before a stored one.",
-        allow_abbrev=False,
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     login = parts.add_parser("login", help="keep a key: typed without echo, or piped in")
@@ -33,15 +30,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage, 130
-    interrupted."""
     return run_command(parser(), argv, _run, interrupted_message="Nothing was changed.")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from app.cli.catalog import catalog_here  # loads the agent package
+    import asyncio  # not needed by --help
 
-    catalog, _ = catalog_here(Path.cwd(), os.environ)
+    catalog, _ = asyncio.run(open_catalog())
     if arguments.part == "login":
         return _login(catalog, arguments.provider)
     if arguments.part == "logout":
@@ -57,17 +52,17 @@ def _login(catalog: "Catalog", named: str | None) -> int:
     if provider is None:
         return report("Name the provider: opencode-py auth login PROVIDER.", USAGE)
     if refused := access.key_refusal(provider):
-        return report(refused, 1)
+        return report(refused, FAILED)
     key = _read_key(catalog, provider)
     if wrong := key_error(key):
-        return report(f"{wrong} Nothing was changed.", 1)
+        return report(f"{wrong} Nothing was changed.", FAILED)
     access.keys.put(provider, key)
     found = access.key_of(provider)
     if found.source != "stored":
         place = "the config" if found.source == "config" else found.source
-        return report(f"The key is kept, but the one in {place} goes before it.", 0)
+        return report(f"The key is kept, but the one in {place} goes before it.")
     kept = f"The key of {access.display_name(provider)} is kept."
-    return report(f"{kept} opencode-py models {provider} lists its models.", 0)
+    return report(f"{kept} opencode-py models {provider} lists its models.")
 
 
 def _choose_provider(catalog: "Catalog") -> str | None:
@@ -98,24 +93,45 @@ def _read_key(catalog: "Catalog", provider: str) -> str:
 
 def _logout(catalog: "Catalog", provider: str) -> int:
     if not catalog.access.keys.remove(provider):
-        return report(f"There is no stored key of {provider}. auth list shows all.", 1)
+        return report(f"There is no stored key of {provider}. auth list shows all.", FAILED)
     left = catalog.access.key_of(provider)
     more = f" The one in {left.source} is still used." if left else ""
-    return report(f"The key of {provider} is forgotten.{more}", 0)
+    return report(f"The key of {provider} is forgotten.{more}")
 
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
-    from app.cli.catalog import key_rows  # as above
-    from app.text.sanitize import sanitize  # for this part only
+    """List the providers that have a key or a login; with *everything*, all known ones."""
+    from app.text.sanitize import sanitize  # not needed by --help
 
-    rows = key_rows(catalog, include_all=everything)
+    access = catalog.access
+    rows = [_key_facts(catalog, provider) for provider in access.provider_ids()]
+    rows = [row for row in rows if everything or row["source"]]
     if as_json:
-        print(json.dumps({"providers": [row.as_json() for row in rows]}, indent=1))
-        return 0
+        print(json.dumps({"providers": rows}, indent=1))
+        return DONE
     if not rows:
         print("No provider has a key. opencode-py auth login PROVIDER keeps one.")
-    width = max((len(row.provider) for row in rows), default=0) + 2
+    width = max((len(str(row["provider"])) for row in rows), default=0) + 2
     for row in rows:
-        print(f"{sanitize(row.provider):{width}}{sanitize(row.text)}")
-    fault = getattr(catalog.access.keys, "fault", "")
-    return report(fault, 1) if fault else 0
+        provider, title = str(row["provider"]), row["name"]
+        text = f"{title}   {row['source']}   {row['tail'] or ''}".rstrip()
+        if not row["source"]:
+            names = " or ".join(access.key_variables(provider))
+            needed = f"needs {names}" if names and access.needs_key(provider) else "no key needed"
+            text = f"{title}   {needed}"
+        print(f"{sanitize(provider):{width}}{sanitize(text)}")
+    fault = getattr(access.keys, "fault", "")
+    return report(fault, FAILED) if fault else DONE
+
+
+def _key_facts(catalog: "Catalog", provider: str) -> "JsonObject":
+    """Return the source of a provider's key or login, with the last characters of the key."""
+    from agent.provider.catalog.keys import mask_key  # loads the agent package
+
+    found = catalog.access.key_of(provider)
+    return {
+        "provider": provider,
+        "name": catalog.access.display_name(provider),
+        "source": (found.source if found else catalog.access.login_of(provider)) or None,
+        "tail": mask_key(found.key) or None if found else None,
+    }

@@ -13,7 +13,7 @@ from typing import cast
 
 from app.cli.main import COMMANDS
 from app.cli.main import parser as main_parser
-from app.cli.runner import DONE, run_command
+from app.cli.runner import DONE, command_parser, run_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +231,11 @@ fish:                     opencode-py completion fish > ~/.config/fish/completio
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``completion``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py completion",
-        description="Print a script that completes the words of opencode-py in a shell.",
+    result = command_parser(
+        "completion",
+        "Print a script that completes the words of opencode-py in a shell.",
         epilog=USAGE_HINTS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     result.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that the script is for")
     return result

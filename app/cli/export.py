@@ -3,37 +3,36 @@
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.session_store import current_folder, run_with_store, typed_path
+from app.cli.runner import command_parser, report, run_with_store, typed_path
 
 if TYPE_CHECKING:
     from agent.store.store import Store
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``export``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py export",
-        description="Write a session: the named one, or the latest of this folder.",
+    result = command_parser(
+        "export",
+        "Write a session: the named one, or the latest of this folder.",
         epilog="Without -o it goes to standard output. What looks like a key is left out, unless "
         "--with-secrets is given; read it all the same before you share it.",
-        allow_abbrev=False,
     )
-    result.add_argument("id", nargs="?", metavar="ID", help="the session")
-    result.add_argument("-o", "--output", metavar="FILE", help="write it there (.json, .md, .html)")
-    result.add_argument(
-        "--format", choices=("json", "md", "html"), help="default: json, or by FILE"
+    add = result.add_argument
+    add("id", nargs="?", metavar="ID", help="the session")
+    add(
+        "-o", "--output", type=typed_path, metavar="FILE", help="write it there (.json, .md, .html)"
     )
-    result.add_argument("--json", action="store_true", help="the same as --format json")
-    result.add_argument("--sanitize", action="store_true", help="leave secrets out (the default)")
-    result.add_argument("--with-secrets", action="store_true", help="leave nothing out")
-    result.add_argument("-f", "--force", action="store_true", help="write over FILE")
+    add("--format", choices=("json", "md", "html"), help="default: json, or by FILE")
+    add("--json", action="store_true", help="the same as --format json")
+    add("--sanitize", action="store_true", help="leave secrets out (the default)")
+    add("--with-secrets", action="store_true", help="leave nothing out")
+    add("-f", "--force", action="store_true", help="write over FILE")
     return result
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
     return run_with_store(parser(), argv, _run)
 
 
@@ -49,16 +48,15 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     if arguments.output is None:
         sys.stdout.write(export_text(bundle, form or "json"))
         return
-    path = typed_path(arguments.output)
-    write_bundle(bundle, path, form, overwrite=arguments.force)
-    sys.stderr.write(f"Exported to {path}.\n")
+    write_bundle(bundle, arguments.output, form, overwrite=arguments.force)
+    report(f"Exported to {arguments.output}.")
 
 
 async def _latest(store: "Store") -> str:
     from agent.records.errors import SessionNotFound  # not needed by --help
     from agent.store.listing import SessionScope  # as above
 
-    found = await store.session_list(SessionScope(current_folder()))
+    found = await store.session_list(SessionScope(str(Path.cwd())))
     if not found:
         raise SessionNotFound(
             "There is no session in this folder. opencode-py session list --all names all."

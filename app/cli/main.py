@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from app.startup.options import LaunchOptions
+    from app.startup.launch import LaunchOptions
 
 DONE, USAGE = 0, 2
 
@@ -135,9 +135,9 @@ def _open(arguments: "argparse.Namespace") -> int:
     launch = _launch_options(arguments)
     if isinstance(launch, str):
         return report(launch, USAGE)
-    from app.startup import gc  # not needed by --help
+    from app.startup.launch import pause_gc  # not needed by --help
 
-    gc.pause()  # until ``load_runtime`` has loaded the agent package
+    pause_gc()  # until ``load_runtime`` has loaded the agent package
     if launch.plain:
         from app.console.plain import run_plain  # the line-based front end
 
@@ -179,7 +179,7 @@ def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
     """Return the launch options, or a sentence on why the arguments are invalid."""
     from pathlib import Path  # not needed by --help and --version
 
-    from app.startup.options import LaunchOptions  # as above
+    from app.startup.launch import LaunchOptions  # as above
 
     try:
         folder = Path(arguments.folder or ".").expanduser().resolve(strict=True)

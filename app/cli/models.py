@@ -2,28 +2,27 @@
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import report, run_command
+from app.cli.runner import FAILED, command_parser, open_catalog, print_table, report, run_command
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
+    from agent.provider.catalog.prices import ModelFacts
     from agent.provider.client import ModelInfo
+    from agent.provider.client_pool import ClientPool
+    from agent.records.errors import OpencodePyError
     from agent.records.json import JsonObject
 
 UNKNOWN = "–"
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``models``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py models",
-        description="List the models that can be used here, with context and price.",
+    result = command_parser(
+        "models",
+        "List the models that can be used here, with context and price.",
         epilog="Prices are US dollars per million tokens; – stands for what is not known.",
-        allow_abbrev=False,
     )
     result.add_argument("provider", nargs="?", metavar="PROVIDER", help="only of this provider")
     result.add_argument("--refresh", action="store_true", help="ask the providers for their lists")
@@ -32,23 +31,68 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
     return run_command(parser(), argv, _run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from app.cli.model_list import list_models  # loads the agent package
+    import asyncio  # not needed by --help
 
-    found = list_models(Path.cwd(), os.environ, arguments.provider, refresh=arguments.refresh)
-    for sentence in found.notices:
-        report(sentence, 0)
+    return asyncio.run(_list(arguments.provider, arguments))
+
+
+async def _list(only: str | None, arguments: argparse.Namespace) -> int:
+    """List the models, those of one provider if *only* names it."""
+    from agent.provider.client_pool import find_local_servers  # loads the agent package
+
+    catalog, notices = await open_catalog()
+    await find_local_servers(catalog)
+    failures: list[str] = []
+    if arguments.refresh and (only is None or only in catalog.access.provider_ids()):
+        failures = await _refresh(catalog, [only] if only else catalog.providers())
+    models = [model for model in catalog.models() if only in (None, model.provider)]
+    for sentence in (*notices, *failures):
+        report(sentence)
     if arguments.json:
-        print(json.dumps({"models": [_as_json(model) for model in found.models]}, indent=1))
-    elif found.models:
-        _print_table(found.models)
-    if not found.models and not found.failed and arguments.provider:
-        return report(_why_none(found.catalog, arguments.provider), 1)
-    return 1 if found.failed else 0
+        print(json.dumps({"models": [_as_json(model) for model in models]}, indent=1))
+    elif models:
+        _print_table(models)
+    failed = bool(only and failures)
+    if only and not models and not failed:
+        return report(_why_none(catalog, only), FAILED)
+    return int(failed)
+
+
+async def _refresh(catalog: "Catalog", wanted: list[str]) -> list[str]:
+    """Request and store the lists of the providers in *wanted*; return the errors as sentences."""
+    import asyncio  # not needed by --help
+
+    from agent.provider.catalog.providers import DEMO  # loads the agent package
+    from agent.provider.client_pool import ClientPool  # as above
+    from agent.records.errors import OpencodePyError  # as above
+
+    local = catalog.model_lists.local_servers
+    names = [name for name in wanted if name not in local and name != DEMO]
+    clients = ClientPool(catalog)
+    try:
+        answers = await asyncio.gather(*(_fetch(clients, name) for name in names))
+    finally:
+        await clients.aclose()
+    failures: list[str] = []
+    for name, answer in zip(names, answers, strict=True):
+        if isinstance(answer, OpencodePyError):
+            failures.append(answer.message)
+        elif answer:
+            catalog.model_lists.store(name, answer)
+    return failures
+
+
+async def _fetch(clients: "ClientPool", provider: str) -> "dict[str, ModelFacts] | OpencodePyError":
+    from agent.records.errors import OpencodePyError  # not needed by --help
+
+    try:
+        return await clients.fetch_models(provider)
+    except OpencodePyError as error:
+        return error
 
 
 def _why_none(catalog: "Catalog", provider: str) -> str:
@@ -85,21 +129,12 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 
 
 def _print_table(models: "Sequence[ModelInfo]") -> None:
-    from app.text.sanitize import sanitize  # only for the table
-    from app.text.units import align_columns, column_widths, price, tokens  # as above
+    from app.text.units import price, tokens  # not needed by --help
 
-    rows = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
+    rows: list[tuple[str, ...]] = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
     for model in models:
         known = model.price
-        rows.append(
-            (
-                sanitize(model.full_name),
-                tokens(model.context_limit) if model.context_limit else UNKNOWN,
-                price(known.input if known else None),
-                price(known.output if known else None),
-                price(known.cache_read if known else None),
-            )
-        )
-    widths = column_widths(rows)
-    for row in rows:
-        print(align_columns(row, widths, right_from=1))
+        context = tokens(model.context_limit) if model.context_limit else UNKNOWN
+        prices = (known.input, known.output, known.cache_read) if known else (None, None, None)
+        rows.append((model.full_name, context, *map(price, prices)))
+    print_table(rows, right_from=1)

@@ -1,14 +1,33 @@
-"""Running a command of the command line: parse its arguments, report errors in a sentence, return
-the exit code."""
+"""The parts that commands of the command line share: parsing, error sentences, exit codes, and the
+settings, catalog and session store without the rest of the runtime.
+
+``--help`` loads this module, so the agent package is imported where it is needed.
+"""
 
 import argparse
+import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agent.config.loading import LoadedConfig
+    from agent.permission.trust.trust import Trust
+    from agent.provider.catalog.catalog import Catalog
+    from agent.store.store import Store
 
 DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 """Exit codes; the last two as a shell returns them for SIGINT and SIGPIPE."""
+
+
+def command_parser(name: str, description: str, **more: Any) -> argparse.ArgumentParser:
+    """Return a parser for the command *name*, to which its arguments are added."""
+    return argparse.ArgumentParser(
+        prog=f"opencode-py {name}", description=description, allow_abbrev=False, **more
+    )
 
 
 def run_command(
@@ -32,7 +51,7 @@ def run_command(
 
     try:
         if not handles_signals:
-            restore_default_signals()
+            _restore_default_signals()
         code = work(given)
         sys.stdout.flush()
     except OpencodePyError as error:
@@ -46,7 +65,7 @@ def run_command(
     return code
 
 
-def restore_default_signals() -> None:
+def _restore_default_signals() -> None:
     """Restore Python's default signal handlers: SIGINT raises ``KeyboardInterrupt``. Before,
     signals exited at once (see the launcher)."""
     for number, usual in (
@@ -58,10 +77,62 @@ def restore_default_signals() -> None:
             signal.signal(number, usual)
 
 
+def run_with_store(
+    parser: argparse.ArgumentParser,
+    argv: list[str],
+    work: Callable[["Store", argparse.Namespace], Awaitable[None]],
+) -> int:
+    """Parse *argv*, run *work* with the session store and return the exit code."""
+
+    async def with_store(arguments: argparse.Namespace) -> None:
+        from agent.bus import Bus  # not needed by --help
+        from agent.config.paths import Paths, ensure_folder  # as above
+        from agent.store.store import Store  # as above
+
+        paths = Paths.find(os.environ)
+        store = await Store.open(ensure_folder(paths.data) / "sessions.db", Bus())
+        try:
+            for notice in store.notices:
+                report(notice)
+            await work(store, arguments)
+        finally:
+            await store.close()
+
+    def run(arguments: argparse.Namespace) -> int:
+        import asyncio  # not needed by --help
+
+        asyncio.run(with_store(arguments))
+        return DONE
+
+    return run_command(parser, argv, run)
+
+
+async def read_folder_settings() -> "tuple[LoadedConfig, Trust]":
+    """Return the settings in force in this folder, with the trust that the user gave it before."""
+    from agent.git import project_root  # not needed by --help
+    from agent.runtime.settings import read_settings  # as above
+
+    return await read_settings(Path.cwd(), await project_root(Path.cwd()), os.environ)
+
+
+async def open_catalog() -> "tuple[Catalog, tuple[str, ...]]":
+    """Return the catalog of the models in this folder, and notices about its settings."""
+    from agent.config.paths import Paths  # not needed by --help
+    from agent.provider.catalog.from_config import catalog_from_config  # as above
+
+    loaded, _ = await read_folder_settings()
+    return catalog_from_config(loaded, Paths.find(os.environ), os.environ), loaded.notices
+
+
 def report(sentence: str, code: int = DONE) -> int:
     """Write *sentence* to standard error; return *code*."""
     sys.stderr.write(f"{sentence}\n")
     return code
+
+
+def typed_path(name: str) -> Path:
+    """Return an argument as a path."""
+    return Path(name).expanduser()
 
 
 def positive_int(text: str) -> int:
@@ -70,3 +141,30 @@ def positive_int(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
+
+
+def print_table(rows: Sequence[Sequence[str]], *, right_from: int = sys.maxsize) -> None:
+    """Print *rows* in columns, the first of them as headings; columns from *right_from* on are
+    right-aligned."""
+    from rich.cells import cell_len  # not needed by --help
+
+    from app.text.sanitize import sanitize_line  # as above
+
+    cleaned = [[sanitize_line(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*cleaned, strict=True)]
+    for row in cleaned:
+        cells: list[str] = []
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            pad = " " * (width - cell_len(cell))
+            cells.append(pad + cell if at >= right_from else cell + pad)
+        print("  ".join(cells).rstrip())
+
+
+def read_json_lines() -> Iterator[Any]:
+    """Yield the values on the lines of standard input."""
+    return (json.loads(line) for line in sys.stdin if line.strip())
+
+
+def write_json_line(value: object) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()

@@ -3,21 +3,19 @@
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.session_store import current_folder, print_table, run_with_store
+from app.cli.runner import command_parser, print_table, run_with_store
 
 if TYPE_CHECKING:
     from agent.records.json import JsonObject
-    from agent.store.listing import SessionListItem
+    from agent.store.listing import SessionListItem, SessionScope
     from agent.store.store import Store
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``session``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py session", description="List, read, search and delete sessions."
-    )
+    result = command_parser("session", "List, read, search and delete sessions.")
     words = result.add_subparsers(dest="word", required=True, metavar="COMMAND")
     listing = words.add_parser("list", help="the sessions of this folder, newest first")
     listing.add_argument("-n", "--max-count", type=int, default=50, metavar="N", help="at most N")
@@ -37,30 +35,24 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
     return run_with_store(parser(), argv, _run)
 
 
 async def _run(store: "Store", arguments: argparse.Namespace) -> None:
-    match arguments.word:
-        case "list":
-            await _list(store, arguments)
-        case "search":
-            await _search(store, arguments)
-        case "show":
-            await _show(store, arguments)
-        case _:
-            await _delete(store, arguments)
+    parts = {"list": _list, "search": _search, "show": _show, "delete": _delete}
+    await parts[arguments.word](store, arguments)
+
+
+def _scope(arguments: argparse.Namespace) -> "SessionScope":
+    from agent.store.listing import SessionScope  # not needed by --help
+
+    return SessionScope(None if arguments.all else str(Path.cwd()), arguments.archived)
 
 
 async def _list(store: "Store", arguments: argparse.Namespace) -> None:
-    from agent.store.listing import SessionScope  # not needed by --help
-    from app.text.units import money  # as above
+    from app.text.units import money  # not needed by --help
 
-    found = await store.session_list(
-        SessionScope(None if arguments.all else current_folder(), arguments.archived)
-    )
-    found = found[: max(0, arguments.max_count)]
+    found = (await store.session_list(_scope(arguments)))[: max(0, arguments.max_count)]
     if arguments.json:
         print(json.dumps({"sessions": [as_json(line) for line in found]}, indent=1))
     elif found:
@@ -76,10 +68,7 @@ async def _list(store: "Store", arguments: argparse.Namespace) -> None:
 
 
 async def _search(store: "Store", arguments: argparse.Namespace) -> None:
-    from agent.store.listing import SessionScope  # not needed by --help
-
-    scope = SessionScope(None if arguments.all else current_folder(), arguments.archived)
-    hits = await store.search_sessions(" ".join(arguments.words), scope)
+    hits = await store.search_sessions(" ".join(arguments.words), _scope(arguments))
     if arguments.json:
         found = [
             {**as_json(hit.session), "message": hit.hit.message_id, "text": hit.hit.snippet}

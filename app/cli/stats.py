@@ -5,10 +5,10 @@ import json
 import shutil
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import positive_int
-from app.cli.session_store import current_folder, run_with_store
+from app.cli.runner import command_parser, positive_int, run_with_store
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -17,12 +17,10 @@ DAY = 86_400.0
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``stats``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py stats",
-        description="Tell how many tokens were used and what they cost.",
+    result = command_parser(
+        "stats",
+        "Tell how many tokens were used and what they cost.",
         epilog="Costs are US dollars; – stands for what is not known.",
-        allow_abbrev=False,
     )
     result.add_argument("--days", type=positive_int, default=30, metavar="N", help="default: 30")
     result.add_argument("--here", action="store_true", help="of this project only")
@@ -31,16 +29,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
     return run_with_store(parser(), argv, _run)
 
 
 async def _run(store: "Store", arguments: argparse.Namespace) -> None:
-    from pathlib import Path  # not needed by --help
+    from agent.git import project_root  # not needed by --help
 
-    from agent.git import project_root  # as above
-
-    project = str(await project_root(Path(current_folder()))) if arguments.here else None
+    project = str(await project_root(Path.cwd())) if arguments.here else None
     rows = await store.usage_rows(time.time() - arguments.days * DAY, project)
     if arguments.json:
         print(json.dumps({"days": arguments.days, "rows": [asdict(row) for row in rows]}, indent=1))

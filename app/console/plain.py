@@ -7,8 +7,10 @@ pipes.
 import asyncio
 import signal
 import sys
+import threading
+from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from agent.records.errors import OpencodePyError
 from agent.records.events import (
@@ -23,18 +25,17 @@ from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.session.api import PromptInput
 from app.console.printer import Printer
-from app.console.stdin_lines import StdinLines, read_lines
 from app.session.prompt_preparation import PromptPreparation
-from app.session.usage import session_cost
+from app.session.summary import session_cost
+from app.startup.launch import LaunchOptions, load_runtime
 from app.startup.logs import start_log
-from app.startup.options import LaunchOptions
-from app.startup.runtime import load_runtime
 from app.text.units import money
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.bus import Subscription
     from agent.permission.trust.trust import TrustAnswer, TrustQuestion
     from agent.runtime.runtime import Runtime
+
 
 HELP = """\
 Type a prompt and press enter; a line that ends with \\ goes on in the next one.
@@ -48,6 +49,61 @@ ANSWERS: Mapping[str, Literal["once", "always", "reject"]] = {
 }
 
 MAX_LISTED = 20
+
+
+class StdinLines:
+    """The lines of standard input in the order of their arrival, then None.
+
+    With *interactive*, someone types them: a line that came before a question was shown is the next
+    prompt, not an answer to it.
+    """
+
+    def __init__(self, *, interactive: bool) -> None:
+        self._interactive = interactive
+        self._early: deque[str] = deque()
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def put(self, line: str | None) -> None:
+        self._lines.put_nowait(line)
+
+    async def next_prompt(self) -> str | None:
+        """Return the next line that is not an answer, None at the end."""
+        return self._early.popleft() if self._early else await self._lines.get()
+
+    def begin_question(self) -> None:
+        """Keep what has come so far from answering the question that is shown next."""
+        while self._interactive and not self._lines.empty():
+            line = self._lines.get_nowait()
+            if line is None:
+                self._lines.put_nowait(None)
+                break
+            self._early.append(line)
+
+    async def next_answer(self) -> str | None:
+        """Return the next line as the answer to the question; None at the end, also for later
+        calls."""
+        line = await self._lines.get()
+        if line is None:
+            self._lines.put_nowait(None)
+        return line
+
+
+def read_lines(source: TextIO) -> StdinLines:
+    """Return the lines of *source* as they come. A daemon thread reads them."""
+    lines = StdinLines(interactive=source.isatty())
+    loop = asyncio.get_running_loop()
+
+    def put(line: str | None) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(lines.put, line)
+
+    def read() -> None:
+        for line in source:
+            put(line.rstrip("\r\n"))
+        put(None)
+
+    threading.Thread(target=read, name="plain-input", daemon=True).start()
+    return lines
 
 
 def run_plain(launch: LaunchOptions, env: Mapping[str, str]) -> int:

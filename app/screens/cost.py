@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from app.session.usage import hit_rate
+from app.session.summary import hit_rate
 from app.text.sanitize import sanitize_line
 from app.text.units import money, tokens
 from app.widgets.status import short_model

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from agent.records.messages import Delivery, Idle, SessionStatus
 from app.screens.base.picker import Picker, Row
-from app.session.queue_text import delivery_time
+from app.session.summary import delivery_time
 from app.toolkit.tasks import Tasks
 
 DELIVERY_HINT = (("tab", "change when"),)

@@ -9,37 +9,8 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, assert_never
 
+from agent.records import events
 from agent.records.blocks import TodoItem
-from agent.records.events import (
-    BackgroundTaskProgress,
-    Compacted,
-    Event,
-    FileEdited,
-    LspChanged,
-    McpChanged,
-    MessageRemoved,
-    MessageUpdated,
-    Notice,
-    PartDelta,
-    PartRemoved,
-    PartUpdated,
-    PermissionAsked,
-    PermissionReplied,
-    PluginFailed,
-    QuestionAsked,
-    QuestionReplied,
-    QueueChanged,
-    Resync,
-    SessionCreated,
-    SessionDeleted,
-    SessionDiff,
-    SessionError,
-    SessionIdle,
-    SessionStatusChanged,
-    SessionUpdated,
-    ShellChanged,
-    TodoUpdated,
-)
 from agent.records.messages import (
     Message,
     MessageWithParts,
@@ -222,44 +193,44 @@ class SessionView:
             del self._entries[message_id]
         self.older += len(gone)
 
-    def apply(self, event: Event) -> Change:
+    def apply(self, event: events.Event) -> Change:
         """Apply *event*; events of other sessions change nothing."""
         match event:
-            case PartDelta():
+            case events.PartDelta():
                 return self._delta(event)
-            case PartUpdated(part):
+            case events.PartUpdated(part):
                 return self._part(part)
-            case MessageUpdated(message):
+            case events.MessageUpdated(message):
                 return self._message(message)
-            case PartRemoved() | MessageRemoved():
+            case events.PartRemoved() | events.MessageRemoved():
                 return self._removed(event)
-            case Resync():
+            case events.Resync():
                 return self._lost()
-            case PermissionAsked() | PermissionReplied():
+            case events.PermissionAsked() | events.PermissionReplied():
                 return self._permission(event)
-            case QuestionAsked() | QuestionReplied():
+            case events.QuestionAsked() | events.QuestionReplied():
                 return self._question(event)
             case (
-                SessionCreated()
-                | SessionUpdated()
-                | SessionDeleted()
-                | SessionStatusChanged()
-                | QueueChanged()
-                | TodoUpdated()
-                | BackgroundTaskProgress()
+                events.SessionCreated()
+                | events.SessionUpdated()
+                | events.SessionDeleted()
+                | events.SessionStatusChanged()
+                | events.QueueChanged()
+                | events.TodoUpdated()
+                | events.BackgroundTaskProgress()
             ):
                 return self._session(event)
             case (
-                SessionIdle()
-                | SessionError()
-                | ShellChanged()
-                | SessionDiff()
-                | Compacted()
-                | FileEdited()
-                | McpChanged()
-                | LspChanged()
-                | PluginFailed()
-                | Notice()
+                events.SessionIdle()
+                | events.SessionError()
+                | events.ShellChanged()
+                | events.SessionDiff()
+                | events.Compacted()
+                | events.FileEdited()
+                | events.McpChanged()
+                | events.LspChanged()
+                | events.PluginFailed()
+                | events.Notice()
             ):
                 return NO_CHANGE
             case _:
@@ -267,17 +238,17 @@ class SessionView:
 
     def _session(
         self,
-        event: SessionCreated
-        | SessionUpdated
-        | SessionDeleted
-        | SessionStatusChanged
-        | QueueChanged
-        | TodoUpdated
-        | BackgroundTaskProgress,
+        event: events.SessionCreated
+        | events.SessionUpdated
+        | events.SessionDeleted
+        | events.SessionStatusChanged
+        | events.QueueChanged
+        | events.TodoUpdated
+        | events.BackgroundTaskProgress,
     ) -> Change:
         named = (
             event.session.id
-            if isinstance(event, SessionCreated | SessionUpdated)
+            if isinstance(event, events.SessionCreated | events.SessionUpdated)
             else event.session_id
         )
         if named != self.session_id:
@@ -288,26 +259,26 @@ class SessionView:
                 )
             return NO_CHANGE
         match event:
-            case BackgroundTaskProgress():
+            case events.BackgroundTaskProgress():
                 return _background_task_change(
                     self, event.child_id, self.background_tasks.with_progress(event)
                 )
-            case SessionCreated(session) | SessionUpdated(session):
+            case events.SessionCreated(session) | events.SessionUpdated(session):
                 before, self.session = self.session.undone_at, session
                 if before != session.undone_at:
                     ends = [at for at in (before, session.undone_at) if at is not None]
                     moved = self._ids[bisect_left(self._ids, min(ends)) :]
                     return Change(messages=frozenset(moved), other=True)
-            case SessionDeleted():
+            case events.SessionDeleted():
                 self.deleted = True
-            case SessionStatusChanged(status=status):
+            case events.SessionStatusChanged(status=status):
                 self.status = status
                 # Queued messages show when they are delivered, which depends on the status.
                 queued = frozenset(self.queued) & self._entries.keys()
                 return Change(messages=queued, other=True)
-            case TodoUpdated(items=items):
+            case events.TodoUpdated(items=items):
                 self.todos = items
-            case QueueChanged(message_ids=message_ids):
+            case events.QueueChanged(message_ids=message_ids):
                 touched = frozenset(self.queued) ^ frozenset(message_ids)
                 self.queued = message_ids
                 return Change(messages=touched & self._entries.keys(), other=True)
@@ -315,17 +286,17 @@ class SessionView:
                 assert_never(event)
         return _OTHER
 
-    def _permission(self, event: PermissionAsked | PermissionReplied) -> Change:
+    def _permission(self, event: events.PermissionAsked | events.PermissionReplied) -> Change:
         held = self.permissions
-        if isinstance(event, PermissionReplied):
+        if isinstance(event, events.PermissionReplied):
             self.permissions = without_request(held, event.request_id)
         else:
             self.permissions = with_request(held, event.request, self.session_id)
         return NO_CHANGE if self.permissions is held else _OTHER
 
-    def _question(self, event: QuestionAsked | QuestionReplied) -> Change:
+    def _question(self, event: events.QuestionAsked | events.QuestionReplied) -> Change:
         held = self.questions
-        if isinstance(event, QuestionReplied):
+        if isinstance(event, events.QuestionReplied):
             self.questions = without_request(held, event.question_id)
         else:
             self.questions = with_request(held, event.question, self.session_id)
@@ -356,7 +327,7 @@ class SessionView:
             entry.parts.insert(index, part)
         return _touched(part)
 
-    def _delta(self, event: PartDelta) -> Change:
+    def _delta(self, event: events.PartDelta) -> Change:
         if event.session_id != self.session_id:
             return NO_CHANGE
         entry = self._entries.get(event.message_id)
@@ -378,15 +349,15 @@ class SessionView:
             entry.parts[index] = replace(part, state=Pending(raw=grown))
         return _touched(part)
 
-    def _removed(self, event: PartRemoved | MessageRemoved) -> Change:
+    def _removed(self, event: events.PartRemoved | events.MessageRemoved) -> Change:
         entry = self._entries.get(event.message_id)
         if event.session_id != self.session_id:
             return NO_CHANGE
         if entry is None:
-            if isinstance(event, MessageRemoved) and self._is_unloaded(event.message_id):
+            if isinstance(event, events.MessageRemoved) and self._is_unloaded(event.message_id):
                 self.older -= 1
             return NO_CHANGE
-        if isinstance(event, MessageRemoved):
+        if isinstance(event, events.MessageRemoved):
             del self._entries[event.message_id]
             del self._ids[bisect_left(self._ids, event.message_id)]
             return Change(messages=frozenset((event.message_id,)))

@@ -1,9 +1,16 @@
-"""The folder that the program was opened in, as the first page and the status line show it."""
+"""The surroundings of a session as the status line shows them: the folder, MCP servers, language
+servers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.git import git
+
+if TYPE_CHECKING:  # not loaded for the first frame
+    from agent.lsp.records import LspStatus
+    from agent.mcp.records import ServerStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +49,43 @@ def parse_git_status(output: str | None) -> tuple[str | None, int | None]:
         elif line and not line.startswith("#"):
             changed += 1
     return branch, changed
+
+
+@dataclass(frozen=True, slots=True)
+class McpSummary:
+    """The number of enabled and connected MCP servers, and those that need attention."""
+
+    wanted: int = 0
+    connected: int = 0
+    failing: tuple[str, ...] = ()
+    """Names of the servers that failed or need a login."""
+
+
+def mcp_summary(statuses: "Sequence[ServerStatus]") -> McpSummary:
+    """Return the summary of *statuses*; disabled servers do not count."""
+    wanted = [one for one in statuses if one.state != "disabled"]
+    return McpSummary(
+        wanted=len(wanted),
+        connected=sum(one.state == "connected" for one in wanted),
+        failing=tuple(one.server.name for one in wanted if one.state in {"failed", "needs auth"}),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LspSummary:
+    """The language servers that run, and those that failed."""
+
+    running: tuple[tuple[str, int], ...] = ()
+    """Each server's name with the number of errors that it reports."""
+    failing: tuple[str, ...] = ()
+    """Names of the servers that failed."""
+
+
+def lsp_summary(statuses: "Sequence[LspStatus]") -> LspSummary:
+    """Return the summary of *statuses*. A server that runs in several roots counts once."""
+    found: dict[str, int] = {}
+    for one in statuses:
+        if one.state in {"starting", "ready"}:
+            found[one.id] = found.get(one.id, 0) + one.errors
+    failed = dict.fromkeys(one.id for one in statuses if one.state == "failed")
+    return LspSummary(tuple(found.items()), tuple(failed))

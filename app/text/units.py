@@ -1,21 +1,10 @@
 """Amounts and times as they are shown everywhere: 4s, 1m 12s, 2.1k, $0.42, yesterday."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
 from agent.records.units import money, tokens
 
-__all__ = [
-    "align_columns",
-    "clock",
-    "column_widths",
-    "count",
-    "day",
-    "duration",
-    "money",
-    "price",
-    "tokens",
-]
+__all__ = ["clock", "count", "day", "duration", "money", "price", "tokens"]
 
 
 def duration(seconds: float) -> str:
@@ -26,24 +15,6 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m {whole % 60}s"
     return f"{whole // 3600}h {whole % 3600 // 60}m"
-
-
-def align_columns(cells: Sequence[str], widths: Sequence[int], *, right_from: int = 99) -> str:
-    """Return *cells* as one line of columns that are *widths* terminal cells wide; columns from
-    *right_from* on are right-aligned."""
-    from rich.cells import cell_len  # not needed for the first frame
-
-    pads = [" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)]
-    pairs = enumerate(zip(cells, pads, strict=True))
-    placed = (pad + cell if at >= right_from else cell + pad for at, (cell, pad) in pairs)
-    return "  ".join(placed).rstrip()
-
-
-def column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the width of each column of *rows* in terminal cells."""
-    from rich.cells import cell_len  # as above
-
-    return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
 
 
 def price(dollars: float | None) -> str:

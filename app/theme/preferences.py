@@ -72,9 +72,7 @@ def apply_appearance(app: App[int], appearance: Appearance) -> None:
 def apply_settings(app: App[int], config: "Config", folder: Path) -> list[str]:
     """Apply the appearance settings and load the user's themes from *folder*; return a notice for
     each that failed."""
-    from app.theme.user_themes import load_themes  # not needed for the first frame
-
-    loaded, notices = load_themes(folder)
+    loaded, notices = themes.load_themes(folder)
     for theme in loaded:
         app.register_theme(theme)
     name = config.theme or AUTO

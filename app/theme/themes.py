@@ -1,4 +1,4 @@
-"""Themes: our own dark and light ones, and palettes for all of Textual's.
+"""Themes: our own dark and light ones, palettes for all of Textual's, and the user's files.
 
 A ``Palette`` holds the colors that the transcript draws with; a tone is the name of one of them.
 Every theme maps to a palette, and each registered theme carries it as CSS variables too:
@@ -6,15 +6,20 @@ Every theme maps to a palette, and each registered theme carries it as CSS varia
 field of ``Palette``.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from rich.style import Style
 from textual.app import App
 from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
+
+from app.text.sanitize import sanitize_line
 
 DARK = "opencode-py-dark"
 LIGHT = "opencode-py-light"
@@ -396,3 +401,57 @@ def readable(color: str, ground: str, fallback: str) -> str:
     if "#" not in color or "#" not in ground:
         return color
     return color if contrast(color, ground) >= 3 else fallback
+
+
+MAX_THEME_BYTES = 64 * 1024
+"""The largest theme file in bytes."""
+
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_TONES = tuple(field.name for field in fields(Palette) if field.name != "dark")
+
+
+def load_themes(folder: Path) -> tuple[list[Theme], list[str]]:
+    """Return the user's themes in *folder* by name, and a notice for each invalid file.
+
+    Each file is one object. ``base`` names the theme that it changes (``opencode-py-dark``, the
+    default, or ``opencode-py-light``); every other key is a tone of ``Palette`` with its color as
+    ``#rrggbb``. The name of the file is the name of the theme.
+    """
+    themes: list[Theme] = []
+    notices: list[str] = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            themes.append(own_theme(path.stem, _read_palette(path)))
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            notices.append(
+                f"The theme {sanitize_line(path.name)} was left out: {sanitize_line(why)}."
+            )
+    return themes, notices
+
+
+def _read_palette(path: Path) -> Palette:
+    """Return the palette of a theme file. Raises ``ValueError`` that says what is wrong."""
+    with path.open("rb") as file:
+        data = file.read(MAX_THEME_BYTES + 1)
+    if len(data) > MAX_THEME_BYTES:
+        raise ValueError("it is larger than 64 KB")
+    try:
+        read = json.loads(data)
+    except ValueError as error:
+        raise ValueError(f"it is no JSON ({error})") from error
+    if type(read) is not dict:
+        raise ValueError("it is not an object of colours")
+    tones = dict(cast("dict[str, object]", read))
+    base = tones.pop("base", DARK)
+    if not isinstance(base, str) or base not in OWN_PALETTES:
+        raise ValueError(f"its base is none of {', '.join(OWN_PALETTES)}")
+    colors: dict[str, str] = {}
+    for key, value in tones.items():
+        name = key.replace("-", "_")
+        if name not in _TONES:
+            raise ValueError(f"there is no tone {key}; there are {', '.join(_TONES)}")
+        if not isinstance(value, str) or not _HEX.fullmatch(value):
+            raise ValueError(f"{key} is not a colour as #rrggbb")
+        colors[name] = value.lower()
+    return replace(OWN_PALETTES[base], **colors)

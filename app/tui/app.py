@@ -24,9 +24,8 @@ from textual.widget import AwaitMount
 from app.screens.base.dialog import QUIET_SECONDS
 from app.screens.session.screen import SessionScreen
 from app.session.workspace import Workspace, short_folder
+from app.startup.launch import LaunchOptions, load_runtime
 from app.startup.logs import start_log
-from app.startup.options import LaunchOptions
-from app.startup.runtime import load_runtime
 from app.theme.preferences import Appearance, set_terminal_background
 from app.theme.themes import register
 from app.toolkit.driver import TerminalDriver, can_paint

@@ -13,7 +13,7 @@ from app.screens.session.layout import create_widgets
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.view import Change, SessionView
-from app.startup.options import LaunchOptions
+from app.startup.launch import LaunchOptions
 from app.theme import themes
 from app.toolkit.tasks import Tasks
 from app.tui.action_dispatcher import ActionDispatcher

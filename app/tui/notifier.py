@@ -1,5 +1,6 @@
 """Notices to the user: warnings on the screen, the terminal's title, desktop notifications."""
 
+import time
 from collections.abc import Callable
 
 from textual.app import App
@@ -7,7 +8,6 @@ from textual.app import App
 from app.screens.base.error import ErrorScreen
 from app.text.sanitize import sanitize, sanitize_line
 from app.theme.preferences import NotificationStyle, appearance_of
-from app.toolkit.dedupe import Dedupe
 
 WARNING_SECONDS = 8.0
 """The time that a warning is shown."""
@@ -43,6 +43,28 @@ def tmux_passthrough(sequence: str) -> str:
     """Return *sequence* wrapped for the terminal around tmux."""
     doubled = sequence.replace("\x1b", "\x1b\x1b")
     return f"\x1bPtmux;{doubled}\x1b\\"
+
+
+class Dedupe:
+    """Lets each notice through once within *seconds*: many failing operations raise the same one,
+    such as writes to a full disk."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._shown: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._shown)
+
+    def is_new(self, notice: str) -> bool:
+        """Return whether *notice* was not shown within the last seconds, and remember it."""
+        now = self._clock()
+        self._shown = {shown: at for shown, at in self._shown.items() if now - at < self._seconds}
+        if notice in self._shown:
+            return False
+        self._shown[notice] = now
+        return True
 
 
 class Notices:

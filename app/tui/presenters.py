@@ -8,10 +8,10 @@ from agent.records.errors import ModelNotFound
 from agent.records.messages import Session
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
-from app.session.usage import cache_hit_rate, context_used, session_cost
+from app.session.summary import cache_hit_rate, context_used, session_cost
 from app.session.view import NO_CHANGE, Change
 from app.session.workspace import Workspace, short_folder
-from app.startup.options import LaunchOptions
+from app.startup.launch import LaunchOptions
 from app.tui.notifier import TerminalNotifier
 from app.widgets.home import HomeFacts, local_servers, model_reason
 from app.widgets.sidebar import ChangedFiles, SidebarContent

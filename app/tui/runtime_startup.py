@@ -15,7 +15,7 @@ from app.screens.permission.trust import TrustScreen
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.workspace import read_workspace
-from app.startup.options import LaunchOptions
+from app.startup.launch import LaunchOptions
 from app.theme import themes
 from app.theme.preferences import apply_settings
 from app.toolkit.tasks import Tasks, show_dialog

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from agent.records.events import Event, LspChanged, McpChanged
 from app.actions.custom_commands import mcp_prompt_actions
 from app.commands.registry import actions, provide
-from app.session.server_status import lsp_summary, mcp_summary
+from app.session.workspace import lsp_summary, mcp_summary
 
 if TYPE_CHECKING:  # load the agent package
     from agent.runtime.runtime import Runtime

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from app.session.family import SessionFamily, family_of
-from app.session.live import LiveSession
+from app.session.live import LiveSession, SessionFamily, family_of
 from app.session.view import SessionView
 from app.toolkit.tasks import Tasks
 

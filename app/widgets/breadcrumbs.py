@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.widgets import Static
 
-from app.session.family import SessionFamily
+from app.session.live import SessionFamily
 from app.text.sanitize import sanitize_line
 
 BACK, AROUND = "ctrl+x ↑", "ctrl+x ↑←→"

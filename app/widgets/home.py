@@ -14,7 +14,7 @@ from app.text.units import count, day
 if TYPE_CHECKING:  # only for annotations
     from agent.records.messages import Session
     from app.session.live import LiveSession
-    from app.startup.options import LaunchOptions
+    from app.startup.launch import LaunchOptions
 
 DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("read README.md", "see how a tool call looks"),

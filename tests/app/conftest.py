@@ -17,8 +17,7 @@ from agent.records.messages import Idle
 
 if TYPE_CHECKING:
     from agent.runtime.runtime import Runtime
-from app.startup.options import LaunchOptions
-from app.startup.runtime import load_runtime
+from app.startup.launch import LaunchOptions, load_runtime
 from app.tui.app import OpencodeApp
 from tests.support.harness import config_for
 from tests.support.model_server import ModelServer

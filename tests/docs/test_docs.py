@@ -19,8 +19,8 @@ from agent.config.paths import Paths
 from agent.skills import Skills
 from app.actions import actions
 from app.cli.main import COMMANDS
-from app.cli.run import json_lines
-from app.theme.user_themes import load_themes
+from app.cli.run import writers
+from app.theme.themes import load_themes
 from tests.support.harness import config_for, environment, write_config
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.script import Call, Text, answer
@@ -257,6 +257,6 @@ def test_every_kind_of_json_line_is_in_the_table() -> None:
     table = (DOCS / "scripting.md").read_text("utf-8")
     rows = re.findall(r"^\| (`[^|]+`) \|", table, re.MULTILINE)
     documented = {name for cells in rows for name in re.findall(r"`(\w+)`", cells)}
-    source = inspect.getsource(json_lines)
+    source = inspect.getsource(writers)
     written = set(re.findall(r'_line\(\s*"(\w+)"', source)) | {"text", "reasoning"}
     assert written == documented

@@ -1,19 +1,27 @@
 """``opencode-py debug``: how the program is configured and how it decides."""
 
 import argparse
-import sys
-from pathlib import Path
+import time
+from typing import TYPE_CHECKING
 
-from app.cli.runner import run_command
+from app.cli.runner import (
+    DONE,
+    USAGE,
+    command_parser,
+    read_json_lines,
+    report,
+    run_command,
+    write_json_line,
+)
+
+if TYPE_CHECKING:
+    from agent.records.json import JsonObject
+
+BOM = "\ufeff"
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``debug``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py debug",
-        description="Show what the program knows and how it decides.",
-        allow_abbrev=False,
-    )
+    result = command_parser("debug", "Show what the program knows and how it decides.")
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     lines = "read cases from standard input, answer one JSON object a line"
     permission = parts.add_parser("permission", help="what the rules say of a command, and why")
@@ -42,48 +50,54 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage."""
     return run_command(parser(), argv, _run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    here = Path.cwd()
     match arguments.part:
         case "permission":
-            from app.cli.debug.permission import (  # each part loads its own
-                answer_cases,
-                explain,
-            )
+            from app.cli.debug.permission import answer_cases, explain  # each part loads its own
 
             if arguments.jsonl:
-                return answer_cases(sys.stdin, sys.stdout)
+                return answer_cases()
             if arguments.permission is None or arguments.pattern is None:
-                sys.stderr.write('Say what to judge, such as: debug permission bash "git push"\n')
-                return 2
-            return explain(here, arguments.agent, arguments.permission, arguments.pattern)
+                return report('Say what to judge, such as: debug permission bash "git push"', USAGE)
+            return explain(arguments.agent, arguments.permission, arguments.pattern)
         case "edit":
-            from app.cli.debug.edit import answer_edits  # as above
-
-            return answer_edits(sys.stdin, sys.stdout)
+            return _answer_edits()
         case "stream":
             from app.cli.debug.stream import answer_streams  # as above
 
-            return answer_streams(sys.stdin, sys.stdout, arguments.transport)
-        case "config":
-            from app.cli.debug.config import show_config, show_schema  # as above
+            return answer_streams(arguments.transport)
+        case part:
+            from app.cli.debug.config import SHOWN, show_schema  # as above
 
-            if arguments.schema:
+            if part == "config" and arguments.schema:
                 return show_schema()
-            return show_config(here, as_json=arguments.json)
-        case "info":
-            from app.cli.debug.info import show_info  # as above
+            return SHOWN[part](as_json=arguments.json)
 
-            return show_info(here, as_json=arguments.json)
-        case "plugins":
-            from app.cli.debug.config import show_plugins  # as above
 
-            return show_plugins(here, as_json=arguments.json)
-        case _:
-            from app.cli.debug.config import show_paths  # as above
+def _answer_edits() -> int:
+    """Answer ``{"id", "before", "old", "new", "replace_all"}`` lines with the whole text after the
+    edit, or the reason why it was refused, and the microseconds of CPU time it took. No file is
+    touched."""
+    from agent.tools.edit_match import EditRefused, apply_edit  # as above
 
-            return show_paths(as_json=arguments.json)
+    for case in read_json_lines():
+        before: str = case["before"]
+        mark = BOM if before.startswith(BOM) else ""  # the tool works on text without it
+        start = time.process_time()
+        answer: JsonObject = {"id": case["id"]}
+        try:
+            edit = apply_edit(
+                before.removeprefix(BOM),
+                case["old"],
+                case["new"],
+                replace_all=bool(case.get("replace_all")),
+            )
+            answer["after"] = mark + edit.text
+        except EditRefused as refused:
+            answer["error"] = refused.reason
+        answer["us"] = round((time.process_time() - start) * 1e6)
+        write_json_line(answer)
+    return DONE

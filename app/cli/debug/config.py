@@ -1,33 +1,37 @@
-"""``debug config``, ``plugins`` and ``paths``: the settings in force and their sources."""
+"""``debug config``, ``plugins``, ``paths`` and ``info``: the settings in force and their sources,
+what is installed, and the machine."""
 
 import asyncio
 import json
 import os
+import platform
+import shutil
+import sys
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
-from agent.git import project_root
-from agent.permission.trust.trust import Trust
 from agent.plugins.loading import LoadedPlugin, load_plugins
 from agent.records.json import Json, JsonObject
-from agent.runtime.settings import read_settings
-from app.text.sanitize import sanitize
+from app.cli.main import version as own_version
+from app.cli.runner import DONE, FAILED, read_folder_settings
+from app.text.sanitize import sanitize, sanitize_line
 
 MAX_VALUE_SHOWN = 200
 """Characters of one value."""
 
 
-def show_config(directory: Path, *, as_json: bool = False) -> int:
+def show_config(*, as_json: bool) -> int:
     """Print every value that a file, variable or option sets, with its source. Keys, and what may
     contain them, are hidden."""
     from agent.config.validation import file_values  # loads pydantic
 
-    loaded, _ = asyncio.run(read_folder_settings(directory))
+    loaded, _ = asyncio.run(read_folder_settings())
     if as_json:
         print(json.dumps(_as_json(loaded), indent=1))
-        return 0
+        return DONE
     if not loaded.sources:
         print("No configuration file sets anything: the defaults hold.")
     for key, value in _leaves(file_values(loaded.config)):
@@ -39,7 +43,7 @@ def show_config(directory: Path, *, as_json: bool = False) -> int:
         print(f"{rule.action:6}{what}   {sanitize(rule.source)}")
     for notice in loaded.notices:
         print(sanitize(notice))
-    return 0
+    return DONE
 
 
 def _leaves(values: JsonObject, at: str = "") -> Iterator[tuple[str, Json]]:
@@ -61,17 +65,17 @@ def show_schema() -> int:
     from agent.config.validation import json_schema  # loads pydantic
 
     print(json.dumps(json_schema(), indent=2))
-    return 0
+    return DONE
 
 
-def show_plugins(directory: Path, *, as_json: bool = False) -> int:
+def show_plugins(*, as_json: bool) -> int:
     """Print every plugin with what it adds, or why it failed; the exit code is 1 if one failed."""
-    _, trust = asyncio.run(read_folder_settings(directory))
+    _, trust = asyncio.run(read_folder_settings())
     paths = Paths.find(os.environ)
     plugins = asyncio.run(
-        load_plugins(directory, trust.project, paths, os.environ, trusted=trust.trusted)
+        load_plugins(Path.cwd(), trust.project, paths, os.environ, trusted=trust.trusted)
     )
-    code = 1 if plugins.notices else 0
+    code = FAILED if plugins.notices else DONE
     if as_json:
         print(json.dumps([_plugin(each) for each in plugins.all], indent=1))
         return code
@@ -106,21 +110,15 @@ def _plugin(loaded: LoadedPlugin) -> dict[str, object]:
     return {**named, **_added(loaded), "failure": loaded.failure or None}
 
 
-async def read_folder_settings(directory: Path) -> tuple[LoadedConfig, Trust]:
-    """Return the settings in force in *directory*, with the trust that the user gave it before."""
-    return await read_settings(directory, await project_root(directory), os.environ)
-
-
-def show_paths(*, as_json: bool = False) -> int:
-    """Print the four folders."""
+def show_paths(*, as_json: bool) -> int:
     paths = Paths.find(os.environ)
     found = {name: str(getattr(paths, name)) for name in ("config", "data", "cache", "log")}
     if as_json:
         print(json.dumps(found, indent=1))
-        return 0
+        return DONE
     for name, path in found.items():
         print(f"{name:8}{sanitize(path)}")
-    return 0
+    return DONE
 
 
 def _as_json(loaded: LoadedConfig) -> JsonObject:
@@ -137,3 +135,58 @@ def _as_json(loaded: LoadedConfig) -> JsonObject:
         ],
         "notices": list(loaded.notices),
     }
+
+
+PARTS = ("textual", "litellm", "mcp", "agent-client-protocol", "tree-sitter", "httpx2")
+PROGRAMS = ("git", "rg", "bash")
+VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "TMUX", "SHELL", "LANG")
+"""Variables that affect how the screen is drawn; none of them contains a secret."""
+
+
+def show_info(*, as_json: bool) -> int:
+    facts = asyncio.run(info())
+    if as_json:
+        print(json.dumps(facts, indent=1))
+        return DONE
+    for name, value in facts.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+        print(f"{name:24}{sanitize_line(str('–' if shown in (None, '') else shown))}")
+    return DONE
+
+
+async def info() -> JsonObject:
+    """Return versions, programs, the terminal, and the state of the folder. No keys, no file
+    contents."""
+    loaded, trust = await read_folder_settings()
+    facts: dict[str, Json] = {
+        "opencode-py": own_version(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "program": sys.argv[0],
+    }
+    facts |= {name: _package_version(name) for name in PARTS}
+    facts |= {name: shutil.which(name) for name in PROGRAMS}
+    facts |= {name: os.environ.get(name) for name in VARIABLES}
+    facts["folder"] = str(Path.cwd())
+    facts["trust"] = trust.status
+    facts["model"] = loaded.config.model
+    facts["settings from"] = list(dict.fromkeys(loaded.sources.values()))
+    facts["notices"] = list(loaded.notices)
+    facts["log"] = str(Paths.find(os.environ).log)
+    return facts
+
+
+def _package_version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+SHOWN = {
+    "config": show_config,
+    "info": show_info,
+    "paths": show_paths,
+    "plugins": show_plugins,
+}
+"""The function that prints each part."""

@@ -1,10 +1,8 @@
 """``debug permission``: verdicts of cases as JSON lines, and an explanation for users."""
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
 
 from agent.agents import Agents
 from agent.permission.rules import DEFAULT, Rule, applicable_rules, evaluate, rule_for
@@ -12,19 +10,16 @@ from agent.permission.shell.analysis import command_needs
 from agent.permission.shell.cases import Case, evaluate_case
 from agent.process import shell
 from agent.records.requests import EvaluatedNeed, PermissionNeed
-from app.cli.debug.config import read_folder_settings
+from app.cli.runner import DONE, read_folder_settings, read_json_lines, write_json_line
 from app.text.sanitize import sanitize
 
 MAX_ALIASES = 5
 """Other names of one command that are listed."""
 
 
-def answer_cases(lines: TextIO, out: TextIO) -> int:
+def answer_cases() -> int:
     """Answer ``{"id", "command", "rules", "cwd", "home"}`` lines, each under its own rules only."""
-    for line in lines:
-        if not line.strip():
-            continue
-        case = json.loads(line)
+    for case in read_json_lines():
         rules = tuple(
             Rule(rule["permission"], rule["pattern"], rule["action"], "given")
             for rule in case["rules"]
@@ -39,14 +34,14 @@ def answer_cases(lines: TextIO, out: TextIO) -> int:
             "reasons": [one.reason for one in found.evaluated],
             "analysable": not found.problem,
         }
-        out.write(json.dumps(answer) + "\n")
-        out.flush()
-    return 0
+        write_json_line(answer)
+    return DONE
 
 
-def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
-    """Print what would happen in *directory*, which rule decides, and what "always" would save."""
-    loaded, trust = asyncio.run(read_folder_settings(directory))
+def explain(agent: str, permission: str, pattern: str) -> int:
+    """Print what would happen here, which rule decides, and what "always" would save."""
+    directory = Path.cwd()
+    loaded, trust = asyncio.run(read_folder_settings())
     rules = Agents(loaded).rules(agent)
     deny_wins = loaded.config.permission_mode == "deny-wins"
     needs: tuple[PermissionNeed, ...] = (PermissionNeed(permission, pattern),)
@@ -73,7 +68,7 @@ def explain(directory: Path, agent: str, permission: str, pattern: str) -> int:
         print("Always would store: " + (sanitize(", ".join(offered)) or "nothing is offered."))
     for notice in loaded.notices:
         print(sanitize(notice))
-    return 0
+    return DONE
 
 
 def _explanation(one: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> Iterator[str]:

@@ -5,36 +5,19 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, TextIO, assert_never, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
+from agent.provider import client
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.providers import Transport
 from agent.provider.catalog.settings import ModelSettings, ProviderSettings
-from agent.provider.client import (
-    ModelRequest,
-    ReasoningDelta,
-    ReasoningEnd,
-    ReasoningStart,
-    StepFinish,
-    StreamError,
-    StreamEvent,
-    TextContent,
-    TextDelta,
-    TextEnd,
-    TextStart,
-    ToolCall,
-    ToolInputDelta,
-    ToolInputEnd,
-    ToolInputStart,
-    ToolSchema,
-    UserTurn,
-)
 from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess
 from agent.provider.transport.retry import is_retryable
 from agent.records.errors import OpencodePyError, ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
+from app.cli.runner import DONE, read_json_lines, write_json_line
 
 if TYPE_CHECKING:
     from agent.provider.client import Api
@@ -55,27 +38,32 @@ class StreamCollector:
         self._usage: Usage | None = None
         self._error: ProviderError | None = None
 
-    def take(self, event: StreamEvent) -> None:
+    def take(self, event: client.StreamEvent) -> None:
         match event:
-            case TextStart():
+            case client.TextStart():
                 self._refusing = event.refusal
                 if not event.refusal:
                     self._order.append("text")
-            case TextDelta():
+            case client.TextDelta():
                 (self._refusal if self._refusing else self._text).append(event.text)
-            case ReasoningStart():
+            case client.ReasoningStart():
                 self._order.append("reasoning")
-            case ReasoningDelta():
+            case client.ReasoningDelta():
                 self._reasoning.append(event.text)
-            case ToolInputStart():
+            case client.ToolInputStart():
                 self._order.append("tool")
-            case ToolCall():
+            case client.ToolCall():
                 self._calls.append(_call(event))
-            case StepFinish():
+            case client.StepFinish():
                 self._finish, self._usage = event.finish, event.usage
-            case StreamError():
+            case client.StreamError():
                 self._error, self._usage = event.error, event.usage
-            case TextEnd() | ReasoningEnd() | ToolInputDelta() | ToolInputEnd():
+            case (
+                client.TextEnd()
+                | client.ReasoningEnd()
+                | client.ToolInputDelta()
+                | client.ToolInputEnd()
+            ):
                 pass
             case _:
                 assert_never(event)
@@ -103,7 +91,7 @@ class StreamCollector:
         }
 
 
-def _call(call: ToolCall) -> JsonObject:
+def _call(call: client.ToolCall) -> JsonObject:
     arguments: Json
     broken: str | None = None
     try:
@@ -119,36 +107,34 @@ def _call(call: ToolCall) -> JsonObject:
 
 
 MAX_CONCURRENT = 8
-TOOL = ToolSchema(
+TOOL = client.ToolSchema(
     "get_weather",
     "Weather of a place.",
     {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 )
 
 
-def answer_streams(lines: TextIO, out: TextIO, transport: Transport = "http") -> int:
+def answer_streams(transport: Transport) -> int:
     """Answer ``{"id", "provider", "api", "model", "base_url"}`` lines with one request each to its
     base URL, without retries."""
-    cases = [json.loads(line) for line in lines if line.strip()]
-    return asyncio.run(_all(cases, out, transport))
+    return asyncio.run(_all(list(read_json_lines()), transport))
 
 
-async def _all(cases: list[dict[str, str]], out: TextIO, transport: Transport) -> int:
+async def _all(cases: list[dict[str, str]], transport: Transport) -> int:
     free = asyncio.Semaphore(MAX_CONCURRENT)
     process = LitellmProcess(os.environ) if transport == "litellm" else None
 
     async def one(case: dict[str, str]) -> None:
         async with free:
             answer = await _ask(case, process)
-        out.write(json.dumps({"id": case["id"], **answer}) + "\n")
-        out.flush()
+        write_json_line({"id": case["id"], **answer})
 
     try:
         await asyncio.gather(*(one(case) for case in cases))
     finally:
         if process is not None:
             await process.aclose()
-    return 0
+    return DONE
 
 
 async def _ask(case: dict[str, str], process: LitellmProcess | None) -> JsonObject:
@@ -165,10 +151,10 @@ async def _ask(case: dict[str, str], process: LitellmProcess | None) -> JsonObje
     collected = StreamCollector()
     try:
         model = catalog.model(f"{settings.id}/{case['model']}")
-        request = ModelRequest(
+        request = client.ModelRequest(
             model=model,
             system=("Answer briefly.",),
-            turns=(UserTurn((TextContent("Hello"),)),),
+            turns=(client.UserTurn((client.TextContent("Hello"),)),),
             tools=(TOOL,),
             max_output=1_000,
         )

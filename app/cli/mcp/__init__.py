@@ -2,18 +2,15 @@
 
 import argparse
 import os
-from pathlib import Path
 
-from app.cli.runner import run_command
+from app.cli.runner import command_parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``mcp``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py mcp",
-        description="The MCP servers of your settings and of this folder's.",
+    result = command_parser(
+        "mcp",
+        "The MCP servers of your settings and of this folder's.",
         epilog="In the program /mcp shows how they stand.",
-        allow_abbrev=False,
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     listed = parts.add_parser("list", help="which servers there are; starts none of them")
@@ -49,8 +46,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return the exit code: 0 done, 1 failed, 2 wrong usage, 130
-    interrupted."""
     at = argv.index("--") if "--" in argv else len(argv)
     program = argv[at + 1 :]
     return run_command(
@@ -67,34 +62,17 @@ def _run(arguments: argparse.Namespace, program: list[str]) -> int:
 
     if arguments.part in {"auth", "debug"}:  # the SDK logs errors with tracebacks
         start_log(os.environ)
-    here = Path.cwd()
     match arguments.part:
         case "list":
             from app.cli.mcp.servers import show_servers  # each part loads its own modules
 
-            return show_servers(here, os.environ, as_json=arguments.json)
+            return show_servers(as_json=arguments.json)
         case "add":
-            from app.cli.mcp.add import add_server, import_from_claude_code  # as above
+            from app.cli.mcp.servers import add_server  # as above
 
-            if arguments.from_claude_code:
-                return import_from_claude_code(arguments.name, os.environ, here)
-            return add_server(
-                arguments.name,
-                os.environ,
-                url=arguments.url,
-                headers=arguments.header,
-                variables=arguments.env,
-                command=[*arguments.command, *program],
-            )
-        case "auth":
-            from app.cli.mcp.auth import log_in  # as above
-
-            return log_in(here, os.environ, arguments.name)
-        case "logout":
-            from app.cli.mcp.auth import log_out  # as above
-
-            return log_out(here, os.environ, arguments.name)
+            return add_server(arguments, [*arguments.command, *program])
         case _:
-            from app.cli.mcp.probe import probe  # as above
+            from app.cli.mcp import connection  # as above
 
-            return probe(here, os.environ, arguments.name)
+            parts = {"auth": connection.log_in, "logout": connection.log_out}
+            return parts.get(arguments.part, connection.probe)(arguments.name)

@@ -4,22 +4,25 @@ import argparse
 import asyncio
 import contextlib
 import os
+import signal
 import stat
 import sys
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from app.cli.runner import USAGE, positive_int, report, run_command
-from app.startup import gc
+from app.cli.runner import USAGE, command_parser, positive_int, report, run_command
+from app.session.prompt_preparation import STOPPED, PromptPreparation
+from app.startup.launch import pause_gc, resume_gc
 
 if TYPE_CHECKING:
-    from agent.records.events import Event
     from agent.records.messages import Session
-    from agent.runtime.headless import HeadlessResult, HeadlessRun
+    from agent.runtime.headless import HeadlessRun
     from agent.runtime.runtime import Runtime
     from agent.session.api import PromptInput
-    from app.cli.run.signals import RunSignals
+    from app.cli.run.writers import JsonLines, TextWriter
+
 
 MAX_INPUT = 10_000_000
 """Characters of standard input that are read."""
@@ -27,14 +30,38 @@ STDIN_WAIT = 3.0
 """Seconds after which the user is told that standard input is awaited."""
 
 
-class Writer(Protocol):
-    """A form of output: takes the events as they come, then the ending."""
+TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+"""Exit codes after a signal, as shells return them."""
 
-    def start(self, session: "Session", model: str) -> None: ...
 
-    def take(self, event: "Event") -> None: ...
+class RunSignals:
+    """Handles the signals of the running loop from its creation on.
 
-    def end(self, ending: "HeadlessResult") -> None: ...
+    The first one stops the preparation, or else the turn; the second exits the program at once.
+    Ignored signals stay ignored.
+    """
+
+    def __init__(self) -> None:
+        self.preparation = PromptPreparation()
+        self.code: int | None = None
+        self._loop = asyncio.get_running_loop()
+        self._turn: Callable[[], Coroutine[object, object, None]] | None = None
+        self._cancelling: asyncio.Task[None] | None = None
+        for number in TERMINATED:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._loop.add_signal_handler(number, self._stop, number)
+
+    def set_cancel(self, turn: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Stop the run with *turn* from now on."""
+        self._turn = turn
+
+    def _stop(self, number: signal.Signals) -> None:
+        if self.code is not None:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        self.code = TERMINATED[number]
+        if not self.preparation.stop() and self._turn is not None:
+            self._cancelling = self._loop.create_task(self._turn())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +74,12 @@ class PreparedRun:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the arguments of ``run``."""
-    result = argparse.ArgumentParser(
-        prog="opencode-py run",
-        description="Send one prompt, print the answer, exit. What is piped in is added to it.",
+    result = command_parser(
+        "run",
+        "Send one prompt, print the answer, exit. What is piped in is added to it.",
         epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for want of "
         "permission, 4 a limit was reached, 130 interrupted. Nobody can be asked here: what the "
         "rules do not allow is refused, unless --auto-approve or --auto allows it.",
-        allow_abbrev=False,
     )
     add = result.add_argument
     add("message", nargs="*", help="the prompt; /NAME … is a command, @FILE attaches a file")
@@ -92,7 +117,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the prompt and return the exit code."""
     return run_command(parser(), argv, _run_prompt, handles_signals=True)
 
 
@@ -139,12 +163,10 @@ def _read_stdin(source: TextIO) -> str:
 
 
 async def _run(arguments: argparse.Namespace, message: str, piped: str) -> int:
-    from app.cli.run.signals import RunSignals  # loads the agent package
 
     signals = RunSignals()
-    gc.pause()
+    pause_gc()
     from agent.records.errors import NothingToDo  # loads the agent package
-    from app.session.prompt_preparation import STOPPED  # as above
     from app.startup.logs import start_log  # as above
 
     start_log(os.environ)
@@ -204,7 +226,7 @@ async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "R
     headless, session = ready.headless, ready.session
     signals.set_cancel(lambda: headless.stop(session))
     writer = _writer(arguments)
-    gc.resume()
+    resume_gc()
     default = headless.runtime.catalog.default_model()
     writer.start(session, arguments.model or session.model or default)
     async with contextlib.aclosing(headless.run(session, ready.prompt)) as events:
@@ -217,11 +239,9 @@ async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "R
     return ending.exit_code if signals.code is None else signals.code
 
 
-def _writer(arguments: argparse.Namespace) -> Writer:
+def _writer(arguments: argparse.Namespace) -> "JsonLines | TextWriter":
+    from app.cli.run.writers import JsonLines, TextWriter  # loads the agent package
+
     if arguments.format == "json":
-        from app.cli.run.json_lines import JsonLines  # one of the two forms
-
         return JsonLines(sys.stdout, deltas=arguments.deltas)
-    from app.cli.run.text import TextWriter  # one of the two forms
-
     return TextWriter(sys.stdout, sys.stderr)

@@ -38,7 +38,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.api import BackgroundTaskList, BackgroundTaskStatus
-from app.session.queue_text import queued_label, report_label
+from app.session.summary import queued_label, report_label
 from app.session.view import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page

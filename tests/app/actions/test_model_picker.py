@@ -10,9 +10,8 @@ from agent.provider.catalog.model_preferences import FILE_NAME, ModelPreferences
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import ModelInfo, Price
 from app.screens.api_key import ApiKeyScreen
-from app.screens.base.picker import Picker, Row
+from app.screens.base.picker import Picker, Row, fuzzy_filter
 from app.screens.model import CONNECT_PREFIX, ModelList, model_rows
-from app.text.fuzzy import fuzzy_filter
 from tests.app.conftest import LOCAL, Running, Starter
 from tests.support.provider_server import Reply, Server
 from tests.support.snapshots import assert_pictures

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.console.stdin_lines import StdinLines
+from app.console.plain import StdinLines
 
 
 def lines(*texts: str | None, types: bool) -> StdinLines:

@@ -9,7 +9,7 @@ from agent.records.blocks import SubtaskBlock
 from agent.records.events import PermissionAsked, PermissionReplied
 from agent.records.messages import Idle, Session, ToolState
 from agent.records.requests import PermissionRequest
-from app.session.family import SessionFamily
+from app.session.live import SessionFamily
 from app.session.view import SessionView
 from app.theme.themes import DARK, LIGHT
 from app.widgets.breadcrumbs import breadcrumbs_text

@@ -9,8 +9,7 @@ import pytest
 from textual.color import Color
 
 from app.theme.preferences import appearance_of
-from app.theme.themes import DARK, DARK_PALETTE, LIGHT, OWN_PALETTES, palette_of
-from app.theme.user_themes import load_themes
+from app.theme.themes import DARK, DARK_PALETTE, LIGHT, OWN_PALETTES, load_themes, palette_of
 from app.toolkit.osc_replies import TerminalBackground, TerminalReplies, colorfgbg_is_dark, is_dark
 from app.tui.notifier import notify_sequence
 from tests.app.conftest import Running, Starter

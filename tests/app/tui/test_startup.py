@@ -109,7 +109,7 @@ def test_the_first_frame_is_painted_before_the_agent_is_loaded() -> None:
         from pathlib import Path
         from agent.records.errors import StoreTooNew
         from app.tui.app import OpencodeApp
-        from app.startup.options import LaunchOptions
+        from app.startup.launch import LaunchOptions
 
         async def opener(launch, env, ask_trust):
             late = ("litellm", "mcp", "acp", "httpx", "httpx2", "opentelemetry", "tree_sitter",
@@ -139,7 +139,7 @@ def test_the_first_frame_is_complete_and_loads_little() -> None:
         from textual.screen import Screen
         from textual.widget import Widget
         from app.tui.app import OpencodeApp
-        from app.startup.options import LaunchOptions
+        from app.startup.launch import LaunchOptions
 
         watched = {
             Stylesheet.reparse.__code__: "reparsed",

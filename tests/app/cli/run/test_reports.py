@@ -4,7 +4,7 @@ import io
 import json
 
 from agent.records.events import PartUpdated
-from app.cli.run.json_lines import JsonLines
+from app.cli.run.writers import JsonLines
 from app.console.printer import Printer
 from tests.support import records
 

@@ -13,9 +13,8 @@ from agent.permission.trust.project_files import ProjectFindings
 from agent.permission.trust.project_programs import ProjectProgram
 from agent.permission.trust.trust import TrustQuestion
 from agent.records.messages import UserMessage
-from app.console.plain import ask_trust
+from app.console.plain import StdinLines, ask_trust
 from app.console.printer import Printer
-from app.console.stdin_lines import StdinLines
 from app.screens.permission.trust import TrustScreen
 from app.theme.themes import LIGHT
 from tests.app.conftest import Running, Starter

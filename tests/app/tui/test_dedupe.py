@@ -1,6 +1,6 @@
 """Repeated notices are shown once, and not remembered forever."""
 
-from app.toolkit.dedupe import Dedupe
+from app.tui.notifier import Dedupe
 
 
 def test_a_notice_is_shown_again_after_the_interval() -> None:

@@ -6,6 +6,7 @@ the agent package reports these things where it can; otherwise the client's word
 """
 
 import asyncio
+import concurrent.futures
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from acp.interfaces import Client
 from acp.schema import ClientCapabilities, EnvVariable
 from pydantic import ValidationError
 
+from agent.files import EditorRefused
 from agent.process import (
     Terminal,
     TerminalCommand,
@@ -129,3 +131,59 @@ def terminals_of(client: Client, capabilities: ClientCapabilities | None) -> Cli
     """Return the terminals of a client that offers them, else None."""
     offered = capabilities is not None and capabilities.terminal
     return ClientTerminals(client) if offered else None
+
+
+READ_TIMEOUT = 10.0
+"""Seconds that a client can take for the text of a file, which it has in memory or on disk."""
+
+METHOD_NOT_FOUND = -32601
+"""JSON-RPC's code for an unknown method."""
+
+
+class ClientEditor:
+    """The files as the client sees them. Create it in the event loop of the connection."""
+
+    writes = True
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._loop = asyncio.get_running_loop()
+
+    def text(self, session_id: str, path: str) -> str | None:
+        reading = asyncio.run_coroutine_threadsafe(self._text(session_id, path), self._loop)
+        try:
+            return reading.result(READ_TIMEOUT)
+        except TimeoutError:
+            reading.cancel()
+            log.warning("the client did not return the text of %s", path)
+        except concurrent.futures.CancelledError:
+            pass  # the program exits
+        return None
+
+    async def save(self, session_id: str, path: str, text: str) -> None:
+        """Write a file. Where the client offers the method but does not know it, it is written on
+        disk."""
+        try:
+            await self._client.write_text_file(session_id=session_id, path=path, content=text)
+        except RequestError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise EditorRefused(error_sentence(error)) from error
+            log.warning("the client offers fs/write_text_file and does not know it")
+        except ConnectionError as error:
+            raise EditorRefused("It is gone.") from error
+
+    async def _text(self, session_id: str, path: str) -> str | None:
+        """Return the text of a file, None to read it from disk if the client cannot."""
+        try:
+            answer = await self._client.read_text_file(session_id=session_id, path=path)
+        except (RequestError, ConnectionError, ValidationError) as error:
+            log.info("the client does not read %s: %s", path, error)
+            return None
+        return answer.content
+
+
+def editor_of(client: Client, capabilities: ClientCapabilities | None) -> ClientEditor | None:
+    """Return the editor of a client that reads and writes files, else None."""
+    files = capabilities.fs if capabilities is not None else None
+    both = files is not None and files.read_text_file and files.write_text_file
+    return ClientEditor(client) if both else None

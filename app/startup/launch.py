@@ -1,17 +1,51 @@
-"""Loading the runtime for a front end."""
+"""The options that the program was started with, and loading the runtime for them."""
 
 import asyncio
+import gc
 import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.records.json import Json
-from app.startup import gc
-from app.startup.options import LaunchOptions
 
 if TYPE_CHECKING:
     from agent.permission.trust.trust import AskTrust
     from agent.runtime.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchOptions:
+    """The arguments of ``opencode-py [folder]``."""
+
+    directory: Path
+    model: str | None = None
+    agent: str | None = None
+    effort: str | None = None
+    prompt: str | None = None
+    """A prompt to send at once."""
+    resume: bool = False
+    """Open the latest session of the folder."""
+    session: str | None = None
+    """The id of the session to open."""
+    fork: bool = False
+    """Open a copy of that session instead of continuing it."""
+    auto: bool = False
+    plain: bool = False
+
+
+def pause_gc() -> None:
+    """Disable garbage collection until ``resume_gc``."""
+    gc.disable()
+
+
+def resume_gc() -> None:
+    """Enable garbage collection again, without the objects that exist now. Does nothing unless it
+    was paused."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 async def load_runtime(
@@ -28,7 +62,7 @@ async def load_runtime(
     sub-agents in the background.
     """
     await asyncio.to_thread(importlib.import_module, "agent.runtime.runtime")
-    gc.resume()
+    resume_gc()
     from agent.runtime.runtime import open_runtime  # loaded just above
 
     overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}

@@ -1,6 +1,6 @@
-"""``run --format json``: one JSON object per line.
+"""The two forms of output of ``run``: text, and one JSON object per line.
 
-The form is stable: fields may be added, none is renamed or removed while ``v`` is 1. Every line has
+The JSON is stable: fields may be added, none is renamed or removed while ``v`` is 1. Every line has
 ``v``, ``type``, ``time`` (seconds since the epoch) and ``session``, which distinguishes sub-agents
 from the session of the prompt. Types:
 
@@ -22,17 +22,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TextIO
 
-from agent.records.events import (
-    Event,
-    MessageUpdated,
-    Notice,
-    PartDelta,
-    PartUpdated,
-    PermissionAsked,
-    PermissionReplied,
-    SessionError,
-    SessionStatusChanged,
-)
+from agent.records import events
 from agent.records.json import Json, JsonObject
 from agent.records.labels import label_of
 from agent.records.messages import (
@@ -50,6 +40,8 @@ from agent.records.messages import (
 )
 from agent.records.requests import PermissionRequest
 from agent.runtime.headless import HeadlessResult
+from app.console.printer import Printer
+from app.text.sanitize import sanitize
 
 VERSION = 1
 
@@ -75,17 +67,17 @@ class JsonLines:
             "start", session.id, model=model, agent=session.agent, directory=session.directory
         )
 
-    def take(self, event: Event) -> None:
+    def take(self, event: events.Event) -> None:
         match event:
-            case MessageUpdated(message=UserMessage(id=message_id)):
+            case events.MessageUpdated(message=UserMessage(id=message_id)):
                 self._skipped.add(message_id)
-            case PartUpdated(part=TextPart() | ReasoningPart() as part):
+            case events.PartUpdated(part=TextPart() | ReasoningPart() as part):
                 self._text(part)
-            case PartUpdated(part=ToolPart() as part):
+            case events.PartUpdated(part=ToolPart() as part):
                 self._tool(part)
-            case PartUpdated(part=ReportPart() as part):
+            case events.PartUpdated(part=ReportPart() as part):
                 self._report(part)
-            case PartUpdated(part=StepFinishPart() as part):
+            case events.PartUpdated(part=StepFinishPart() as part):
                 usage: Json = asdict(part.usage) if part.usage else None
                 self._line(
                     "step",
@@ -95,13 +87,13 @@ class JsonLines:
                     usage=usage,
                     cost=part.cost,
                 )
-            case PartDelta(field="text") if self._deltas:
+            case events.PartDelta(field="text") if self._deltas:
                 self._line("delta", event.session_id, part=event.part_id, text=event.delta)
-            case PermissionAsked(request=request):
+            case events.PermissionAsked(request=request):
                 self._requests[request.id] = request
-            case PermissionReplied():
+            case events.PermissionReplied():
                 self._permission(event)
-            case SessionStatusChanged(status=Retry() as retry):
+            case events.SessionStatusChanged(status=Retry() as retry):
                 self._line(
                     "retry",
                     event.session_id,
@@ -109,9 +101,9 @@ class JsonLines:
                     message=retry.message,
                     next_at=retry.next_at,
                 )
-            case Notice(message=message):
+            case events.Notice(message=message):
                 self._line("notice", self._session, message=message)
-            case SessionError(error=error):
+            case events.SessionError(error=error):
                 self._line("notice", self._session, message=error.message)
             case _:
                 pass
@@ -182,7 +174,7 @@ class JsonLines:
             error=part.error,
         )
 
-    def _permission(self, event: PermissionReplied) -> None:
+    def _permission(self, event: events.PermissionReplied) -> None:
         request = self._requests.pop(event.request_id, None)
         if request is None:
             return
@@ -212,3 +204,51 @@ class JsonLines:
 def _title(part: ToolPart) -> str:
     label = label_of(part)
     return " ".join(f"{label.verb} {label.object} {label.note}".split())
+
+
+class TextWriter:
+    """Streams the text on a terminal; a pipe or file gets the final response only, complete.
+
+    Progress (tools, retries, sub-agents) goes to *err* if that is a terminal.
+    """
+
+    def __init__(self, out: TextIO, err: TextIO) -> None:
+        self._out = out
+        self._err = err
+        self._progress = Printer(err) if err.isatty() else None
+        self._answer = Printer(out) if out.isatty() else None
+        self._session = ""
+
+    def start(self, session: Session, model: str) -> None:
+        self._session = session.id
+        if self._progress is not None:
+            self._progress.line(f"{model}, session {session.id}")
+
+    def take(self, event: events.Event) -> None:
+        text = isinstance(event, events.PartDelta) or (
+            isinstance(event, events.PartUpdated) and isinstance(event.part, TextPart)
+        )
+        if text:
+            if self._answer is not None and self._own(event):
+                self._answer.show(event)
+        elif self._progress is not None and not isinstance(event, events.SessionIdle):
+            self._progress.show(event)
+
+    def _own(self, event: events.Event) -> bool:
+        """Return whether the event is of the session itself: a sub-agent's text is for its caller
+        only."""
+        named = event.part.session_id if isinstance(event, events.PartUpdated) else ""
+        return (named or getattr(event, "session_id", "")) == self._session
+
+    def end(self, ending: HeadlessResult) -> None:
+        if self._answer is not None:
+            self._answer.end_line()
+        elif ending.answer:
+            self._out.write(sanitize(ending.answer) + "\n")
+            self._out.flush()
+        if ending.error is not None:
+            self._err.write(sanitize(ending.error.message) + "\n")
+        elif ending.outcome == "cancelled":
+            self._err.write("Interrupted.\n")
+        for what in ending.refused:
+            self._err.write(f"Refused, as nobody could be asked: {sanitize(what)}\n")
