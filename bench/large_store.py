@@ -30,7 +30,7 @@ from agent.records.messages import (
 from agent.store.listing import SessionScope
 from agent.store.store import Store
 from agent.store.writes import Record, write_records
-from app.screens.sessions.rows import SessionFilter, session_rows, similar_titles
+from app.screens.session_list.rows import SessionFilter, session_rows, similar_titles
 from bench.table import Row, calibration, ms, show, verdict
 
 SESSIONS = 10_000

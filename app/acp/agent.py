@@ -51,7 +51,6 @@ class AcpAgent:
     ) -> schema.InitializeResponse:
         """Return the one supported protocol version, whichever was requested, and the
         capabilities."""
-        del protocol_version, client_info
         self._sessions.set_capabilities(client_capabilities)
         auth = client_capabilities.auth if client_capabilities is not None else None
         return schema.InitializeResponse(
@@ -90,7 +89,6 @@ class AcpAgent:
         mcp_servers: McpServers | None = None,
         **_: Any,
     ) -> schema.NewSessionResponse:
-        del additional_directories
         with protocol_errors():
             opened = start_announced(await self._sessions.new(cwd, mcp_servers), new=True)
             modes, choices = _choices(opened)
@@ -107,7 +105,6 @@ class AcpAgent:
         **_: Any,
     ) -> schema.LoadSessionResponse:
         """Open a session and send all of its messages."""
-        del additional_directories
         with protocol_errors():
             opened = start_announced(
                 await self._sessions.load(cwd, session_id, mcp_servers, replay=True)
@@ -124,7 +121,6 @@ class AcpAgent:
         **_: Any,
     ) -> schema.ResumeSessionResponse:
         """Open a session whose messages the client knows."""
-        del additional_directories
         with protocol_errors():
             opened = start_announced(
                 await self._sessions.load(cwd, session_id, mcp_servers, replay=False)
@@ -140,7 +136,6 @@ class AcpAgent:
         mcp_servers: McpServers | None = None,
         **_: Any,
     ) -> schema.ForkSessionResponse:
-        del additional_directories
         with protocol_errors():
             opened = start_announced(await self._sessions.fork(cwd, session_id, mcp_servers))
             modes, choices = _choices(opened)
@@ -203,12 +198,10 @@ class AcpAgent:
             await opened.cancel()
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        del params
         raise RequestError.method_not_found(f"_{method}")
 
     async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
         """Ignore unknown extensions, as the protocol requires."""
-        del method, params
 
     async def close(self) -> None:
         await self._sessions.close()

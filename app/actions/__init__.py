@@ -1,19 +1,13 @@
 """The actions of the user interface. Importing this package registers them."""
 
+from app.actions import background as background
 from app.actions import context_usage as context_usage
 from app.actions import instructions as instructions
 from app.actions import model as model
 from app.actions import permissions as permissions
 from app.actions import program as program
 from app.actions import prompt as prompt
-from app.actions import queue as queue
-from app.actions import review as review
 from app.actions import servers as servers
 from app.actions import session as session
-from app.actions import shells as shells
-from app.actions import status as status
-from app.actions import subagents as subagents
-from app.actions import transfer as transfer
-from app.actions import undo as undo
 from app.actions import view as view
 from app.commands.registry import actions as actions

@@ -1,16 +1,18 @@
-"""Actions on the model's context: compaction, what fills it, its cost, pinned messages."""
+"""Actions on the model's context and what it costs: compaction, pinned messages, usage."""
 
+import time
 from functools import partial
 
-from app.actions.session import NONE_OPEN
-from app.commands.context import ActionContext
+from agent.records.errors import NothingToDo
+from agent.records.messages import Session
+from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
 from app.screens import cost as cost_page
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.context_usage import context_usage_text
+from app.screens.stats import DEFAULT_DAYS, stats_text
 from app.text.excerpt import excerpt
-from app.toolkit.tasks import show_dialog
 
 
 @action(
@@ -20,12 +22,9 @@ from app.toolkit.tasks import show_dialog
     slash=("compact", "summarize"),
     argument="[what to keep above all]",
 )
-async def compact(context: ActionContext, argument: str) -> None:
+@with_session
+async def compact(context: ActionContext, argument: str, session: Session) -> None:
     """Compact the session. Nothing is deleted, and esc stops it like a turn."""
-    session = context.live.session
-    if session is None:
-        context.notify(NONE_OPEN)
-        return
     await context.live.runtime.sessions.compaction.start(session.id, argument)
 
 
@@ -36,21 +35,29 @@ async def contents(context: ActionContext, argument: str) -> None:
     live = context.live
     open_id = live.session.id if live.session is not None else None
     found = await live.runtime.context_usage.measure(open_id, live.model, live.agent)
-    await show_dialog(context.app, PageScreen("Context", partial(context_usage_text, found)))
+    await context.show(PageScreen("Context", partial(context_usage_text, found)))
 
 
 @action("session.cost", "Tokens and cost of the session", "Session", slash=("cost", "usage"))
-async def cost(context: ActionContext, argument: str) -> None:
+@with_session
+async def cost(context: ActionContext, argument: str, session: Session) -> None:
     """Show the cost of the session with its sub-agents, compactions and title."""
     from agent.session.review.costs import session_costs  # loads the agent package
 
     del argument
-    live = context.live
-    if live.session is None:
-        context.notify(NONE_OPEN)
-        return
-    found = await session_costs(live.runtime.store, live.session.id)
-    await show_dialog(context.app, PageScreen("Cost", partial(cost_page.cost_text, found)))
+    found = await session_costs(context.live.runtime.store, session.id)
+    await context.show(PageScreen("Cost", partial(cost_page.cost_text, found)))
+
+
+@action("app.stats", "What was used", "Program", slash=("stats",), argument="[days]")
+async def stats(context: ActionContext, argument: str) -> None:
+    """Show tokens and cost by day, model and project."""
+    if argument and not (argument.isdigit() and int(argument)):
+        raise NothingToDo("Give a number of days, such as /stats 7.")
+    days = int(argument) if argument else DEFAULT_DAYS
+    rows = await context.live.runtime.store.usage_rows(time.time() - days * 86_400)
+    title = f"Tokens of the last {days} days, in all folders"
+    await context.show(PageScreen(title, lambda width: stats_text(rows, width)))
 
 
 MAX_SHOWN = 200
@@ -58,16 +65,13 @@ MAX_SHOWN = 200
 
 
 @action("session.pin", "Pin a message, or no longer", "Session", slash=("pin", "unpin"))
-async def pin(context: ActionContext, argument: str) -> None:
+@with_session
+async def pin(context: ActionContext, argument: str, session: Session) -> None:
     """List the messages that can be pinned, newest first, pinned ones on top. A pinned message
     survives every compaction word for word."""
     from agent.session.context import pins  # loads the agent package
 
     del argument
-    session = context.live.session
-    if session is None:
-        context.notify(NONE_OPEN)
-        return
     store = context.live.runtime.store
     found = {
         p.message_id: p for p in reversed(pins.pinnable_messages(await store.messages(session.id)))
@@ -81,9 +85,7 @@ async def pin(context: ActionContext, argument: str) -> None:
         )
         for each in sorted(found.values(), key=lambda each: not each.pinned)
     ]
-    chosen = await show_dialog(
-        context.app, Picker("Pin a message", rows, empty="Nothing was said yet")
-    )
+    chosen = await context.show(Picker("Pin a message", rows, empty="Nothing was said yet"))
     if chosen is None:
         return
     pinned = not found[chosen].pinned

@@ -67,7 +67,6 @@ def _mcp_prompt_action(server: str, prompt: "Prompt") -> Action:
         async def make(session: "Session", base: "PromptInput") -> "PromptInput":
             from agent.mcp.tool import text_of  # loads the agent package
 
-            _ = session
             given = prompt_arguments(prompt, argument)
             answer = await context.live.runtime.mcp.prompt(server, prompt.name, given)
             text = text_of(answer.content).strip()

@@ -11,7 +11,6 @@ from app.screens.base.page import PageScreen
 from app.screens.permission.screen import PermissionScreen
 from app.session.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
-from app.toolkit.tasks import show_dialog
 
 SCOPES = {"yours": "yours", "config": "named in config", "project": "of the project"}
 LEFT_OUT = "This folder is not trusted, so its own files are left out. /trust changes that."
@@ -29,7 +28,7 @@ async def remember(context: ActionContext, argument: str) -> None:
     """Ask about the change as about any edit, then write it."""
     notes = context.live.runtime.guidance.instruction_editor
     draft = await notes.draft(argument)
-    reply = await show_dialog(context.app, PermissionScreen(draft.request, grace=0.0))
+    reply = await context.show(PermissionScreen(draft.request, grace=0.0))
     if reply is None or reply == "cancel" or reply.answer == "reject":
         if not context.prompt.text:
             context.prompt.set_text(f"# {argument}")
@@ -63,7 +62,6 @@ async def init(context: ActionContext, argument: str) -> None:
     slash=("instructions", "skills", "memory"),
 )
 async def instructions(context: ActionContext, argument: str) -> None:
-    del argument
     runtime = context.live.runtime
     directory, project = str(runtime.directory), str(runtime.project)
     found = await runtime.guidance.instructions.collect(directory, project, fetch=False)
@@ -86,7 +84,7 @@ async def instructions(context: ActionContext, argument: str) -> None:
     notes = [Content.styled(sanitize(note), "$tone-warn") for note in (*found.notes, *skills.notes)]
     if notes:
         sections.append(notes)
-    await show_dialog(context.app, PageScreen("Instructions", _joined(sections)))
+    await context.show(PageScreen("Instructions", _joined(sections)))
 
 
 def attached(view: SessionView | None) -> list[str]:

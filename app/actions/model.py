@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
-from app.toolkit.tasks import show_dialog
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.agents import AgentInfo
@@ -91,7 +90,7 @@ async def effort(context: ActionContext, argument: str) -> None:
         rows = [Row(DEFAULT, DEFAULT, "what the model does by itself")]
         rows += [Row(level, level, EFFORTS.get(level, "")) for level in levels]
         current = live.effort or DEFAULT
-        chosen = await show_dialog(context.app, Picker("Reasoning effort", rows, current=current))
+        chosen = await context.show(Picker("Reasoning effort", rows, current=current))
     if chosen is not None:
         await live.use_model(live.model, None if chosen == DEFAULT else chosen)
 
@@ -99,7 +98,6 @@ async def effort(context: ActionContext, argument: str) -> None:
 @action("model.effort_next", "Next level of reasoning", "Model and agent", keys=("ctrl+t",))
 async def next_effort(context: ActionContext, argument: str) -> None:
     """Set the next effort; the model's own default follows the last one."""
-    del argument
     live = context.live
     levels: tuple[str | None, ...] = (None, *_levels(context))
     if len(levels) > 1:
@@ -129,7 +127,7 @@ async def agent(context: ActionContext, argument: str) -> None:
     if chosen is None:
         rows = agent_rows(agents.listed())
         screen = Picker("Agents", rows, current=context.live.agent)
-        chosen = await show_dialog(context.app, screen)
+        chosen = await context.show(screen)
     if chosen is not None and agents.get(chosen).mode == "subagent":
         context.prompt.set_text(f"{context.prompt.text}@{chosen} ")
         return
@@ -159,7 +157,6 @@ def _about(info: "AgentInfo") -> str:
 
 @action("agent.cycle", "Next agent", "Model and agent", keys=("tab",))
 async def cycle(context: ActionContext, argument: str) -> None:
-    del argument
     names = [info.name for info in context.live.runtime.agents.primary()]
     at = names.index(context.live.agent) if context.live.agent in names else -1
     await context.live.use_agent(names[(at + 1) % len(names)])

@@ -8,10 +8,9 @@ from agent.provider.catalog.keys import key_error, mask_key
 from agent.provider.catalog.providers import KNOWN_PROVIDERS
 from agent.records.errors import OpencodePyError, ProviderError, ProviderErrorKind
 from app.commands.context import ActionContext
-from app.screens.api_key import ApiKeyScreen
 from app.screens.base.picker import Picker, Row
+from app.screens.base.questions import ApiKeyScreen
 from app.screens.model import CONNECT_PREFIX, UNCONNECTED, ModelList, ModelScreen
-from app.toolkit.tasks import show_dialog
 
 CHECK_SECONDS = 10.0
 """Seconds that a provider can take to accept a new key."""
@@ -29,9 +28,7 @@ async def choose_model(context: ActionContext, only: str = "") -> str | None:
     while True:
         listed = await asyncio.to_thread(listed_models, catalog, only)
         current = context.live.model
-        chosen = await show_dialog(
-            context.app, ModelScreen(listed, current=current, toggle=toggled)
-        )
+        chosen = await context.show(ModelScreen(listed, current=current, toggle=toggled))
         if chosen is None or not chosen.startswith(CONNECT_PREFIX):
             return chosen
         provider = chosen.removeprefix(CONNECT_PREFIX)
@@ -92,7 +89,7 @@ async def connect(context: ActionContext, provider: str) -> bool:
     title, fault = access.display_name(provider), ""
     while True:
         screen = ApiKeyScreen(title, access.key_page(provider), fault)
-        key = await show_dialog(context.app, screen)
+        key = await context.show(screen)
         if key is None:
             return False
         fault = key_error(key) or await _save_key(context, provider, key)
@@ -139,9 +136,7 @@ async def choose_provider(context: ActionContext) -> str | None:
     """Return the id of the provider that the user picks to connect."""
     catalog = context.live.runtime.catalog
     rows = provider_rows(catalog)
-    return await show_dialog(
-        context.app, Picker("Connect a provider", rows, empty="No provider fits")
-    )
+    return await context.show(Picker("Connect a provider", rows, empty="No provider fits"))
 
 
 def provider_rows(catalog: Catalog) -> Sequence[Row]:

@@ -10,7 +10,6 @@ from app.screens.base.picker import Row
 from app.screens.permission.rules import PermissionsScreen, rule_rows
 from app.screens.permission.trust import TrustScreen
 from app.text.sanitize import sanitize_line
-from app.toolkit.tasks import show_dialog
 
 ELSEWHERE = "Only what you said always to is taken back here. This rule comes from {source}."
 AUTO = "Whatever asks is allowed now. What is denied stays denied."
@@ -20,7 +19,6 @@ NOT_ALWAYS = "Only what you said always to is saved from here."
 @action("permissions.list", "Permissions", "Program", slash=("permissions", "rules"))
 async def permissions(context: ActionContext, argument: str) -> None:
     """List the rules in force; undo or save those that the user answered "always" to."""
-    del argument
     live = context.live
     rules = _RuleList(context)
     await rules.read()
@@ -35,7 +33,7 @@ async def permissions(context: ActionContext, argument: str) -> None:
         context.tasks.spawn(rules.save(screen, key), "saving a permission")
 
     screen = PermissionsScreen(title, rules.rows(), revoke=revoke, save=save)
-    await show_dialog(context.app, screen)
+    await context.show(screen)
 
 
 @action(
@@ -122,14 +120,13 @@ def _save(folder: Path, rule: Rule) -> Path:
 @action("folder.trust", "Review or change the trust in this folder", "Program", slash=("trust",))
 async def trust(context: ActionContext, argument: str) -> None:
     """Show whether the folder is trusted and ask again; the settings are read anew."""
-    del argument
     runtime = context.live.runtime
     if runtime.sessions.busy:
         context.notify(BUSY)
         return
     now = await runtime.trust.refreshed()
     screen = TrustScreen(now.question(), status=now.status, grace=0.0)
-    answer = await show_dialog(context.app, screen)
+    answer = await context.show(screen)
     if answer is not None and answer != "later":
         now.save_answer(answer)
         await context.reopen()

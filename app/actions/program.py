@@ -1,24 +1,31 @@
-"""Actions on the program itself: help, palette, suspend, exit."""
+"""Actions on the program itself: help, palette, status, suspend, exit."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
 
+from textual.content import Content
+
+from agent.records.blocks import TodoItem
 from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
-from app.screens.help import HelpScreen
-from app.screens.palette import PaletteScreen
-from app.toolkit.tasks import show_dialog
+from app.screens.base.page import PageScreen
+from app.screens.help import HelpScreen, PaletteScreen
+from app.session.summary import session_cost
+from app.session.workspace import lsp_summary, mcp_summary
+from app.text.sanitize import sanitize_line
+from app.text.units import count, money
 
 
 @action("app.help", "Keys and commands", "Program", slash=("help",), keys=("f1",))
 async def show_help(context: ActionContext, argument: str) -> None:
-    del argument
-    await show_dialog(context.app, HelpScreen(actions(), context.keys_of))
+    await context.show(HelpScreen(actions(), context.keys_of))
 
 
 @action("app.palette", "All commands", "Program", keys=("ctrl+p",), palette=False)
 async def palette(context: ActionContext, argument: str) -> None:
-    del argument
-    chosen = await show_dialog(context.app, PaletteScreen(actions(), context.keys_of))
+    chosen = await context.show(PaletteScreen(actions(), context.keys_of))
     known = find(chosen) if chosen is not None else None
     if known is None:
         return
@@ -37,7 +44,6 @@ async def palette(context: ActionContext, argument: str) -> None:
 )
 async def suspend(context: ActionContext, argument: str) -> None:
     """Suspend the program and return to the shell."""
-    del argument
     if not _has_parent_shell():
         context.notify("There is no shell to go back to: the terminal runs nothing else.")
         return
@@ -62,5 +68,86 @@ def _has_parent_shell() -> bool:
     bare_words=("exit", "quit", ":q"),
 )
 async def leave(context: ActionContext, argument: str) -> None:
-    del argument
     context.app.exit(0)
+
+
+UNTRUSTED = "not trusted: /trust tells what is left out"
+TODO_GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}
+NAME_WIDTH = 14
+"""Cells for the name of a fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of the status page."""
+
+    name: str
+    text: str
+    tone: str = ""
+    """A CSS color variable, "" for the default."""
+
+
+@action("session.todo", "The agent's list of what is to do", "Session", slash=("todo", "todos"))
+async def todo(context: ActionContext, argument: str) -> None:
+    view = context.live.view
+    if view is None or not view.todos:
+        context.notify("The agent keeps no list in this session.")
+        return
+    await context.show(PageScreen("Todo", todo_text(view.todos)))
+
+
+@action("app.status", "How things stand", "Program", slash=("status",))
+async def status(context: ActionContext, argument: str) -> None:
+    """Show the session, the model, the folder and the servers on one page."""
+    if not context.live.is_ready:
+        context.notify("Still starting. Try again in a moment.")
+        return
+    await context.show(PageScreen("Status", status_text(facts(context))))
+
+
+def facts(context: ActionContext) -> list[Fact]:
+    live, runtime = context.live, context.live.runtime
+    session = live.session
+    mcp, code = mcp_summary(runtime.mcp.statuses()), lsp_summary(runtime.code.servers.statuses)
+    trusted = runtime.trust.status in {"trusted", "nothing"}
+    shells = [one for one in runtime.shells.snapshot() if one.state == "running"]
+    return [
+        Fact("Version", version("opencode-py")),
+        Fact("Folder", str(runtime.directory)),
+        Fact("Trust", "" if trusted else UNTRUSTED, "$tone-warn"),
+        Fact("Session", session.title or "Untitled" if session is not None else "none yet"),
+        Fact("", session.id if session is not None else "", "$tone-muted"),
+        Fact("Agent", live.agent),
+        Fact("Model", live.model + (f", effort {live.effort}" if live.effort else "")),
+        Fact("Cost", money(session_cost(session)) if session is not None else ""),
+        Fact("MCP", f"{mcp.connected} of {mcp.wanted} connected" if mcp.wanted else ""),
+        Fact("", ", ".join(mcp.failing), "$tone-warn"),
+        Fact("Languages", ", ".join(name for name, _ in code.running)),
+        Fact("", ", ".join(code.failing), "$tone-warn"),
+        Fact("Background", count(len(shells), "command") if shells else ""),
+        Fact("Settings", ", ".join(dict.fromkeys(runtime.config.sources.values()))),
+        Fact("Log", str(runtime.paths.log)),
+    ]
+
+
+def status_text(facts: Sequence[Fact]) -> Content:
+    rows = [
+        Content.assemble(
+            (f"{fact.name:<{NAME_WIDTH}}", "$tone-muted"), (sanitize_line(fact.text), fact.tone)
+        )
+        for fact in facts
+        if fact.text
+    ]
+    return Content("\n").join(rows)
+
+
+def todo_text(todos: Sequence[TodoItem]) -> Content:
+    """Return the agent's whole to-do list."""
+    rows = [
+        Content.styled(
+            f"{TODO_GLYPHS[item.status]} {sanitize_line(item.content)}",
+            "$tone-muted" if item.status in {"completed", "cancelled"} else "",
+        )
+        for item in todos
+    ]
+    return Content("\n").join(rows)

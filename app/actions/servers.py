@@ -5,13 +5,20 @@ import os
 
 from agent.mcp.records import ServerStatus
 from agent.records.errors import OpencodePyError
-from agent.records.events import Event, McpChanged
+from agent.records.events import McpChanged
 from app.commands.context import ActionContext
 from app.commands.registry import action
-from app.screens.mcp import LoginScreen, McpScreen, ServerScreen, server_rows
+from app.screens.base.picker import Row, show_updated
+from app.screens.servers import (
+    LoginScreen,
+    LspScreen,
+    McpScreen,
+    ServerScreen,
+    lsp_text,
+    server_rows,
+)
 from app.text.sanitize import sanitize, sanitize_line
 from app.toolkit.browser import browser_opener
-from app.toolkit.tasks import show_dialog
 
 
 @action("mcp.list", "MCP servers", "Program", slash=("mcp", "mcps"))
@@ -24,17 +31,17 @@ async def mcp(context: ActionContext, argument: str) -> None:
     def do(name: str, what: str) -> None:
         context.tasks.spawn(_do(context, name, what), f"{what} of an MCP server")
 
+    def rows() -> list[Row]:
+        return server_rows(service.statuses())
+
     while True:
-        screen = McpScreen(service.statuses(), do, current=current)
-        following = context.tasks.spawn(_follow(context, screen), "listing MCP servers")
-        try:
-            current = await show_dialog(context.app, screen)
-        finally:
-            following.cancel()
+        changes = context.live.runtime.bus.subscribe(lambda event: isinstance(event, McpChanged))
+        picker = McpScreen(rows(), do, current=current)
+        current = await show_updated(context.app, picker, changes, rows, context.tasks)
         status = service.status(current) if current is not None else None
         if status is None:
             return
-        await show_dialog(context.app, ServerScreen(status))
+        await context.show(ServerScreen(status))
 
 
 async def _do(context: ActionContext, name: str, what: str) -> None:
@@ -81,7 +88,7 @@ async def _log_in(context: ActionContext, name: str) -> None:
         context.tasks.spawn(_until_closed(screen), "logging in")
 
     async def _until_closed(screen: LoginScreen) -> None:
-        await show_dialog(context.app, screen)
+        await context.show(screen)
         if not login.done():
             login.cancel()
 
@@ -103,25 +110,9 @@ async def _log_in(context: ActionContext, name: str) -> None:
             raise outcome
 
 
-async def _follow(context: ActionContext, screen: McpScreen) -> None:
-    """Keep the list up to date while it is open."""
-
-    def is_change(event: Event) -> bool:
-        return isinstance(event, McpChanged)
-
-    service = context.live.runtime.mcp
-    with context.live.runtime.bus.subscribe(is_change) as events:
-        async for _ in events:
-            if screen.is_attached:
-                screen.set_rows(server_rows(service.statuses()))
-
-
 @action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))
 async def lsp(context: ActionContext, argument: str) -> None:
     """Show the language servers and formatters; ctrl+r restarts them all."""
-    from app.screens.lsp import LspScreen, lsp_text  # loads the agent package
-
-    del argument
     runtime = context.live.runtime
     code = runtime.code
     text = lsp_text(code.servers.statuses, code.servers.specs, code.file_checks.formatters)
@@ -130,4 +121,4 @@ async def lsp(context: ActionContext, argument: str) -> None:
         context.tasks.spawn(runtime.code.servers.restart(), "restarting language servers")
         context.notify("Ended. They come up with the next file that is read or changed.")
 
-    await show_dialog(context.app, LspScreen(text, restart))
+    await context.show(LspScreen(text, restart))

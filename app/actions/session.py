@@ -1,17 +1,22 @@
-"""Actions on sessions."""
+"""Actions on sessions: open, review, copy, export, import, undo."""
 
-from agent.records.messages import MessageWithParts
+from pathlib import Path
+
+from agent.records.messages import MessageWithParts, Session, UserMessage
+from agent.redact import secrets_of
+from agent.session.review.timeline import user_text
 from agent.session.subagents.subagents import last_response
-from app.actions.review import review
-from app.commands.context import ActionContext
+from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
-from app.screens.base.confirm import ConfirmScreen
-from app.screens.base.text_input import TextScreen
-from app.screens.sessions.screen import SessionsScreen
+from app.screens.base.questions import ConfirmScreen, TextScreen
+from app.screens.review.screen import ReviewChoice, ReviewScreen
+from app.screens.session_list.screen import SessionsScreen
+from app.screens.undo import UndoScreen
 from app.session.view import SessionView
-from app.toolkit.tasks import show_dialog
+from app.text.sanitize import sanitize_line
 
-NONE_OPEN = "No session is open yet: send a prompt first."
+NONE_TO_REVIEW = "No session is open: /sessions lists them, ctrl+o there reviews one."
+NOTHING_TO_UNDO = "There is nothing to take back."
 
 
 @action("session.new", "New session", "Session", slash=("new", "clear"), keys=("<leader>n",))
@@ -37,7 +42,7 @@ async def sessions(context: ActionContext, argument: str) -> None:
         return
     current = live.session.id if live.session is not None else None
     screen = SessionsScreen(live.runtime, current=current, tasks=context.tasks)
-    chosen = await show_dialog(context.app, screen)
+    chosen = await context.show(screen)
     if chosen is None:
         return
     session_id, _, message_id = chosen.partition(" ")
@@ -47,8 +52,13 @@ async def sessions(context: ActionContext, argument: str) -> None:
     if screen.open_mode == "fork":
         await open_copy(context, session_id)
         return
-    if session_id != current:
-        await live.open(session_id)
+    await _go_to(context, session_id, message_id)
+
+
+async def _go_to(context: ActionContext, session_id: str, message_id: str) -> None:
+    session = context.live.session
+    if session is None or session.id != session_id:
+        await context.live.open(session_id)
     if message_id:
         await context.paging.go_to(context.transcript, message_id)
 
@@ -61,43 +71,29 @@ async def open_copy(context: ActionContext, session_id: str, at_message: str | N
 
 
 @action("session.rename", "Rename the session", "Session", slash=("rename",), argument="[title]")
-async def rename(context: ActionContext, argument: str) -> None:
-    session = context.live.session
-    if session is None:
-        context.notify(NONE_OPEN)
-        return
-    title = argument or await show_dialog(
-        context.app, TextScreen("Name this session", session.title)
-    )
+@with_session
+async def rename(context: ActionContext, argument: str, session: Session) -> None:
+    title = argument or await context.show(TextScreen("Name this session", session.title))
     if title:
         await context.live.runtime.sessions.repository.rename(session.id, title)
 
 
 @action("session.fork", "Go on in a copy of the session", "Session", slash=("fork",))
-async def fork(context: ActionContext, argument: str) -> None:
-    del argument
-    session = context.live.session
-    if session is None:
-        context.notify(NONE_OPEN)
-        return
+@with_session
+async def fork(context: ActionContext, argument: str, session: Session) -> None:
     await open_copy(context, session.id)
 
 
 @action("session.delete", "Delete the session", "Session", slash=("delete",))
-async def delete(context: ActionContext, argument: str) -> None:
-    del argument
-    session = context.live.session
-    if session is None:
-        context.notify(NONE_OPEN)
-        return
+@with_session
+async def delete(context: ActionContext, argument: str, session: Session) -> None:
     question = ConfirmScreen(f"Delete “{session.title or 'Untitled'}”?", "It is removed for good.")
-    if await show_dialog(context.app, question):
+    if await context.show(question):
         await context.live.runtime.sessions.delete(session.id)
 
 
 @action("session.copy", "Copy the last answer", "Session", slash=("copy",), keys=("<leader>y",))
 async def copy_answer(context: ActionContext, argument: str) -> None:
-    del argument
     text = last_response(visible_messages(context.live.view))
     if text:
         context.app.copy_to_clipboard(text)
@@ -111,3 +107,168 @@ def visible_messages(view: SessionView | None) -> list[MessageWithParts]:
         return []
     entries = (view.entry(message_id) for message_id in view.message_ids)
     return [MessageWithParts(entry.message, tuple(entry.parts)) for entry in entries if entry]
+
+
+def resolve_path(folder: Path, name: str) -> Path:
+    """Return the file of a typed name, relative to *folder*."""
+    return folder / Path(name).expanduser()
+
+
+@action(
+    "session.export",
+    "Export the session",
+    "Session",
+    slash=("export",),
+    keys=("<leader>x",),
+    argument="[file.html, .md or .json]",
+)
+@with_session
+async def export(context: ActionContext, argument: str, session: Session) -> None:
+    """Write the open session to a file, without what looks like a key."""
+    await export_session(context, session.id, argument)
+
+
+async def export_session(context: ActionContext, session_id: str, name: str = "") -> None:
+    """Write a session to the file *name*, or to one that the user names."""
+    from agent.transfer.exporter import default_name  # as above
+    from agent.transfer.exporter import export as write  # only for an export or import
+
+    runtime = context.live.runtime
+    if not name:
+        session = await runtime.store.session(session_id)
+        question = "Export to which file? The ending tells the form: .html, .md or .json"
+        dialog = TextScreen(question, default_name(session, "html"))
+        name = await context.show(dialog) or ""
+    if not name:
+        return
+    path = resolve_path(runtime.directory, name)
+    await write(runtime.store, session_id, path, secrets=secrets_of(context.env))
+    context.notify(f"Exported to {sanitize_line(str(path))}. What looks like a key was left out.")
+
+
+@action(
+    "session.import",
+    "Import a session",
+    "Session",
+    slash=("import",),
+    argument="[file.json]",
+)
+async def import_session(context: ActionContext, argument: str) -> None:
+    """Read a session that this program or opencode exported, and open it."""
+    from agent.transfer.importer import import_file  # only for an export or import
+
+    runtime = context.live.runtime
+    name = argument or await context.show(TextScreen("Import which file? (.json)"))
+    if not name:
+        return
+    session = await import_file(
+        runtime.store,
+        resolve_path(runtime.directory, name),
+        directory=str(runtime.directory),
+        project=str(runtime.project),
+    )
+    await context.live.open(session.id)
+
+
+@action(
+    "session.review",
+    "Review the session",
+    "Session",
+    slash=("history", "timeline", "rewind"),
+    keys=("<leader>g",),
+    argument="[id]",
+)
+async def history(context: ActionContext, argument: str) -> None:
+    """Show the timeline of the open session, or of the one whose id is given."""
+    session = context.live.session
+    if not argument and session is None:
+        context.notify(NONE_TO_REVIEW)
+        return
+    await review(context, argument or (session.id if session is not None else ""))
+
+
+async def review(context: ActionContext, session_id: str, message_id: str = "") -> None:
+    """Show a session read-only, then do what the user chose there."""
+    screen = ReviewScreen(
+        context.live.runtime,
+        session_id,
+        context.tasks,
+        at_message=message_id,
+        secrets=secrets_of(context.env),
+    )
+    chosen = await context.show(screen)
+    if chosen is None:
+        return
+    if chosen.action == "export":
+        await export_session(context, chosen.session_id)
+        await review(context, chosen.session_id, chosen.message_id)
+        return
+    if chosen.action == "fork":
+        await fork_from(context, chosen)
+        return
+    await _go_to(context, chosen.session_id, chosen.message_id)
+
+
+async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:
+    """Continue in a copy that ends with a response, or before a prompt, whose text is returned to
+    the editor."""
+    messages = await context.live.runtime.store.messages(chosen.session_id)
+    ids = [item.message.id for item in messages]
+    at: str | None = chosen.message_id or None
+    text = ""
+    if at in ids:
+        item = messages[ids.index(at)]
+        if isinstance(item.message, UserMessage):
+            text = user_text(item)
+        else:
+            following = ids.index(at) + 1
+            at = ids[following] if following < len(ids) else None
+    await open_copy(context, chosen.session_id, at)
+    if text and not context.prompt.text:
+        context.prompt.set_text(text)
+
+
+@action(
+    "session.undo", "Take back the last message", "Session", slash=("undo",), keys=("<leader>u",)
+)
+async def undo(context: ActionContext, argument: str) -> None:
+    """Undo the last message with its file changes; its text returns to the prompt."""
+    session, service = context.live.session, context.live.runtime.sessions.undo
+    plan = await service.plan(session.id) if session is not None else None
+    if plan is None:
+        context.notify(NOTHING_TO_UNDO)
+        return
+    choice = await context.show(UndoScreen(plan))
+    if choice is None:
+        return
+    failed = await service.undo(
+        plan, files=choice.files, conversation=choice.conversation, overwrite=choice.overwrite
+    )
+    if choice.conversation:
+        context.prompt.set_text(plan.text)
+    _notify_failed(context, failed)
+    if not failed:
+        context.notify("Taken back. /redo brings it back, until you send the next message.")
+
+
+@action(
+    "session.redo",
+    "Bring back what was taken back",
+    "Session",
+    slash=("redo",),
+    keys=("<leader>r",),
+)
+async def redo(context: ActionContext, argument: str) -> None:
+    session, service = context.live.session, context.live.runtime.sessions.undo
+    failed = await service.redo(session.id) if session is not None else None
+    if failed is None:
+        context.notify("There is nothing to bring back.")
+        return
+    _notify_failed(context, failed)
+
+
+def _notify_failed(context: ActionContext, failed: tuple[str, ...]) -> None:
+    if failed:
+        names = ", ".join(sanitize_line(path) for path in failed[:5])
+        more = f" and {len(failed) - 5} more" if len(failed) > 5 else ""
+        context.notify(f"These files could not be changed: {names}{more}.", warning=True)

@@ -23,7 +23,6 @@ _NOTICES: dict[DiffStyle, str] = {
 
 @action("view.sidebar", "Show or hide the sidebar", "View", slash=("sidebar",), keys=("<leader>b",))
 async def sidebar(context: ActionContext, argument: str) -> None:
-    del argument
     shown = context.app.screen.query_one(Sidebar).display
     apply_appearance(
         context.app, replace(appearance_of(context.app), sidebar="hide" if shown else "show")
@@ -36,7 +35,6 @@ async def sidebar(context: ActionContext, argument: str) -> None:
 async def mouse(context: ActionContext, argument: str) -> None:
     """Give the mouse to the terminal, or take it back. Without the mouse here, the terminal selects
     and copies text as in a shell."""
-    del argument
     look = appearance_of(context.app)
     apply_appearance(context.app, replace(look, mouse=not look.mouse))
     capture_mouse(context.app, captured=not look.mouse)
@@ -74,25 +72,22 @@ async def diffs(context: ActionContext, argument: str) -> None:
 )
 async def copy_mode(context: ActionContext, argument: str) -> None:
     """Mark text by key and copy it. The transcript does not scroll meanwhile."""
-    del argument
     view = context.live.view
     if view is None or not view.message_ids:
         context.notify("There is nothing to copy yet.")
         return
-    text = await show_dialog(context.app, CopyModeScreen(view, context.transcript.reading))
+    text = await context.show(CopyModeScreen(view, context.transcript.reading))
     if text is not None:
         context.app.copy_to_clipboard(text)
 
 
 @action("view.thinking", "Show or fold the reasoning", "View", slash=("thinking",))
 async def thinking(context: ActionContext, argument: str) -> None:
-    del argument
     context.transcript.toggle_all(reasoning=True)
 
 
 @action("view.details", "Show or fold tool output", "View", slash=("details",))
 async def details(context: ActionContext, argument: str) -> None:
-    del argument
     context.transcript.toggle_all(reasoning=False)
 
 

@@ -2,18 +2,23 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from textual.app import App
+from textual.screen import Screen
 
-from agent.records.messages import Delivery
+from agent.records.messages import Delivery, Session
 from app.session.live import LiveSession
 from app.session.permission_mode import PermissionModeCycle
-from app.toolkit.tasks import Tasks
+from app.toolkit.tasks import Tasks, show_dialog
 from app.widgets.input.prompt import Prompt
 from app.widgets.transcript.paging import HistoryPager
 from app.widgets.transcript.transcript import Transcript
 
+ResultT = TypeVar("ResultT")
+
 BUSY = "The agent works. Try again when it is done."
+NONE_OPEN = "No session is open yet: send a prompt first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +30,7 @@ class ActionContext:
 
     app: App[int]
     live: LiveSession
-    """The open session, with the runtime."""
     paging: HistoryPager
-    """Reads earlier messages."""
     tasks: Tasks
     transcript: Transcript
     """The widget of the session screen, as is ``prompt``."""
@@ -37,15 +40,32 @@ class ActionContext:
     reopen: Callable[[], Awaitable[None]]
     """Opens the folder again with its present settings."""
     env: Mapping[str, str]
-    """The environment that the program was started in."""
     send: Callable[[str, Delivery], Awaitable[None]]
     """Sends a prompt, which returns to the editor if it is refused."""
     refresh: Callable[[], None]
     """Updates the lines around the prompt."""
     modes: PermissionModeCycle
-    """Cycles the permission modes."""
+
+    async def show(self, screen: Screen[ResultT]) -> ResultT | None:
+        """Show a screen and return its result once it closes."""
+        return await show_dialog(self.app, screen)
 
     def notify(self, sentence: str, *, warning: bool = False) -> None:
         """Show a short notice that disappears by itself. It is not parsed as markup."""
         severity = "warning" if warning else "information"
         self.app.notify(sentence, severity=severity, markup=False)
+
+
+def with_session(
+    run: Callable[[ActionContext, str, Session], Awaitable[None]],
+) -> Callable[[ActionContext, str], Awaitable[None]]:
+    """Pass the open session to the decorated action; without one, notify the user instead."""
+
+    async def run_with_session(context: ActionContext, argument: str) -> None:
+        session = context.live.session
+        if session is None:
+            context.notify(NONE_OPEN)
+        else:
+            await run(context, argument, session)
+
+    return run_with_session

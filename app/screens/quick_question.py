@@ -69,9 +69,3 @@ class QuickQuestionScreen(Dialog[None]):
 
     def action_copy(self) -> None:
         self._copy(self._text.strip())
-
-    def action_close(self) -> None:
-        self.dismiss(None)
-
-    def interrupt(self) -> None:
-        self.dismiss(None)

@@ -94,12 +94,6 @@ class UndoScreen(Dialog[UndoChoice | None]):
         self.query_one("#undo-files", Static).update(Content("\n").join(list(self._lines())))
         self.query_one("#undo-keys", Static).update(self._keys())
 
-    def action_close(self) -> None:
-        self.dismiss(None)
-
-    def interrupt(self) -> None:
-        self.dismiss(None)
-
 
 def _short_prompt(text: str) -> str:
     line = sanitize_line(" ".join(text.split()))

@@ -48,5 +48,4 @@ def restore_terminal(terminal: int) -> None:
 
 def _leave(number: int, frame: FrameType | None) -> None:
     """Exit through the block above, until the event loop handles the signals."""
-    del frame
     sys.exit(128 + number)

@@ -83,7 +83,7 @@ def _no_interrupt() -> Generator[None]:
     """Leave Ctrl+C to the editor. A handler is used because SIG_IGN would be inherited."""
 
     def ignore(number: int, frame: FrameType | None) -> None:
-        del number, frame
+        pass
 
     before = signal.signal(signal.SIGINT, ignore)
     try:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from textual.app import App
 
-from app.screens.base.error import ErrorScreen
+from app.screens.base.questions import ErrorScreen
 from app.text.sanitize import sanitize, sanitize_line
 from app.theme.preferences import NotificationStyle, appearance_of
 

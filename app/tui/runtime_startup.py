@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from textual.app import App
 
 from agent.records.errors import OpencodePyError
+from app.actions.background import detach_key
 from app.actions.custom_commands import user_command_actions
-from app.actions.shells import detach_key
 from app.commands.registry import actions, provide
 from app.screens.permission.trust import TrustScreen
 from app.screens.session.screen import SessionScreen

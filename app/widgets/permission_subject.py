@@ -80,12 +80,10 @@ class PermissionSubject(Widget):
         app_of(self).theme_changed_signal.subscribe(self, self._on_theme_changed)
 
     def _on_theme_changed(self, theme: Theme) -> None:
-        _ = theme
         self._draw(self._page.width if self._page else self.size.width)
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        _ = container, viewport
         self._draw(width)
         return len(self._lines)
 

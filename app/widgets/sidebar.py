@@ -232,7 +232,6 @@ class Sidebar(VerticalScroll, can_focus=False):
         self._on_theme_changed(None)
 
     def _on_theme_changed(self, theme: Theme | None) -> None:
-        del theme
         style = appearance_of(self).sidebar
         self.set_class(style == "auto", "-auto")
         self.set_class(style == "show", "-shown")

@@ -5,6 +5,7 @@ from time import monotonic
 from typing import TypeVar
 
 from textual.await_complete import AwaitComplete
+from textual.content import Content
 from textual.screen import ModalScreen
 
 from app.toolkit.app_of import app_of
@@ -20,6 +21,12 @@ WIDTH_CLASSES = [(0, "-narrow"), (60, "-full"), (100, "-ample")]
 
 HEIGHT_CLASSES = [(0, "-short"), (16, "-tall")]
 """The CSS class of a dialog for each minimum height in rows."""
+
+
+def key_hints(*pairs: tuple[str, str]) -> Content:
+    """Return keys and what they do, for the last line of a dialog."""
+    hints = [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in pairs]
+    return Content("   ").join(hints)
 
 
 class Dialog(ModalScreen[ResultT]):
@@ -46,6 +53,13 @@ class Dialog(ModalScreen[ResultT]):
             return AwaitComplete()
         self._dismissed = True
         return super().dismiss(result)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def interrupt(self) -> None:
+        """Close for Ctrl+C."""
+        self.dismiss(None)
 
 
 INSIST_SECONDS = 2.0

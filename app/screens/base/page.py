@@ -12,7 +12,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
-from app.screens.base.dialog import Dialog
+from app.screens.base.dialog import Dialog, key_hints
 
 
 class PageScreen(Dialog[None]):
@@ -45,17 +45,7 @@ class PageScreen(Dialog[None]):
                 yield (
                     Static(self._text) if isinstance(self._text, Content) else FluidText(self._text)
                 )
-            keys = [
-                Content.assemble((key, "bold"), (f" {what}", "$tone-muted"))
-                for key, what in self._hints
-            ]
-            yield Static(Content("   ").join(keys), id="page-keys")
-
-    def action_close(self) -> None:
-        self.dismiss(None)
-
-    def interrupt(self) -> None:
-        self.dismiss(None)
+            yield Static(key_hints(*self._hints), id="page-keys")
 
 
 class FluidText(Widget):

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -17,9 +17,13 @@ from textual.visual import RenderOptions, Visual
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from app.screens.base.dialog import Dialog
+from app.screens.base.dialog import Dialog, key_hints
 from app.text.sanitize import sanitize
+from app.toolkit.tasks import Tasks, show_dialog
 from app.widgets.input.field import TextField
+
+if TYPE_CHECKING:  # only for annotations
+    from agent.bus import Subscription
 
 MIN_LEFT = 10
 """Cells that the left side keeps at least."""
@@ -50,11 +54,9 @@ class TwoColumnRow(Visual):
         return self.line(width).render_strips(width, height, style, options)
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        del rules, container_width
         return self.left.cell_length + (self.right.cell_length and self.right.cell_length + 2)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        del rules, width
         return 1
 
 
@@ -125,7 +127,8 @@ class Picker(Dialog[str | None]):
             yield OptionList(id="picker-list", markup=False, compact=True)
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
             yield from self.compose_below_list()
-            yield Static(self._keys(), id="picker-keys")
+            keys = key_hints(("enter", self._enter), *self._hints, ("esc", "close"))
+            yield Static(keys, id="picker-keys")
 
     def compose_below_list(self) -> ComposeResult:
         """Yield widgets between the list and the key hints; for pickers with a preview."""
@@ -168,6 +171,11 @@ class Picker(Dialog[str | None]):
         key = self.highlighted_key
         return next((row for row in self._rows if row.key == key), None)
 
+    def with_highlighted(self, run: Callable[[str], object]) -> None:
+        """Call *run* with the key of the highlighted row, if there is one."""
+        if (key := self.highlighted_key) is not None:
+            run(key)
+
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter the list. The box keeps its height, so that nothing moves while the user types."""
         event.stop()
@@ -180,9 +188,7 @@ class Picker(Dialog[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        row = self.highlighted_row()
-        if row is not None:
-            self.dismiss(row.key)
+        self.with_highlighted(self.dismiss)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -203,9 +209,6 @@ class Picker(Dialog[str | None]):
             self._highlight_near(
                 max(0, min(listing.option_count - 1, at + step)), 1 if step > 0 else -1
             )
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
     def interrupt(self) -> None:
         self.action_close()
@@ -248,17 +251,33 @@ class Picker(Dialog[str | None]):
         right = Content.styled(sanitize(row.right), "$tone-muted")
         return Option(TwoColumnRow(line, right), id=row.key)
 
-    def _keys(self) -> Content:
-        pairs = (("enter", self._enter), *self._hints, ("esc", "close"))
-        return Content("   ").join(
-            [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in pairs]
-        )
-
 
 ItemT = TypeVar("ItemT")
 
 MIN_SIMILARITY = 75.0
 """The similarity (0 to 100) from which a misspelled word matches a row."""
+
+
+async def show_updated(
+    app: App[Any],
+    picker: Picker,
+    changes: "Subscription",
+    rows: Callable[[], Sequence[Row]],
+    tasks: Tasks,
+) -> str | None:
+    """Show *picker* and return its result. Its rows are updated with each event of *changes*."""
+
+    async def follow() -> None:
+        async for _ in changes:
+            if picker.is_attached:
+                picker.set_rows(rows())
+
+    with changes:
+        following = tasks.spawn(follow(), "updating a list")
+        try:
+            return await show_dialog(app, picker)
+        finally:
+            following.cancel()
 
 
 def fuzzy_filter(

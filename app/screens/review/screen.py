@@ -18,7 +18,7 @@ from agent.records.messages import MessageWithParts
 from agent.redact import redacted
 from agent.session.review.timeline import find_text
 from app.screens.base.dialog import Dialog
-from app.screens.base.text_input import TextScreen
+from app.screens.base.questions import TextScreen
 from app.screens.review.extract import file_to_save, text_to_copy
 from app.screens.review.timeline import (
     LoadedSession,
@@ -358,7 +358,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     async def _show_changes(
         self, title: str, messages: Sequence[MessageWithParts], until: str | None
     ) -> None:
-        from app.screens.review.changes import ChangesScreen  # only needed for this action
+        from app.screens.review.pages import ChangesScreen  # only needed for this action
 
         blocks = await self._runtime.sessions.undo.changes.diffs(messages, until)
         if blocks:
@@ -371,7 +371,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         if row is None or row.step is None:
             self._show_keys("Choose a step: a call or an answer")
             return
-        from app.screens.review.request import PastRequestScreen  # only needed for this action
+        from app.screens.review.pages import PastRequestScreen  # only needed for this action
 
         messages = self._loaded[row.session_id].messages
         screen = PastRequestScreen(messages, row.step.message, self._secrets)
@@ -394,9 +394,6 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self.action_other()
         else:
             self.dismiss(None)
-
-    def interrupt(self) -> None:
-        self.dismiss(None)
 
     def _spawn(self, work: Callable[[], Coroutine[object, object, object]], name: str) -> None:
         self._tasks.spawn(work(), name)

@@ -209,21 +209,18 @@ class Transcript(ScrollView, can_focus=True):
     ) -> None:
         """Scroll at once: rows are laid out as they become visible, and a key takes effect in the
         next frame."""
-        del x, animate, how
         if y is not None:
             self.scroll_y = y
             self.scroll_target_y = self.scroll_y
 
     def scroll_end(self, **how: object) -> None:
         """Go to the bottom and stay there."""
-        del how
         self._viewport.following = True
         self._viewport.going_home = False
         self._settle()
 
     def scroll_home(self, **how: object) -> None:
         """Go to the first message, also if it is not loaded yet."""
-        del how
         before = self.scroll_offset.y
         self._viewport.following = False
         self._viewport.going_home = True

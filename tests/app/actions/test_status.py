@@ -3,8 +3,8 @@
 import pytest
 
 from agent.records.blocks import TodoItem
+from app.actions.program import todo_text
 from app.commands.registry import find_by_slash
-from app.screens.status import todo_text
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Text, answer

@@ -10,19 +10,15 @@ from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
 from agent.records.blocks import TodoItem
 from agent.records.messages import Busy
-from app.screens.base.confirm import ConfirmScreen
-from app.screens.base.error import ErrorScreen
+from app.actions.program import Fact, status_text, todo_text
+from app.screens.background import BackgroundList, shell_rows
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.base.text_input import TextScreen
-from app.screens.lsp import LspScreen, lsp_text
-from app.screens.mcp import LoginScreen, McpScreen
-from app.screens.prompts import PromptsScreen
-from app.screens.queue import QueuedMessage, QueueScreen
+from app.screens.base.questions import ConfirmScreen, ErrorScreen, TextScreen
+from app.screens.prompts import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
-from app.screens.review.changes import ChangesScreen
-from app.screens.shells import ShellsScreen
-from app.screens.status import Fact, status_text, todo_text
+from app.screens.review.pages import ChangesScreen
+from app.screens.servers import LoginScreen, LspScreen, McpScreen, lsp_text
 from app.theme import themes
 from app.toolkit.tasks import Tasks
 from tests.app.screens.background_commands import info
@@ -81,13 +77,13 @@ def waiting() -> QueueScreen:
     )
 
 
-def shells() -> ShellsScreen:
+def shells() -> BackgroundList:
     listed = (
         info("npm run dev -- --port 8080"),
         info("make watch", state="exited", exit_code=2, ended=1_003.0),
         info("sleep 900", state="killed", signal="SIGTERM", ended=1_001.0),
     )
-    return ShellsScreen(listed, now=1_072.0, kill=str)
+    return BackgroundList("Commands in the background", shell_rows(listed, 1_072.0), stop=str)
 
 
 def status() -> PageScreen:

@@ -11,7 +11,7 @@ import pytest
 from agent.mcp.records import Prompt, PromptArgument, Resource, Server, ServerStatus, ToolDefinition
 from agent.records.errors import ToolError
 from app.actions.custom_commands import prompt_arguments
-from app.screens.mcp import McpScreen, ServerScreen, server_row
+from app.screens.servers import McpScreen, ServerScreen, server_row, server_rows
 from app.session.workspace import McpSummary, mcp_summary
 from app.widgets.status import Status, status_text
 from tests.agent.mcp.mcp_harness import SERVERS
@@ -73,7 +73,7 @@ def test_the_status_line_names_failed_servers() -> None:
 
 
 async def test_snapshot_of_the_list() -> None:
-    host = Host(McpScreen(STANDINGS, lambda *_: None))
+    host = Host(McpScreen(server_rows(STANDINGS), lambda *_: None))
     async with host.run_test() as pilot:
         await assert_pictures(pilot, "screen-mcp")
 

@@ -6,7 +6,7 @@ from app.actions import actions
 from app.commands.keymap import build
 from app.commands.registry import GROUPS
 from app.screens.base.picker import Row
-from app.screens.palette import PaletteScreen, action_row, rank
+from app.screens.help import PaletteScreen, action_row, rank
 from tests.app.conftest import Running, Starter
 from tests.support.hosting import Host
 from tests.support.snapshots import assert_snapshot

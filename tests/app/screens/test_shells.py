@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.background import ShellInfo
-from app.screens.shells import ShellScreen, shell_rows, shell_status
+from app.screens.background import ShellScreen, shell_rows, shell_status
 from app.widgets.activity import ActivityLine
 from tests.app.conftest import Starter
 from tests.app.screens.background_commands import info, run_in_background

@@ -14,15 +14,11 @@ from textual.screen import ModalScreen
 
 import app.screens
 from app.commands.registry import actions
-from app.screens.api_key import ApiKeyScreen
-from app.screens.base.confirm import ConfirmScreen
 from app.screens.base.dialog import Dialog
-from app.screens.base.error import ErrorScreen
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.base.text_input import TextScreen
-from app.screens.help import HelpScreen
-from app.screens.palette import PaletteScreen
+from app.screens.base.questions import ApiKeyScreen, ConfirmScreen, ErrorScreen, TextScreen
+from app.screens.help import HelpScreen, PaletteScreen
 from app.screens.permission.screen import PermissionScreen
 from tests.app.conftest import Starter
 from tests.app.screens.permission.examples import request

@@ -1,7 +1,7 @@
-"""The MCP servers: the list with each server's status, and a page for one server."""
+"""MCP servers (the list with their status, a page for each, the login) and language servers."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -12,6 +12,10 @@ from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count
 from app.widgets.transcript.lines import cut
+
+if TYPE_CHECKING:  # imports the agent
+    from agent.lsp.formatters import Formatter
+    from agent.lsp.records import LspStatus, ServerSpec
 
 GLYPHS = {
     "connected": "●",
@@ -34,6 +38,20 @@ STATE_LABELS = {
     "failed": "failed",
     "disabled": "off",
 }
+LSP_GLYPHS = {"starting": "◐", "ready": "●", "failed": "✕", "ended": "○"}
+LSP_TONES = {
+    "starting": "$tone-accent",
+    "ready": "$tone-ok",
+    "failed": "$tone-err",
+    "ended": "$tone-muted",
+}
+
+NO_SERVER = (
+    "No language server is in use. One that is on your PATH is started with the first file of "
+    'its kind; "lsp": true in your settings uses those too that load code of the project.'
+)
+NO_FORMATTER = 'No formatter is switched on. "formatter": true in your settings does that.'
+
 MAX_REASON = 34
 """Columns of a reason in the list; the server's own page shows all of it."""
 
@@ -84,14 +102,14 @@ class McpScreen(Picker):
 
     def __init__(
         self,
-        statuses: Sequence[ServerStatus],
+        rows: Sequence[Row],
         on_action: Callable[[str, str], object],
         *,
         current: str | None = None,
     ) -> None:
         super().__init__(
             "MCP servers",
-            server_rows(statuses),
+            rows,
             current=current,
             hints=(("^t", "on/off"), ("^r", "retry"), ("^l", "log in"), ("^y", "accept")),
             enter="show",
@@ -100,9 +118,7 @@ class McpScreen(Picker):
         self._on_action = on_action
 
     def action_do(self, what: str) -> None:
-        row = self.highlighted_row()
-        if row is not None:
-            self._on_action(row.key, what)
+        self.with_highlighted(lambda name: self._on_action(name, what))
 
 
 class ServerScreen(PageScreen):
@@ -200,3 +216,61 @@ def _name_with_description(name: str, description: str) -> Content:
     return Content.assemble(
         f"  {sanitize_line(name)}", (f"  {said}" if said else "", "$tone-muted")
     )
+
+
+def lsp_text(
+    statuses: "Sequence[LspStatus]",
+    specs: "Sequence[ServerSpec]",
+    formatters: "Sequence[Formatter]",
+) -> Content:
+    """Return the page of language servers and formatters."""
+    lines = [Content.styled("Language servers", "bold")]
+    lines += [_server_row(status) for status in statuses]
+    running = {status.id for status in statuses}
+    lines += [_idle_server_row(spec) for spec in specs if spec.id not in running]
+    if len(lines) == 1:
+        lines.append(Content.styled(NO_SERVER, "$tone-muted"))
+    lines += [Content(""), Content.styled("Formatters", "bold")]
+    lines += [_formatter_row(formatter) for formatter in formatters] or [
+        Content.styled(NO_FORMATTER, "$tone-muted")
+    ]
+    return Content("\n").join(lines)
+
+
+def _server_row(status: "LspStatus") -> Content:
+    facts = [sanitize_line(status.root)]
+    if status.state == "ready":
+        facts += [count(status.files, "file"), count(status.errors, "error")]
+    line = Content.assemble(
+        (f"{LSP_GLYPHS[status.state]} {sanitize_line(status.id)}", LSP_TONES[status.state]),
+        (f"  {'  '.join(facts)}", "$tone-muted"),
+    )
+    return line + Content(f"\n  {sanitize_line(status.reason)}") if status.reason else line
+
+
+def _idle_server_row(spec: "ServerSpec") -> Content:
+    extensions = " ".join(spec.extensions)
+    return Content.styled(
+        f"○ {sanitize_line(spec.id)}  starts with a file of {extensions}", "$tone-muted"
+    )
+
+
+def _formatter_row(formatter: "Formatter") -> Content:
+    command, extensions = sanitize_line(" ".join(formatter.command)), " ".join(formatter.extensions)
+    return Content.assemble(
+        f"  {sanitize_line(formatter.id)}", (f"  {command}  {extensions}", "$tone-muted")
+    )
+
+
+class LspScreen(PageScreen):
+    """Shows the page; *restart* stops every server."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+r", "restart", "Restart")]
+
+    def __init__(self, text: Content, restart: Callable[[], object]) -> None:
+        super().__init__("Language servers and formatters", text, hints=(("ctrl+r", "restart"),))
+        self._restart = restart
+
+    def action_restart(self) -> None:
+        self._restart()
+        self.dismiss(None)

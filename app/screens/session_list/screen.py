@@ -2,7 +2,7 @@
 opens it."""
 
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -11,11 +11,13 @@ from textual.content import Content
 from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
-from app.screens.base.confirm import ConfirmScreen
+from agent.records.errors import SessionNotFound
+from agent.records.messages import MessageWithParts, TextPart, UserMessage
 from app.screens.base.picker import Picker, Row, TwoColumnRow
-from app.screens.base.text_input import TextScreen
-from app.screens.sessions.rows import SessionFilter, session_rows, similar_titles
-from app.text.sanitize import sanitize_line
+from app.screens.base.questions import ConfirmScreen, TextScreen
+from app.screens.session_list.rows import SessionFilter, session_rows, similar_titles
+from app.text.excerpt import excerpt
+from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count
 from app.toolkit.app_of import app_of
 from app.toolkit.tasks import Tasks, show_dialog
@@ -23,6 +25,8 @@ from app.toolkit.tasks import Tasks, show_dialog
 if TYPE_CHECKING:  # imports the agent
     from agent.runtime.runtime import Runtime
     from agent.store.listing import SessionHit, SessionListItem
+    from agent.store.store import Store
+
 
 OpenMode = Literal["open", "review", "fork"]
 MIN_SEARCH = 2
@@ -33,7 +37,7 @@ class SessionsScreen(Picker):
     """Returns the key of the choice: the id of a session, or that and the id of a message to go to,
     separated by a space. *open_mode* then says what to do with it."""
 
-    CSS_PATH: ClassVar[list[str]] = ["../base/picker.tcss", "sessions.tcss"]
+    CSS_PATH: ClassVar[list[str]] = ["../base/picker.tcss", "session_list.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "everywhere", "All folders", priority=True),
         Binding("shift+tab", "archived", "Archived too", priority=True),
@@ -158,7 +162,6 @@ class SessionsScreen(Picker):
             self._tasks.spawn(self._preview(key), "reading a preview")
 
     async def _preview(self, key: str) -> None:
-        from app.screens.sessions.preview import preview  # only needed for this list
 
         shown = await preview(self._runtime.store, key, self._filter.typed)
         if key == self._previewing and self.is_attached:
@@ -247,3 +250,87 @@ class SessionsScreen(Picker):
         title = await show_dialog(app_of(self), TextScreen("Name this session", line.title))
         if title is not None:
             await self._runtime.sessions.repository.rename(line.id, title)
+
+
+BEFORE, AFTER = 160, 600
+"""Characters shown before and after the first search word."""
+NEWEST_MESSAGES = 12
+"""Messages of a session that are searched for its last response."""
+
+
+async def preview(store: "Store", key: str, typed: str) -> Content:
+    """Return the preview for the row *key* (see ``SessionsScreen``) while *typed* is searched
+    for."""
+    session_id, _, message_id = key.partition(" ")
+    try:
+        session = await store.session(session_id)
+    except SessionNotFound:
+        return Content("")
+    head = Content.styled(
+        sanitize_line(f"{session.directory}   {session.model or ''}   {session.agent}"),
+        "$tone-faint",
+    )
+    lines: list[Content] = [head]
+    if message_id:
+        item = await store.message(message_id)
+        words = typed.lower().split()
+        text = next((t for t in _texts(item) if _first_position(t, words) >= 0), "")
+        who = "You" if item and isinstance(item.message, UserMessage) else "Agent"
+        lines.append(_speaker_line(who, text_around(text, words), words))
+    else:
+        lines += _newest_exchange(await store.messages(session_id, limit=NEWEST_MESSAGES))
+    return Content("\n").join(lines)
+
+
+def _newest_exchange(messages: Sequence[MessageWithParts]) -> Iterator[Content]:
+    """Yield the newest prompt and the newest response."""
+    prompt = response = ""
+    for item in reversed(messages):
+        text = "\n".join(_texts(item)).strip()
+        if isinstance(item.message, UserMessage):
+            prompt = prompt or ("" if item.message.synthetic else text)
+        else:
+            response = response or text
+    if prompt:
+        yield _speaker_line("You", single_line(prompt, 200), ())
+    if response:
+        yield _speaker_line("Agent", single_line(excerpt(response), AFTER), ())
+
+
+def _texts(item: MessageWithParts | None) -> list[str]:
+    parts = item.parts if item is not None else ()
+    return [part.text for part in parts if isinstance(part, TextPart) and not part.synthetic]
+
+
+def _speaker_line(who: str, text: str, words: Sequence[str]) -> Content:
+    tone = "$tone-blue" if who == "You" else "$tone-accent"
+    return Content.assemble((f"{who}  ", f"bold {tone}"), highlight_words(text, words))
+
+
+def text_around(text: str, words: Sequence[str]) -> str:
+    """Return *text* around the first of *words*, on one line."""
+    at = max(0, _first_position(text, words))
+    start, end = max(0, at - BEFORE), at + AFTER
+    cut = single_line(text[start:end], BEFORE + AFTER)
+    return f"{'…' if start else ''}{cut}{'…' if end < len(text) else ''}"
+
+
+def single_line(text: str, max_length: int) -> str:
+    """Return at most *most* characters of *text* with single spaces."""
+    return " ".join(sanitize(text[: 4 * max_length]).split())[:max_length]
+
+
+def _first_position(text: str, words: Iterable[str]) -> int:
+    found = [at for word in words if (at := text.lower().find(word)) >= 0]
+    return min(found, default=-1)
+
+
+def highlight_words(text: str, words: Sequence[str]) -> Content:
+    """Return *text* with all occurrences of *words* highlighted."""
+    content, lower = Content(text), text.lower()
+    for word in words if len(lower) == len(text) else ():
+        at = lower.find(word)
+        while at >= 0:
+            content = content.stylize("bold $tone-accent", at, at + len(word))
+            at = lower.find(word, at + len(word))
+    return content

@@ -1,7 +1,7 @@
-"""Commands in the background: the list, and the output of one."""
+"""Work in the background: lists of commands and sub-agents, and the output of a command."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from agent.records.background import ShellInfo
-from app.screens.base.dialog import Dialog
+from app.screens.base.dialog import Dialog, key_hints
 from app.screens.base.picker import Picker, Row
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import duration
@@ -46,26 +46,25 @@ def shell_rows(shells: Sequence[ShellInfo], now: float) -> list[Row]:
     return [shell_row(shell, now) for shell in newest]
 
 
-class ShellsScreen(Picker):
-    """Returns the id of a command whose output is to be shown. *kill* ends one."""
+class BackgroundList(Picker):
+    """Lists work in the background. *stop* ends that of a row, by its key."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+d", "kill", "End", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+d", "stop", "Stop", priority=True)]
 
     def __init__(
-        self, shells: Sequence[ShellInfo], *, now: float, kill: Callable[[str], object]
+        self,
+        title: str,
+        rows: Sequence[Row],
+        *,
+        stop: Callable[[str], object],
+        stop_hint: str = "end",
+        **more: Any,
     ) -> None:
-        super().__init__(
-            "Commands in the background",
-            shell_rows(shells, now),
-            hints=(("ctrl+d", "end"),),
-            empty="Nothing runs in the background",
-        )
-        self._kill = kill
+        super().__init__(title, rows, hints=(("ctrl+d", stop_hint),), **more)
+        self._stop = stop
 
-    def action_kill(self) -> None:
-        row = self.highlighted_row()
-        if row is not None:
-            self._kill(row.key)
+    def action_stop(self) -> None:
+        self.with_highlighted(self._stop)
 
 
 class ShellOutput(Protocol):
@@ -79,7 +78,7 @@ class ShellOutput(Protocol):
 class ShellScreen(Dialog[None]):
     """Shows the end of a command's output, live. *kill* ends the command."""
 
-    CSS_PATH = "shells.tcss"
+    CSS_PATH = "background.tcss"
     AUTO_FOCUS = "#shell-scroll"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "Close"),
@@ -109,9 +108,7 @@ class ShellScreen(Dialog[None]):
             yield Static(id="shell-status")
             with VerticalScroll(id="shell-scroll"):
                 yield Static(id="shell-output")
-            keys = (("ctrl+d", "end"), ("esc", "close"))
-            hints = [Content.assemble((k, "bold"), (f" {w}", "$tone-muted")) for k, w in keys]
-            yield Static(Content("   ").join(hints), id="shell-keys")
+            yield Static(key_hints(("ctrl+d", "end"), ("esc", "close")), id="shell-keys")
 
     def on_mount(self) -> None:
         self._stop = self._output.listen(self._shell.id, self._show)
@@ -135,9 +132,3 @@ class ShellScreen(Dialog[None]):
 
     def action_kill(self) -> None:
         self._kill(self._shell.id)
-
-    def action_close(self) -> None:
-        self.dismiss(None)
-
-    def interrupt(self) -> None:
-        self.dismiss(None)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.screens.sessions.screen import SessionsScreen
+from app.screens.session_list.screen import SessionsScreen
 from tests.app.conftest import Running, Starter
 from tests.support import records
 from tests.support.snapshots import assert_in_light, assert_snapshot

@@ -1,4 +1,4 @@
-"""The file changes of a turn or a whole session."""
+"""The pages that a review opens: file changes, and the request of a past step."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -18,8 +18,10 @@ from agent.records.messages import (
     ToolPart,
 )
 from agent.session.api import SessionSnapshot
-from app.screens.base.dialog import Dialog
+from app.screens.base.dialog import Dialog, key_hints
+from app.screens.base.page import PageScreen
 from app.session.view import SessionView
+from app.text.sanitize import sanitize
 from app.text.units import count
 from app.widgets.transcript.transcript import Transcript
 
@@ -27,7 +29,7 @@ VERBS = {"modify": "Changed", "create": "Made", "delete": "Deleted", "move": "Mo
 
 
 class ChangesScreen(Dialog[None]):
-    """Shows the files below each other, drawn like edits in the transcript."""
+    """Shows the file changes of a turn or a session, drawn like edits in the transcript."""
 
     CSS_PATH = "changes.tcss"
     AUTO_FOCUS = "#changes-files"
@@ -56,13 +58,8 @@ class ChangesScreen(Dialog[None]):
             id="changes-top",
         )
         yield Transcript(as_view(self._blocks), id="changes-files")
-        keys = (("j k", "next, previous file"), ("enter", "fold"), ("esc", "close"))
-        yield Static(
-            Content("   ").join(
-                [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in keys]
-            ),
-            id="changes-keys",
-        )
+        keys = key_hints(("j k", "next, previous file"), ("enter", "fold"), ("esc", "close"))
+        yield Static(keys, id="changes-keys")
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._unfold)
@@ -75,12 +72,6 @@ class ChangesScreen(Dialog[None]):
     def action_end(self, last: bool) -> None:
         transcript = self.query_one(Transcript)
         (transcript.scroll_end if last else transcript.scroll_home)()
-
-    def action_close(self) -> None:
-        self.dismiss(None)
-
-    def interrupt(self) -> None:
-        self.dismiss(None)
 
 
 def as_view(blocks: Sequence[DiffBlock]) -> SessionView:
@@ -125,3 +116,41 @@ def as_view(blocks: Sequence[DiffBlock]) -> SessionView:
         session=session, messages=(MessageWithParts(message, parts),), status=Idle()
     )
     return SessionView(snapshot)
+
+
+MAX_SECTION = 60_000
+"""Characters of a section that are shown, because a page is laid out as a whole."""
+
+LEFT_OUT = (
+    "The general part of the system prompt and the tools, which are the same in every session, "
+    "are not shown."
+)
+
+
+class PastRequestScreen(PageScreen):
+    """Shows the request that *message* responded to as the model got it, with secrets redacted."""
+
+    def __init__(
+        self,
+        messages: Sequence[MessageWithParts],
+        message: AssistantMessage,
+        secrets: Sequence[str],
+    ) -> None:
+        from agent.session.review.past_request import past_request  # imports the provider's records
+
+        sections = [
+            Content.assemble((f"{heading}\n", "bold $tone-accent"), sanitize(_cut(text)))
+            for heading, text in past_request(messages, message.id, secrets)
+        ]
+        facts = Content.styled(
+            f"{message.model}   agent {message.agent}\n{LEFT_OUT}", "$tone-muted"
+        )
+        super().__init__(
+            f"Request of step {message.step}", Content("\n\n").join([facts, *sections])
+        )
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_SECTION:
+        return text
+    return f"{text[:MAX_SECTION]}\n… {len(text) - MAX_SECTION:,} more characters"

@@ -1,0 +1,182 @@
+"""Actions on what works in the background: sub-agents and shell commands."""
+
+import time
+from collections.abc import Sequence
+
+from agent.records.events import SessionStatusChanged, ShellChanged
+from agent.records.messages import Idle, Session
+from app.commands.context import ActionContext
+from app.commands.keymap import Keymap
+from app.commands.registry import DETACH, action
+from app.screens.background import BackgroundList, ShellScreen, shell_rows
+from app.screens.base.picker import Row, show_updated
+from app.session.live import LiveSession, family_of
+from app.text.units import count
+from app.widgets.input.prompt import Prompt
+
+NONE = "No sub-agent has worked for this session."
+NOTHING_RUNS = "Nothing runs that could go to the background."
+OWN = "This is no sub-agent's session."
+
+
+@action("family.list", "Sub-agents", "Session", slash=("subagents",))
+async def subagents(context: ActionContext, argument: str) -> None:
+    """List the sub-agents of the session, or the siblings of an open one; enter opens one, ctrl+d
+    stops it."""
+    found = await _children(context) or await _siblings(context)
+    if not found:
+        context.notify(NONE)
+        return
+    here = context.live.session.id if context.live.session is not None else None
+
+    def stop(session_id: str) -> None:
+        service = context.live.runtime.sessions
+        context.tasks.spawn(service.cancel(session_id), "stopping a sub-agent")
+
+    def rows() -> list[Row]:
+        return [_row(context, one) for one in found]
+
+    picker = BackgroundList(
+        "Sub-agents", rows(), stop=stop, stop_hint="stop", current=here, enter="open"
+    )
+    changes = context.live.runtime.bus.subscribe(
+        lambda event: isinstance(event, SessionStatusChanged)
+    )
+    chosen = await show_updated(context.app, picker, changes, rows, context.tasks)
+    if chosen is not None:
+        await context.live.open(chosen)
+
+
+def _row(context: ActionContext, child: Session) -> Row:
+    sessions = context.live.runtime.sessions
+    note = child.agent
+    if not isinstance(sessions.status(child.id), Idle):
+        job = sessions.subagents.background_tasks.run(child.id)
+        note += ", works in the background" if job is not None else ", works"
+    return Row(child.id, child.title or "Untitled", note)
+
+
+@action("family.stop", "Stop all that works, the background too", "Session", slash=("stop",))
+async def stop(context: ActionContext, argument: str) -> None:
+    """Stop the turn of the session and all its sub-agents."""
+    if not await context.live.cancel():
+        context.notify("Nothing works in this session.")
+
+
+async def _children(context: ActionContext) -> Sequence[Session]:
+    session = context.live.session
+    return await context.live.runtime.store.children(session.id) if session is not None else ()
+
+
+async def _siblings(context: ActionContext) -> Sequence[Session]:
+    session = context.live.session
+    return (await family_of(context.live, session)).siblings if session is not None else ()
+
+
+@action("family.down", "Go to the newest sub-agent", "Session", keys=("<leader>down",))
+async def down(context: ActionContext, argument: str) -> None:
+    """Open the newest sub-agent, preferably one that works."""
+    found = await _children(context)
+    if not found:
+        context.notify(NONE)
+        return
+    status = context.live.runtime.sessions.status
+    busy = [one for one in found if not isinstance(status(one.id), Idle)]
+    await context.live.open((busy or found)[-1].id)
+
+
+@action("family.up", "Go back to the session above", "Session", keys=("<leader>up",))
+async def up(context: ActionContext, argument: str) -> None:
+    session = context.live.session
+    if session is None or session.parent_id is None:
+        context.notify(OWN)
+    else:
+        await context.live.open(session.parent_id)
+
+
+@action("family.next", "Go to the next sub-agent", "Session", keys=("<leader>right",))
+async def following(context: ActionContext, argument: str) -> None:
+    await _beside(context, 1)
+
+
+@action("family.previous", "Go to the sub-agent before", "Session", keys=("<leader>left",))
+async def before(context: ActionContext, argument: str) -> None:
+    await _beside(context, -1)
+
+
+async def _beside(context: ActionContext, step: int) -> None:
+    session = context.live.session
+    if session is None or session.parent_id is None:
+        context.notify(OWN)
+        return
+    other = (await family_of(context.live, session)).sibling(step)
+    if other is None:
+        context.notify("There is no other sub-agent beside this one.")
+    else:
+        await context.live.open(other.id)
+
+
+@action("shells.list", "Commands in the background", "Session", slash=("shells", "bashes"))
+async def shells(context: ActionContext, argument: str) -> None:
+    """List the commands; enter shows the output of one, and closing it returns to the list."""
+    service = context.live.runtime.shells
+    if not service.snapshot():
+        context.notify("Nothing has been started in the background.")
+        return
+
+    def kill(shell_id: str) -> None:
+        context.tasks.spawn(service.kill(shell_id), "ending a command")
+
+    def rows() -> list[Row]:
+        return shell_rows(service.snapshot(), time.time())
+
+    while True:
+        changes = context.live.runtime.bus.subscribe(lambda event: isinstance(event, ShellChanged))
+        picker = BackgroundList(
+            "Commands in the background",
+            rows(),
+            stop=kill,
+            empty="Nothing runs in the background",
+        )
+        chosen = await show_updated(context.app, picker, changes, rows, context.tasks)
+        shell = service.find(chosen) if chosen is not None else None
+        if shell is None:
+            return
+        await context.show(ShellScreen(shell, service, clock=time.time, kill=kill))
+
+
+def can_detach(live: LiveSession, prompt: Prompt) -> bool:
+    """Return whether a command or a sub-agent can go to the background and the prompt is empty: in
+    a text the key moves the cursor."""
+    session = live.session
+    if session is None or not live.is_ready or prompt.text:
+        return False
+    runtime = live.runtime
+    subagents = runtime.sessions.subagents
+    return subagents.can_detach(session.id) or runtime.shells.can_detach(session.id)
+
+
+def detach_key(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
+    """Return the key that would send a command to the background now, empty for none."""
+    detach_keys = keys.keys_of(DETACH) if can_detach(live, prompt) else ()
+    return detach_keys[0] if detach_keys else ""
+
+
+@action(
+    DETACH,
+    "Send what runs to the background",
+    "Session",
+    keys=("ctrl+b",),
+    when=can_detach,
+)
+async def detach(context: ActionContext, argument: str) -> None:
+    """Send the sub-agents that the turn waits for to the background, or else its commands."""
+    session = context.live.session
+    if session is None:
+        context.notify(NOTHING_RUNS)
+    elif sent := context.live.runtime.sessions.subagents.detach(session.id):
+        context.notify(f"{count(sent, 'sub-agent')} sent to the background.")
+    elif sent := context.live.runtime.shells.detach(session.id):
+        context.notify(f"{count(sent, 'command')} sent to the background. /shells lists them.")
+    else:
+        context.notify(NOTHING_RUNS)
