@@ -3,6 +3,7 @@ client."""
 
 import logging
 from collections.abc import Coroutine
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, cast
 
 from acp import schema
@@ -32,32 +33,25 @@ CANNOT_ASK_PERMISSION = (
 )
 
 
+@dataclass(slots=True, eq=False)
 class RequestPrompter:
     """Sends requests to the client and passes on the replies.
 
     *session_id* is the root of the session tree; *forms* is true if the client shows forms.
     """
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        client: Client,
-        session_id: str,
-        updates: UpdateBuilder,
-        *,
-        forms: bool,
-    ) -> None:
-        self._forms = forms
-        self._runtime = runtime
-        self._client = client
-        self._session_id = session_id
-        self._updates = updates
+    runtime: Runtime
+    client: Client
+    session_id: str
+    updates: UpdateBuilder
+    _: KW_ONLY
+    forms: bool
 
     async def permission(self, request: PermissionRequest) -> None:
         """Prompt for a permission and reply to the request. A request that was settled meanwhile
         stays as it is."""
         call = self._call(request)
-        known = self._updates.call_of(request.message_id, request.call_id) is not None
+        known = self.updates.call_of(request.message_id, request.call_id) is not None
         options = [schema.PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
         if request.always:
             options.append(
@@ -72,7 +66,7 @@ class RequestPrompter:
             answer = await self._choice(call, options, known=known)
         except RequestError:
             log.warning("the client refused to ask for permission", exc_info=True)
-            self._runtime.permissions.refuse(request.id, CANNOT_ASK_PERMISSION)
+            self.runtime.permissions.refuse(request.id, CANNOT_ASK_PERMISSION)
             return
         if answer == "once":
             reply = PermissionReply("once")
@@ -80,20 +74,20 @@ class RequestPrompter:
             reply = PermissionReply("always")
         else:
             reply = PermissionReply("reject")
-        self._runtime.permissions.reply(request.id, reply)
+        self.runtime.permissions.reply(request.id, reply)
 
     async def question(self, question: Question) -> None:
         """Prompt for an answer to the model's question in a form, else with buttons."""
-        reply = await self._form(question) if self._forms else None
+        reply = await self._form(question) if self.forms else None
         if reply is not None:
-            self._runtime.questions.reply(question.id, reply)
+            self.runtime.questions.reply(question.id, reply)
             return
         await self._buttons(question)
 
     async def _form(self, question: Question) -> QuestionReply | None:
         """Return the reply of a form, None if the client does not show it after all."""
         try:
-            return await ask_in_form(self._client, self._session_id, question)
+            return await ask_in_form(self.client, self.session_id, question)
         except (RequestError, ValidationError):
             log.warning("the client offers forms and does not show one", exc_info=True)
             return None
@@ -101,7 +95,7 @@ class RequestPrompter:
     async def _buttons(self, question: Question) -> None:
         """Prompt as for a permission: buttons allow one answer, and none in the user's own
         words."""
-        service = self._runtime.questions
+        service = self.runtime.questions
         if not question.options:
             service.decline(question.id, CANNOT_ASK_QUESTION)
             return
@@ -139,8 +133,8 @@ class RequestPrompter:
 
     def pending(self) -> list[Coroutine[None, None, None]]:
         """Return a prompt for each pending request in the session's tree, to be awaited."""
-        permissions = self._runtime.permissions.pending(self._session_id)
-        questions = self._runtime.questions.pending(self._session_id)
+        permissions = self.runtime.permissions.pending(self.session_id)
+        questions = self.runtime.questions.pending(self.session_id)
         return [*map(self.permission, permissions), *map(self.question, questions)]
 
     async def _choice(
@@ -148,26 +142,26 @@ class RequestPrompter:
     ) -> str:
         """Return the id of the chosen option, empty for none. A call that the client does not know
         yet is sent first, and its end afterwards."""
-        update = self._client.session_update
+        update = self.client.session_update
         if not known:
             began = schema.ToolCallStart(session_update="tool_call", **_fields(call))
-            await update(self._session_id, began)
-        answer = await self._client.request_permission(self._session_id, call, options)
+            await update(self.session_id, began)
+        answer = await self.client.request_permission(self.session_id, call, options)
         outcome = answer.outcome
         chosen = outcome.option_id if isinstance(outcome, schema.AllowedOutcome) else ""
         if not known:
             kinds = {option.option_id: option.kind for option in options}
             allowed = kinds.get(chosen, "reject_once").startswith("allow")
             status: schema.ToolCallStatus = "completed" if allowed else "failed"
-            await update(self._session_id, update_tool_call(call.tool_call_id, status=status))
+            await update(self.session_id, update_tool_call(call.tool_call_id, status=status))
         return chosen
 
     def _call(self, request: PermissionRequest) -> schema.ToolCallUpdate:
         """Return the call that a request is about, with everything that the full screen's dialog
         shows."""
-        part = self._updates.call_of(request.message_id, request.call_id)
+        part = self.updates.call_of(request.message_id, request.call_id)
         given = getattr(part.state, "input", None) if part is not None else None
-        root = str(self._runtime.project)
+        root = str(self.runtime.project)
         return update_tool_call(
             part.id if part is not None else request.id,
             title=call_title(part) if part is not None else sanitize_line(request.heading),

@@ -8,6 +8,7 @@ from app.commands.registry import EDIT_QUEUED, SHELL, action
 from app.screens.prompts import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
 from app.session.summary import queued_user_messages
+from app.toolkit.clipboard import save_clipboard_image
 from app.widgets.transcript.messages import user_text
 
 
@@ -56,8 +57,6 @@ async def editor(context: ActionContext, argument: str) -> None:
 @action("prompt.paste", "Paste, an image too", "Prompt", keys=("ctrl+v",))
 async def paste(context: ActionContext, argument: str) -> None:
     """Attach an image from the clipboard; anything else is the editor's own paste."""
-    from app.toolkit.clipboard_images import save_clipboard_image  # rarely needed
-
     if not context.live.is_ready:
         context.prompt.action_paste()
         return

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from agent.records.errors import OpencodePyError
@@ -150,62 +151,56 @@ async def ask_trust(
             return "later"
 
 
+@dataclass(slots=True, eq=False)
 class PlainConsole:
     """A conversation over *lines*."""
 
-    def __init__(
-        self,
-        runtime: "Runtime",
-        launch: LaunchOptions,
-        printer: Printer,
-        lines: StdinLines,
-    ) -> None:
-        self._runtime = runtime
-        self._launch = launch
-        self._printer = printer
-        self._lines = lines
-        self._session: Session | None = None
-        self._subscription: Subscription | None = None
-        self._stopping = asyncio.Event()
-        self._preparation = PromptPreparation()
+    runtime: "Runtime"
+    launch: LaunchOptions
+    printer: Printer
+    lines: StdinLines
+    _session: Session | None = field(default=None, init=False)
+    _subscription: "Subscription | None" = field(default=None, init=False)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _preparation: PromptPreparation = field(default_factory=PromptPreparation, init=False)
 
     async def run(self) -> None:
-        self._runtime.mcp.start()
-        for notice in self._runtime.notices:
-            self._printer.line(notice)
+        self.runtime.mcp.start()
+        for notice in self.runtime.notices:
+            self.printer.line(notice)
         await self._open_first()
-        self._printer.line(f"opencode-py in {self._launch.directory}. /help helps.")
+        self.printer.line(f"opencode-py in {self.launch.directory}. /help helps.")
         await self._print_status()
-        if self._launch.prompt:
-            await self._turn(self._launch.prompt)
+        if self.launch.prompt:
+            await self._turn(self.launch.prompt)
         while not self._stopping.is_set():
-            self._printer.line(">")
+            self.printer.line(">")
             text = await self._read()
             if text is None or text.strip() in {"/exit", "/quit", "/q", "exit", "quit", ":q"}:
                 break
             try:
                 await self._run_line(text.strip())
             except OpencodePyError as error:
-                self._printer.line(error.message)
+                self.printer.line(error.message)
         if self._session is not None:
-            self._printer.line(f"To go on: opencode-py --plain --session {self._session.id}")
+            self.printer.line(f"To go on: opencode-py --plain --session {self._session.id}")
 
     def interrupt(self) -> None:
         """Handle Ctrl+C: stop the running turn or the preparation of a prompt, else exit."""
         if self._preparation.stop():
             return
         session = self._session
-        if session is not None and not isinstance(self._runtime.sessions.status(session.id), Idle):
-            asyncio.get_running_loop().create_task(self._runtime.sessions.cancel(session.id))
+        if session is not None and not isinstance(self.runtime.sessions.status(session.id), Idle):
+            asyncio.get_running_loop().create_task(self.runtime.sessions.cancel(session.id))
         else:
             self._stopping.set()
-            self._lines.put(None)
+            self.lines.put(None)
 
     async def _read(self) -> str | None:
         """Return the next prompt, joining lines that end with a backslash."""
         text = ""
         while True:
-            line = await self._lines.next_prompt()
+            line = await self.lines.next_prompt()
             if line is None:
                 return text or None
             if not line.endswith("\\"):
@@ -213,13 +208,13 @@ class PlainConsole:
             text += line[:-1] + "\n"
 
     async def _open_first(self) -> None:
-        repository = self._runtime.sessions.repository
+        repository = self.runtime.sessions.repository
         session: Session | None = None
-        if self._launch.session is not None:
-            session = await repository.get(self._launch.session)
-        elif self._launch.resume:
+        if self.launch.session is not None:
+            session = await repository.get(self.launch.session)
+        elif self.launch.resume:
             session = await repository.latest()
-        if session is not None and self._launch.fork:
+        if session is not None and self.launch.fork:
             session = await repository.fork(session.id)
         if session is not None:
             await self._attach(session)
@@ -227,25 +222,25 @@ class PlainConsole:
     async def _attach(self, session: Session) -> None:
         if self._subscription is not None:
             self._subscription.close()
-        self._subscription, snapshot = await self._runtime.sessions.attach(session.id)
+        self._subscription, snapshot = await self.runtime.sessions.attach(session.id)
         self._session = snapshot.session
-        self._printer.line(f"Session {session.id}: {session.title or 'new'}")
+        self.printer.line(f"Session {session.id}: {session.title or 'new'}")
 
     async def _run_line(self, text: str) -> None:
         """Run one line of the user's: a command or a prompt."""
         name, _, argument = text.partition(" ")
         argument = argument.strip()
-        repository = self._runtime.sessions.repository
+        repository = self.runtime.sessions.repository
         match name:
             case "":
                 pass
             case "/help":
-                self._printer.line(HELP)
+                self.printer.line(HELP)
             case "/new" | "/clear":
                 self._session = None
             case "/sessions":
                 for session in await repository.list(limit=MAX_LISTED):
-                    self._printer.line(f"{session.id}  {session.title}")
+                    self.printer.line(f"{session.id}  {session.title}")
             case "/resume" | "/continue":
                 session = await repository.get(argument) if argument else await repository.latest()
                 if session is not None:
@@ -255,33 +250,33 @@ class PlainConsole:
             case _ if await self._is_command(name):
                 await self._run_command(name[1:], argument)
             case _ if name.startswith("/") and name[1:].isalnum():
-                self._printer.line(f"There is no command {name} here. /help lists them.")
+                self.printer.line(f"There is no command {name} here. /help lists them.")
             case _:
                 await self._turn(text)
 
     async def _choose(self, what: str, name: str) -> None:
         session = await self._ensure_session()
-        repository = self._runtime.sessions.repository
+        repository = self.runtime.sessions.repository
         if what == "/model":
-            full_name = self._runtime.catalog.model(name).full_name
+            full_name = self.runtime.catalog.model(name).full_name
             self._session = await repository.set_model(session.id, full_name)
         else:
-            agent = self._runtime.agents.get(name).name
+            agent = self.runtime.agents.get(name).name
             self._session = await repository.set_agent(session.id, agent)
 
     async def _ensure_session(self) -> Session:
         if self._session is None:
-            session = await self._runtime.sessions.repository.create(
-                agent=self._launch.agent or self._runtime.config.config.default_agent,
-                model=self._launch.model,
-                effort=self._launch.effort,
+            session = await self.runtime.sessions.repository.create(
+                agent=self.launch.agent or self.runtime.config.config.default_agent,
+                model=self.launch.model,
+                effort=self.launch.effort,
             )
             await self._attach(session)
             return session
         return self._session
 
     async def _is_command(self, name: str) -> bool:
-        known = await self._runtime.commands.all() if name.startswith("/") else ()
+        known = await self.runtime.commands.all() if name.startswith("/") else ()
         return any(each.name == name[1:] for each in known)
 
     async def _run_command(self, name: str, argument: str) -> None:
@@ -297,12 +292,12 @@ class PlainConsole:
                 if isinstance(event, PermissionAsked):
                     await self._ask_permission(event.request)
 
-        with self._runtime.bus.subscribe(is_own_request) as requests:
+        with self.runtime.bus.subscribe(is_own_request) as requests:
             answering = asyncio.create_task(answer(requests), name="answering")
             try:
                 base = PromptInput(text=f"/{name} {argument}".strip())
                 prompt = await self._preparation.run(
-                    self._runtime.commands.prompt(name, argument, session, base)
+                    self.runtime.commands.prompt(name, argument, session, base)
                 )
             finally:
                 answering.cancel()
@@ -314,10 +309,10 @@ class PlainConsole:
         subscription = self._subscription
         assert subscription is not None  # every session here is attached
         prompt = PromptInput(text=given) if isinstance(given, str) else given
-        message_id = await self._runtime.sessions.prompt(session.id, prompt)
-        self._printer.skip_message(message_id)
+        message_id = await self.runtime.sessions.prompt(session.id, prompt)
+        self.printer.skip_message(message_id)
         async for event in subscription:
-            self._printer.show(event)
+            self.printer.show(event)
             if isinstance(event, PermissionAsked):
                 await self._ask_permission(event.request)
             elif isinstance(event, QuestionAsked):
@@ -329,11 +324,11 @@ class PlainConsole:
     async def _print_status(self) -> None:
         """Print the agent and model of the next prompt, the permission mode, and the session's
         cost."""
-        runtime, held = self._runtime, self._session
+        runtime, held = self.runtime, self._session
         session = await runtime.sessions.repository.get(held.id) if held is not None else None
-        model = (session.model if session is not None else None) or self._launch.model
-        agent = session.agent if session is not None else self._launch.agent
-        self._printer.line(
+        model = (session.model if session is not None else None) or self.launch.model
+        agent = session.agent if session is not None else self.launch.agent
+        self.printer.line(
             f"Agent {agent or runtime.config.config.default_agent}, "
             f"model {model or runtime.catalog.default_model()}, "
             f"mode {runtime.permissions.mode}, cost {money(session_cost(session))}."
@@ -341,14 +336,14 @@ class PlainConsole:
 
     async def _ask_permission(self, request: PermissionRequest) -> None:
         """Ask for permission until there is an answer, or until the request is withdrawn."""
-        pending = [r.id for r in self._runtime.permissions.pending(request.root_id)]
+        pending = [r.id for r in self.runtime.permissions.pending(request.root_id)]
         if request.id not in pending:
             return
-        self._lines.begin_question()
-        self._printer.show_permission(request, len(pending))
+        self.lines.begin_question()
+        self.printer.show_permission(request, len(pending))
         always = ", a always" if request.always else ""
         while True:
-            self._printer.line(f"y once{always} or n reject? A word for the model may follow.")
+            self.printer.line(f"y once{always} or n reject? A word for the model may follow.")
             typed = await self._read_answer(request)
             if typed is None:
                 return
@@ -356,17 +351,17 @@ class PlainConsole:
             answer = ANSWERS.get(word.lower())
             if answer is not None and (answer != "always" or request.always):
                 reply = PermissionReply(answer, comment.strip())
-                self._runtime.permissions.reply(request.id, reply)
+                self.runtime.permissions.reply(request.id, reply)
                 return
 
     async def _ask_question(self, question: Question) -> None:
         """Ask a question of the ``question`` tool: numbers choose options, other text is the
         answer."""
-        service = self._runtime.questions
+        service = self.runtime.questions
         if question.id not in {held.id for held in service.pending(question.root_id)}:
             return
-        self._lines.begin_question()
-        self._printer.show_question(question)
+        self.lines.begin_question()
+        self.printer.show_question(question)
         while True:
             typed = await self._read_answer(question)
             if typed is None:
@@ -382,8 +377,8 @@ class PlainConsole:
     async def _read_answer(self, request: PermissionRequest | Question) -> str | None:
         """Return the next line, or None when the request was withdrawn. The end of input
         rejects."""
-        line = asyncio.create_task(self._lines.next_answer())
-        gone = asyncio.create_task(_withdrawn(self._runtime, request))
+        line = asyncio.create_task(self.lines.next_answer())
+        gone = asyncio.create_task(_withdrawn(self.runtime, request))
         try:
             await asyncio.wait({line, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not line.done():

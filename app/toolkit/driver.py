@@ -25,6 +25,7 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._parser import ParseError, Read1
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.app import App
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 from textual.message import Message
@@ -331,16 +332,28 @@ def _discard_output(terminal: int) -> None:
 
 def can_paint(app: App[int]) -> bool:
     """Return whether a frame can be painted now (see ``TerminalDriver.can_paint``)."""
-    driver = _terminal_driver(app)
-    return driver is None or driver.can_paint()
+    driver = _driver_of(app)
+    return not isinstance(driver, TerminalDriver) or driver.can_paint()
 
 
 def capture_mouse(app: App[int], *, captured: bool) -> None:
     """Capture the mouse or leave it to the terminal, if the app runs in one."""
-    if (driver := _terminal_driver(app)) is not None:
+    if isinstance(driver := _driver_of(app), TerminalDriver):
         driver.capture_mouse(captured=captured)
 
 
-def _terminal_driver(app: App[int]) -> TerminalDriver | None:
-    driver = app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no accessor
-    return driver if isinstance(driver, TerminalDriver) else None
+def tmux_passthrough(sequence: str) -> str:
+    """Return *sequence* wrapped for the terminal around tmux."""
+    doubled = sequence.replace("\x1b", "\x1b\x1b")
+    return f"\x1bPtmux;{doubled}\x1b\\"
+
+
+def write_sequence(app: App[int], sequence: str) -> None:
+    """Write *sequence* to the terminal, in between Textual's own output."""
+    if (driver := _driver_of(app)) is not None:
+        driver.write(sequence)
+        driver.flush()
+
+
+def _driver_of(app: App[int]) -> Driver | None:
+    return app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no accessor

@@ -1,6 +1,7 @@
 """The dispatcher of actions: runs those of keys, slash commands and the palette."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 
 from textual.app import App
 
@@ -17,6 +18,7 @@ from app.tui.prompt_sender import PromptSender
 from app.widgets.transcript.paging import HistoryPager
 
 
+@dataclass(slots=True, eq=False)
 class ActionDispatcher:
     """Runs each action in a task of its own.
 
@@ -24,36 +26,22 @@ class ActionDispatcher:
     keys reach the main screen: only it has actions.
     """
 
-    def __init__(
-        self,
-        app: App[int],
-        main: SessionScreen,
-        live: LiveSession,
-        paging: HistoryPager,
-        tasks: Tasks,
-        sender: PromptSender,
-        status: StatusPresenter,
-        notices: Notices,
-        *,
-        reopen: Callable[[], Awaitable[None]],
-        env: Mapping[str, str],
-        on_main_screen: Callable[[], bool],
-    ) -> None:
-        self._app = app
-        self._main = main
-        self._live = live
-        self._paging = paging
-        self._tasks = tasks
-        self._sender = sender
-        self._status = status
-        self._notices = notices
-        self._reopen = reopen
-        self._env = env
-        self._on_main_screen = on_main_screen
-        self._modes = PermissionModeCycle()
-        self._leader = keymap.LeaderKey()
-        self.keys = keymap.build(actions())
-        """The keys in force."""
+    app: App[int]
+    main: SessionScreen
+    live: LiveSession
+    paging: HistoryPager
+    tasks: Tasks
+    sender: PromptSender
+    status: StatusPresenter
+    notices: Notices
+    _: KW_ONLY
+    reopen: Callable[[], Awaitable[None]]
+    env: Mapping[str, str]
+    on_main_screen: Callable[[], bool]
+    _modes: PermissionModeCycle = field(default_factory=PermissionModeCycle, init=False)
+    _leader: keymap.LeaderKey = field(default_factory=keymap.LeaderKey, init=False)
+    keys: keymap.Keymap = field(default_factory=lambda: keymap.build(actions()), init=False)
+    """The keys in force."""
 
     def set_keys(self, keybinds: Mapping[str, str], leader_seconds: float) -> None:
         """Build the keymap from the user's *keybinds*."""
@@ -62,7 +50,7 @@ class ActionDispatcher:
 
     def handle_key(self, key: str) -> bool:
         """Run the action of *key*; return whether the key belongs to one."""
-        if not self._on_main_screen() or (key == "tab" and self._main.is_completing):
+        if not self.on_main_screen() or (key == "tab" and self.main.is_completing):
             return False
         if key not in keymap.FIXED and self._leader.consume():
             self.run(find(self.keys.after_leader.get(key, "")))
@@ -73,7 +61,7 @@ class ActionDispatcher:
         action = find(self.keys.direct.get(key, ""))
         if action is None:
             return False
-        if action.when and not action.when(self._live, self._main.prompt):
+        if action.when and not action.when(self.live, self.main.prompt):
             return False
         self.run(action)
         return True
@@ -82,24 +70,24 @@ class ActionDispatcher:
         """Run *action* in a task; do nothing for None."""
         if action is None:
             return
-        if not self._live.is_ready and action.group in {"Session", "Model and agent"}:
-            self._notices.warn("Still starting. Try again in a moment.")
+        if not self.live.is_ready and action.group in {"Session", "Model and agent"}:
+            self.notices.warn("Still starting. Try again in a moment.")
             return
-        self._tasks.spawn(self._run(action, argument), action.title)
+        self.tasks.spawn(self._run(action, argument), action.title)
 
     async def _run(self, action: Action, argument: str) -> None:
         context = ActionContext(
-            app=self._app,
-            live=self._live,
-            paging=self._paging,
-            tasks=self._tasks,
-            transcript=self._main.transcript,
-            prompt=self._main.prompt,
+            app=self.app,
+            live=self.live,
+            paging=self.paging,
+            tasks=self.tasks,
+            transcript=self.main.transcript,
+            prompt=self.main.prompt,
             keys_of=self.keys.keys_of,
-            reopen=self._reopen,
-            env=self._env,
-            send=self._sender.send_now,
-            refresh=self._status.refresh,
+            reopen=self.reopen,
+            env=self.env,
+            send=self.sender.send_now,
+            refresh=self.status.refresh,
             modes=self._modes,
         )
         await action.run(context, argument)

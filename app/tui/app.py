@@ -28,9 +28,9 @@ from app.startup.launch import LaunchOptions, load_runtime
 from app.startup.logs import start_log
 from app.theme.preferences import Appearance, set_terminal_background
 from app.theme.themes import register
+from app.toolkit.clipboard import copy_and_notify
 from app.toolkit.driver import TerminalDriver, can_paint
 from app.toolkit.osc_replies import TerminalBackground, colorfgbg_is_dark
-from app.tui.clipboard import copy_and_notify
 from app.tui.type_ahead import TypeAhead
 from app.widgets.home import HomeFacts
 
@@ -183,7 +183,7 @@ class OpencodeApp(App[int]):
         self.controller.mention_search.search(event.typed)
 
     def on_session_screen_interrupted(self) -> None:
-        if self.controller.live.busy or not self.controller.subagents.leave():
+        if self.controller.live.busy or not self.controller.leave_subagent():
             self.controller.interrupt.escape()
 
     def on_session_screen_leaving(self) -> None:

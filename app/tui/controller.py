@@ -6,18 +6,17 @@ from typing import cast
 
 from textual.app import App
 
-from agent.records.events import Event
+from agent.records import events
 from app.actions import actions
 from app.commands.registry import find
 from app.screens.session.layout import create_widgets
 from app.screens.session.screen import SessionScreen
-from app.session.live import LiveSession
+from app.session.live import LiveSession, SessionFamily, family_of
 from app.session.view import Change, SessionView
 from app.startup.launch import LaunchOptions
 from app.theme import themes
 from app.toolkit.tasks import Tasks
 from app.tui.action_dispatcher import ActionDispatcher
-from app.tui.event_dispatcher import EventDispatcher
 from app.tui.interrupt import InterruptHandler, TurnStopper
 from app.tui.mention_search import MentionSearch
 from app.tui.notifier import Notices, TerminalNotifier
@@ -31,7 +30,6 @@ from app.tui.runtime_startup import (
     StartupSequence,
 )
 from app.tui.server_monitor import ServerMonitor
-from app.tui.subagent_navigation import SubagentNavigation
 from app.widgets.transcript.paging import HistoryPager
 
 
@@ -66,20 +64,23 @@ class Controller:
         self._sidebar = SidebarPresenter(main, self.live)
         self._status = StatusPresenter(main, self.live, launch, env, self._sidebar, self.terminal)
         self.sender = PromptSender(main, self.live, self.tasks, self._status.refresh)
-        self.subagents = SubagentNavigation(self.tasks, self.live, main.widgets.breadcrumbs.show)
         self.mention_search = MentionSearch(main, self.live, self.tasks)
-        self.turn_stopper = TurnStopper(
-            app, self.live, self.tasks, main.widgets.activity.show_stopping
-        )
+        self._stopper = TurnStopper(app, self.live, self.tasks, main.widgets.activity.show_stopping)
         self.interrupt = InterruptHandler(
             app,
             main,
             self.live,
-            self.turn_stopper,
+            self._stopper,
             cleared=partial(self.sender.store, directory=str(launch.directory)),
             rewind=lambda: self.actions.run(find("session.review")),
         )
-        self._events = self._create_event_dispatcher(grace)
+        self._dialogs = RequestDialogs(
+            app,
+            partial(send_reply, self.live),
+            self._stopper.stop_requester,
+            self.on_main_screen,
+            grace,
+        )
         self.actions = self._create_action_dispatcher(env)
         self._settings = SettingsApplier(
             app, main, self.live, self.actions, self._status, self._servers, self._notices
@@ -97,26 +98,6 @@ class Controller:
             self.tasks,
         )
 
-    def _create_event_dispatcher(self, grace: float) -> EventDispatcher:
-        dialogs = RequestDialogs(
-            self._app,
-            partial(send_reply, self.live),
-            self.turn_stopper.stop_requester,
-            self.on_main_screen,
-            grace,
-        )
-        return EventDispatcher(
-            self.main,
-            self.live,
-            self._status,
-            self._sidebar,
-            self.subagents,
-            dialogs,
-            self.turn_stopper,
-            self._notices,
-            self.terminal,
-        )
-
     def _create_action_dispatcher(self, env: Mapping[str, str]) -> ActionDispatcher:
         return ActionDispatcher(
             self._app,
@@ -131,12 +112,6 @@ class Controller:
             env=env,
             on_main_screen=self.on_main_screen,
         )
-
-    def _opened(self, view: SessionView | None) -> None:
-        self._events.opened(view)
-
-    def _changed(self, change: Change, events: Sequence[Event]) -> None:
-        self._events.changed(change, events)
 
     def start(self) -> None:
         """Open the runtime in a task; the first frame is on the screen by now."""
@@ -160,6 +135,61 @@ class Controller:
         """Return whether the main screen is the topmost one."""
         return self._app.is_running and self._app.screen is self.main
 
+    def leave_subagent(self) -> bool:
+        """Go back to the parent of a sub-agent's session; return False in a session of the user's
+        own."""
+        session = self.live.session
+        if session is None or session.parent_id is None:
+            return False
+        self.tasks.spawn(self.live.open(session.parent_id), "going back")
+        return True
+
     def sync_requests(self) -> None:
         """Show or close the dialogs of pending requests."""
-        self._events.sync_requests()
+        view = self.live.view
+        self._dialogs.sync((*view.permissions, *view.questions) if view is not None else ())
+
+    def _opened(self, view: SessionView | None) -> None:
+        """Show another session, or none."""
+        self.main.show_view(view)
+        breadcrumbs = self.main.widgets.breadcrumbs
+        if view is None or view.session.parent_id is None:
+            breadcrumbs.show(None)
+        else:
+            # The row is there from the first frame, so that nothing moves when its names arrive.
+            breadcrumbs.show(SessionFamily(view.session))
+            self.tasks.spawn(self._show_family(view), "reading whose sub-agent this is")
+        self._status.refresh()
+        self.sync_requests()
+
+    async def _show_family(self, view: SessionView) -> None:
+        family = await family_of(self.live, view.session)
+        if self.live.view is view:
+            self.main.widgets.breadcrumbs.show(family)
+
+    def _changed(self, change: Change, changes: Sequence[events.Event]) -> None:
+        """Show the *change* that events made to the open session."""
+        self.main.show_change(self.live.view, change)
+        if change.messages or change.other:
+            self._status.refresh()
+        self._sidebar.show(change)
+        if change.other:
+            self.sync_requests()
+        for event in changes:
+            self._notify(event)
+
+    def _notify(self, event: events.Event) -> None:
+        """Notify the user of an event that is more than a change of the transcript."""
+        match event:
+            case events.Notice(message=message) | events.PluginFailed(message=message):
+                self._notices.warn_once(message)
+            case events.SessionError(error=error):
+                self._notices.warn_once(error.message)
+            case events.SessionIdle(outcome=outcome):
+                # Background tasks will start the next turn: the session is not done yet.
+                if outcome != "cancelled" and not self._stopper.background_count():
+                    self.terminal.notify("opencode-py is done")
+            case events.PermissionAsked() | events.QuestionAsked():
+                self.terminal.notify("opencode-py has a question")
+            case _:
+                pass

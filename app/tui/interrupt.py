@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 
 from textual.app import App
 from textual.screen import ModalScreen
@@ -15,38 +16,31 @@ BACKGROUND_WINDOW = 3.0
 """Seconds within which a second press stops the background tasks too."""
 
 
+@dataclass(slots=True, eq=False)
 class TurnStopper:
     """Stops the turn of the open session, and its background tasks on a second press.
 
     *on_stopping* shows on the screen that the turn is being stopped.
     """
 
-    def __init__(
-        self,
-        app: App[int],
-        live: LiveSession,
-        tasks: Tasks,
-        on_stopping: Callable[[], None],
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._app = app
-        self._live = live
-        self._tasks = tasks
-        self._on_stopping = on_stopping
-        self._clock = clock
-        self._stopped = float("-inf")
+    app: App[int]
+    live: LiveSession
+    tasks: Tasks
+    on_stopping: Callable[[], None]
+    _: KW_ONLY
+    clock: Callable[[], float] = time.monotonic
+    _stopped: float = field(default=float("-inf"), init=False)
 
     def stop_turn(self) -> None:
         """Cancel the running turn; the screen shows it at once."""
         if self.stop_background():
             return
-        self._stopped = self._clock()
-        self._on_stopping()
-        self._tasks.spawn(self._live.cancel(background=False), "cancelling")
+        self._stopped = self.clock()
+        self.on_stopping()
+        self.tasks.spawn(self.live.cancel(background=False), "cancelling")
         if left := self.background_count():
             works = "works" if left == 1 else "work"
-            self._app.notify(
+            self.app.notify(
                 f"{count(left, 'sub-agent')} still {works} in the background. Press esc again to "
                 "stop that too.",
                 timeout=BACKGROUND_WINDOW,
@@ -56,29 +50,29 @@ class TurnStopper:
     def stop_background(self) -> bool:
         """Stop the background tasks if a turn was stopped just before; return whether there were
         any."""
-        if self._clock() - self._stopped > BACKGROUND_WINDOW or not self.background_count():
+        if self.clock() - self._stopped > BACKGROUND_WINDOW or not self.background_count():
             return False
         self._stopped = float("-inf")
-        self._tasks.spawn(self._live.cancel(), "stopping the background")
+        self.tasks.spawn(self.live.cancel(), "stopping the background")
         return True
 
     def stop_requester(self, session_id: str) -> None:
         """Cancel the work that made a request: the open session's turn, or the background task that
         the session *session_id* belongs to."""
-        self._tasks.spawn(self._stop_requester(session_id), "cancelling")
+        self.tasks.spawn(self._stop_requester(session_id), "cancelling")
 
     def background_count(self) -> int:
         """Return the number of sub-agents that work in the background of the open session."""
-        view = self._live.view
+        view = self.live.view
         return len(view.background_tasks.running) if view is not None else 0
 
     async def _stop_requester(self, session_id: str) -> None:
-        caller_id = await self._live.runtime.sessions.subagents.background_root(session_id)
-        open_id = self._live.session.id if self._live.session is not None else ""
+        caller_id = await self.live.runtime.sessions.subagents.background_root(session_id)
+        open_id = self.live.session.id if self.live.session is not None else ""
         if caller_id is None or caller_id == open_id:
             self.stop_turn()
         else:
-            await self._live.runtime.sessions.cancel(caller_id)
+            await self.live.runtime.sessions.cancel(caller_id)
 
 
 EXIT_WINDOW = 2.0
@@ -89,6 +83,7 @@ DOUBLE_ESCAPE = 0.8
 """Seconds within which a second Esc counts as a double press."""
 
 
+@dataclass(slots=True, eq=False)
 class InterruptHandler:
     """Handles Ctrl+C and Esc.
 
@@ -97,41 +92,31 @@ class InterruptHandler:
     text of a cleared prompt, *rewind* shows the session's prompts.
     """
 
-    def __init__(
-        self,
-        app: App[int],
-        main: SessionScreen,
-        live: LiveSession,
-        stopper: TurnStopper,
-        *,
-        cleared: Callable[[str], None],
-        rewind: Callable[[], None],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._app = app
-        self._main = main
-        self._live = live
-        self._stopper = stopper
-        self._cleared = cleared
-        self._rewind = rewind
-        self._escaped = float("-inf")
-        self._clock = clock
-        self._armed = float("-inf")
+    app: App[int]
+    main: SessionScreen
+    live: LiveSession
+    stopper: TurnStopper
+    _: KW_ONLY
+    cleared: Callable[[str], None]
+    rewind: Callable[[], None]
+    clock: Callable[[], float] = time.monotonic
+    _escaped: float = field(default=float("-inf"), init=False)
+    _armed: float = field(default=float("-inf"), init=False)
 
     def press(self) -> None:
         """Handle Ctrl+C."""
-        screen = self._app.screen
-        if screen is not self._main:
+        screen = self.app.screen
+        if screen is not self.main:
             close = getattr(screen, "interrupt", None)
             if callable(close):
                 close()
             elif isinstance(screen, ModalScreen):
                 screen.dismiss()
             return
-        if self._live.busy:
-            self._stopper.stop_turn()
+        if self.live.busy:
+            self.stopper.stop_turn()
         elif (
-            not self._stopper.stop_background()
+            not self.stopper.stop_background()
             and not self._copy_selection()
             and not self._clear_prompt()
         ):
@@ -140,47 +125,45 @@ class InterruptHandler:
     def escape(self) -> None:
         """Handle Esc with nothing left to close: stop a turn; pressed twice on an empty prompt,
         show the session's prompts to return to one."""
-        if self._live.busy:
-            self._stopper.stop_turn()
+        if self.live.busy:
+            self.stopper.stop_turn()
             return
-        if self._stopper.stop_background():
+        if self.stopper.stop_background():
             return
-        now = self._clock()
-        if self._main.prompt.text or self._live.session is None:
+        now = self.clock()
+        if self.main.prompt.text or self.live.session is None:
             self._escaped = float("-inf")
         elif now - self._escaped <= DOUBLE_ESCAPE:
             self._escaped = float("-inf")
-            self._rewind()
+            self.rewind()
         else:
             self._escaped = now
 
     def _copy_selection(self) -> bool:
-        selected = self._main.get_selected_text() or self._main.prompt.selected_text
+        selected = self.main.get_selected_text() or self.main.prompt.selected_text
         if selected:
-            self._app.copy_to_clipboard(selected)
-            self._main.clear_selection()
-            self._main.prompt.selection = type(self._main.prompt.selection).cursor(
-                self._main.prompt.cursor_location
+            self.app.copy_to_clipboard(selected)
+            self.main.clear_selection()
+            self.main.prompt.selection = type(self.main.prompt.selection).cursor(
+                self.main.prompt.cursor_location
             )
         return bool(selected)
 
     def _clear_prompt(self) -> bool:
-        if not self._main.prompt.text:
+        if not self.main.prompt.text:
             return False
-        text = self._main.prompt.take_text()
-        self._main.prompt.remember(text)
-        self._cleared(text)
+        text = self.main.prompt.take_text()
+        self.main.prompt.remember(text)
+        self.cleared(text)
         return True
 
     def _offer_exit(self) -> None:
-        now = self._clock()
+        now = self.clock()
         if now - self._armed <= EXIT_WINDOW:
-            self._app.exit(0)
+            self.app.exit(0)
         else:
             self._armed = now
-            left = self._stopper.background_count()
-            ends = f" {count(left, 'sub-agent')} in the background then ends." if left == 1 else ""
-            ends = f" {count(left, 'sub-agent')} in the background then end." if left > 1 else ends
-            self._app.notify(
-                f"Press ctrl+c again to exit.{ends}", timeout=EXIT_WINDOW, markup=False
-            )
+            left = self.stopper.background_count()
+            verb = "ends" if left == 1 else "end"
+            ends = f" {count(left, 'sub-agent')} in the background then {verb}." if left else ""
+            self.app.notify(f"Press ctrl+c again to exit.{ends}", timeout=EXIT_WINDOW, markup=False)

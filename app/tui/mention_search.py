@@ -1,5 +1,6 @@
 """The search for what an ``@`` mention can name: files, sub-agents and resources of MCP servers."""
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.screens.session.screen import SessionScreen
@@ -14,20 +15,20 @@ MAX_RESOURCES = 5
 """Resources of MCP servers that are listed at once."""
 
 
+@dataclass(slots=True, eq=False)
 class MentionSearch:
     """Shows matches on the session screen as they are found, without blocking it."""
 
-    def __init__(self, screen: SessionScreen, live: LiveSession, tasks: Tasks) -> None:
-        self._screen = screen
-        self._live = live
-        self._tasks = tasks
-        self._index: FileIndex | None = None
-        self._queued: str | None = None
+    screen: SessionScreen
+    live: LiveSession
+    tasks: Tasks
+    _index: "FileIndex | None" = field(default=None, init=False)
+    _queued: str | None = field(default=None, init=False)
 
     def search(self, typed: str) -> None:
         """Show the matches of *typed* once they are known."""
-        if self._live.is_ready:
-            self._tasks.spawn(self._show_matches(typed), "finding files")
+        if self.live.is_ready:
+            self.tasks.spawn(self._show_matches(typed), "finding files")
         else:
             self._queued = typed
 
@@ -39,7 +40,7 @@ class MentionSearch:
     async def _show_matches(self, typed: str) -> None:
         from agent.tools.search.file_index import FileIndex  # only when a file is mentioned
 
-        runtime = self._live.runtime
+        runtime = self.live.runtime
         if self._index is None:
             self._index = FileIndex(str(runtime.directory), str(runtime.project))
         agents = [
@@ -53,4 +54,4 @@ class MentionSearch:
             if typed and typed.lower() in f"{server}:{uri}".lower()
         ][:MAX_RESOURCES]
         async for files in self._index.matches(typed):
-            self._screen.show_files(typed, [*resources, *files], agents)
+            self.screen.show_files(typed, [*resources, *files], agents)

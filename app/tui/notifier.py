@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 
 from textual.app import App
 
 from app.screens.base.questions import ErrorScreen
 from app.text.sanitize import sanitize, sanitize_line
 from app.theme.preferences import NotificationStyle, appearance_of
+from app.toolkit.driver import tmux_passthrough, write_sequence
 
 WARNING_SECONDS = 8.0
 """The time that a warning is shown."""
@@ -39,12 +41,6 @@ def notify_sequence(sentence: str, way: NotificationStyle = "auto", *, tmux: boo
     )
 
 
-def tmux_passthrough(sequence: str) -> str:
-    """Return *sequence* wrapped for the terminal around tmux."""
-    doubled = sequence.replace("\x1b", "\x1b\x1b")
-    return f"\x1bPtmux;{doubled}\x1b\\"
-
-
 class Dedupe:
     """Lets each notice through once within *seconds*: many failing operations raise the same one,
     such as writes to a full disk."""
@@ -67,6 +63,7 @@ class Dedupe:
         return True
 
 
+@dataclass(slots=True, eq=False)
 class Notices:
     """Warnings on the screen, and the dialog for a crash of the front end.
 
@@ -74,18 +71,15 @@ class Notices:
     keys, in seconds.
     """
 
-    def __init__(
-        self, app: App[int], on_main_screen: Callable[[], bool], log_path: str, grace: float
-    ) -> None:
-        self._app = app
-        self._on_main_screen = on_main_screen
-        self._log_path = log_path
-        self._grace = grace
-        self._recent = Dedupe(WARNING_SECONDS)
+    app: App[int]
+    on_main_screen: Callable[[], bool]
+    log_path: str
+    grace: float
+    _recent: Dedupe = field(default_factory=lambda: Dedupe(WARNING_SECONDS), init=False)
 
     def warn(self, sentence: str) -> None:
         """Show a warning."""
-        self._app.notify(
+        self.app.notify(
             sanitize(sentence), severity="warning", markup=False, timeout=WARNING_SECONDS
         )
 
@@ -96,29 +90,30 @@ class Notices:
 
     def show_crash(self, error: BaseException) -> None:
         """Show the failure of a task, which was logged, and let the user continue or exit."""
-        if self._on_main_screen():
+        if self.on_main_screen():
             kind = type(error).__name__
-            screen = ErrorScreen(f"{kind}: {error}", self._log_path, grace=self._grace)
-            self._app.push_screen(screen, lambda go_on: None if go_on else self._app.exit(1))
+            screen = ErrorScreen(f"{kind}: {error}", self.log_path, grace=self.grace)
+            self.app.push_screen(screen, lambda go_on: None if go_on else self.app.exit(1))
 
 
+@dataclass(slots=True, eq=False)
 class TerminalNotifier:
     """Writes titles when they change, and notifications while the terminal has no focus."""
 
-    def __init__(self, app: App[int], *, tmux: bool = False) -> None:
-        self._app = app
-        self._tmux = tmux
-        self._title = ""
+    app: App[int]
+    _: KW_ONLY
+    tmux: bool = False
+    _title: str = field(default="", init=False)
 
     def set_title(self, title: str) -> None:
-        if not appearance_of(self._app).title:
+        if not appearance_of(self.app).title:
             if self._title:
-                write_sequence(self._app, RESTORE_TITLE)
+                write_sequence(self.app, RESTORE_TITLE)
             self._title = ""
         elif title != self._title:
             first = SAVE_TITLE if not self._title else ""
             self._title = title
-            write_sequence(self._app, first + title_sequence(title))
+            write_sequence(self.app, first + title_sequence(title))
 
     def restore_sequence(self) -> str:
         """Return the sequence that restores the old title; write it once the app is closed."""
@@ -126,15 +121,6 @@ class TerminalNotifier:
 
     def notify(self, sentence: str) -> None:
         """Notify the user of *sentence*, unless the terminal has the focus."""
-        if not self._app.app_focus:
-            way = appearance_of(self._app).notify
-            write_sequence(self._app, notify_sequence(sentence, way, tmux=self._tmux))
-
-
-def write_sequence(app: App[int], sequence: str) -> None:
-    """Write *sequence* to the terminal, in between Textual's own output."""
-    # Textual has no public method for it; its own sequences go through the driver too.
-    driver = app._driver  # pyright: ignore[reportPrivateUsage] - see above
-    if driver is not None:
-        driver.write(sequence)
-        driver.flush()
+        if not self.app.app_focus:
+            way = appearance_of(self.app).notify
+            write_sequence(self.app, notify_sequence(sentence, way, tmux=self.tmux))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from agent.records.background import ShellInfo
 from agent.records.errors import ModelNotFound
@@ -17,22 +18,22 @@ from app.widgets.home import HomeFacts, local_servers, model_reason
 from app.widgets.sidebar import ChangedFiles, SidebarContent
 
 
+@dataclass(slots=True, eq=False)
 class SidebarPresenter:
     """Shows the todos, file changes, servers and background work of *live* in the sidebar."""
 
-    def __init__(self, main: SessionScreen, live: LiveSession) -> None:
-        self._main = main
-        self._live = live
-        self._changes = ChangedFiles()
+    main: SessionScreen
+    live: LiveSession
+    _changes: ChangedFiles = field(default_factory=ChangedFiles, init=False)
 
     def show(self, change: Change = NO_CHANGE) -> None:
         """Apply a *change* of the session, and what the status line shows now."""
-        view = self._live.view
+        view = self.live.view
         self._changes.update(view, change)
         shells = self._running_shells()
         tasks = tuple(view.background_tasks.running.values()) if view is not None else ()
-        self._main.status.show(shells=len(shells), subagents=len(tasks))
-        status = self._main.status.status
+        self.main.status.show(shells=len(shells), subagents=len(tasks))
+        status = self.main.status.status
         content = SidebarContent(
             context=status.context,
             limit=status.limit,
@@ -44,12 +45,12 @@ class SidebarPresenter:
             shells=shells,
             subagents=tasks,
         )
-        self._main.widgets.sidebar.show(content)
+        self.main.widgets.sidebar.show(content)
 
     def _running_shells(self) -> tuple[ShellInfo, ...]:
-        if not self._live.is_ready:
+        if not self.live.is_ready:
             return ()
-        shells = self._live.runtime.shells.snapshot()
+        shells = self.live.runtime.shells.snapshot()
         return tuple(shell for shell in shells if shell.state == "running")
 
 

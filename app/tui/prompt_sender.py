@@ -1,6 +1,7 @@
 """The sender of prompts."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from agent.records.errors import OpencodePyError
 from agent.records.messages import Delivery
@@ -9,38 +10,36 @@ from app.session.live import LiveSession
 from app.toolkit.tasks import Tasks
 
 
+@dataclass(slots=True, eq=False)
 class PromptSender:
     """Sends prompts to the open session; one that is refused returns to the editor.
 
     *refresh* updates the lines around the prompt.
     """
 
-    def __init__(
-        self, main: SessionScreen, live: LiveSession, tasks: Tasks, refresh: Callable[[], None]
-    ) -> None:
-        self._main = main
-        self._live = live
-        self._tasks = tasks
-        self._refresh = refresh
+    main: SessionScreen
+    live: LiveSession
+    tasks: Tasks
+    refresh: Callable[[], None]
 
     def send(self, text: str) -> None:
         """Send a prompt in a task."""
-        self._tasks.spawn(self.send_now(text), "sending")
-        self._refresh()
+        self.tasks.spawn(self.send_now(text), "sending")
+        self.refresh()
 
     async def send_now(self, text: str, delivery: Delivery = "steer") -> None:
         """Send a prompt. Raises ``OpencodePyError`` when it is refused."""
         try:
-            await self._live.send(text, delivery)
+            await self.live.send(text, delivery)
         except OpencodePyError:
-            typed = self._main.prompt.text
-            self._main.prompt.set_text(f"{text}\n{typed}" if typed else text)
+            typed = self.main.prompt.text
+            self.main.prompt.set_text(f"{text}\n{typed}" if typed else text)
             raise
         finally:
-            self._refresh()
+            self.refresh()
 
     def store(self, text: str, directory: str) -> None:
         """Add a prompt that was cleared, not sent, to the history of *directory*."""
-        if self._live.is_ready:
-            store = self._live.runtime.store
-            self._tasks.spawn(store.add_prompt_history(text, directory), "keeping a prompt")
+        if self.live.is_ready:
+            store = self.live.runtime.store
+            self.tasks.spawn(store.add_prompt_history(text, directory), "keeping a prompt")

@@ -1,6 +1,7 @@
 """Dialogs for pending permission requests and questions, one at a time, oldest first."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from textual.app import App
 
@@ -9,10 +10,10 @@ from app.screens.permission.question import QuestionOutcome, QuestionScreen
 from app.screens.permission.screen import Outcome, PermissionScreen
 from app.session.live import LiveSession
 
-Answer = PermissionReply | QuestionReply
+Reply = PermissionReply | QuestionReply
 
 
-def send_reply(live: LiveSession, request_id: str, reply: Answer) -> None:
+def send_reply(live: LiveSession, request_id: str, reply: Reply) -> None:
     """Send the user's reply to the service that made the request."""
     runtime = live.runtime
     if isinstance(reply, QuestionReply):
@@ -21,6 +22,7 @@ def send_reply(live: LiveSession, request_id: str, reply: Answer) -> None:
         runtime.permissions.reply(request_id, reply)
 
 
+@dataclass(slots=True, eq=False)
 class RequestDialogs:
     """Shows the oldest pending request while no other dialog is open, and closes it when the
     request is withdrawn.
@@ -30,21 +32,13 @@ class RequestDialogs:
     one ignores keys, in seconds.
     """
 
-    def __init__(
-        self,
-        app: App[int],
-        reply: Callable[[str, Answer], object],
-        cancel: Callable[[str], None],
-        may_show: Callable[[], bool],
-        grace: float,
-    ) -> None:
-        self._app = app
-        self._reply = reply
-        self._cancel = cancel
-        self._may_show = may_show
-        self._grace = grace
-        self._shown: PermissionScreen | QuestionScreen | None = None
-        self._answered: set[str] = set()
+    app: App[int]
+    reply: Callable[[str, Reply], object]
+    cancel: Callable[[str], None]
+    may_show: Callable[[], bool]
+    grace: float
+    _shown: PermissionScreen | QuestionScreen | None = field(default=None, init=False)
+    _answered: set[str] = field(default_factory=set[str], init=False)
 
     def sync(self, pending: Sequence[PermissionRequest | Question]) -> None:
         """Show the dialog that the *pending* requests call for, and close one that is out of
@@ -58,7 +52,7 @@ class RequestDialogs:
                     shown.dismiss(None)
             else:
                 shown.set_pending(len(unanswered))
-        elif unanswered and self._may_show():
+        elif unanswered and self.may_show():
             self._show(unanswered[0], len(unanswered))
 
     def _show(self, request: PermissionRequest | Question, pending: int) -> None:
@@ -68,15 +62,15 @@ class RequestDialogs:
                 return
             self._answered.add(request.id)
             if outcome == "cancel":
-                self._cancel(request.session_id)
+                self.cancel(request.session_id)
             else:
-                self._reply(request.id, outcome)
+                self.reply(request.id, outcome)
 
         if isinstance(request, Question):
-            question = QuestionScreen(request, pending=pending, grace=self._grace)
+            question = QuestionScreen(request, pending=pending, grace=self.grace)
             self._shown = question
-            self._app.push_screen(question, closed)
+            self.app.push_screen(question, closed)
         else:
-            permission = PermissionScreen(request, pending=pending, grace=self._grace)
+            permission = PermissionScreen(request, pending=pending, grace=self.grace)
             self._shown = permission
-            self._app.push_screen(permission, closed)
+            self.app.push_screen(permission, closed)

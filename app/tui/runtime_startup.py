@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -40,6 +41,7 @@ MAX_RECENT = 3
 """Sessions that the first-run page lists."""
 
 
+@dataclass(slots=True, eq=False)
 class RuntimeOpener:
     """Opens the folder of *launch*: at the start, and again when its settings have changed.
 
@@ -47,139 +49,110 @@ class RuntimeOpener:
     about trust ignores keys, in seconds.
     """
 
-    def __init__(
-        self,
-        app: App[int],
-        launch: LaunchOptions,
-        env: Mapping[str, str],
-        open_runtime: OpenRuntime,
-        apply_settings: Callable[["Runtime", "Sequence[CommandInfo]"], None],
-        grace: float,
-    ) -> None:
-        self._app = app
-        self._launch = launch
-        self._env = env
-        self._open_runtime = open_runtime
-        self._apply_settings = apply_settings
-        self._grace = grace
+    app: App[int]
+    launch: LaunchOptions
+    env: Mapping[str, str]
+    open_runtime: OpenRuntime
+    apply_settings: Callable[["Runtime", "Sequence[CommandInfo]"], None]
+    grace: float
 
     async def open(self, live: LiveSession) -> "Runtime":
         """Open the folder for the first time, with the session that the command line names."""
-        runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        runtime = await self.open_runtime(self.launch, self.env, self._ask_trust)
         commands = await runtime.commands.all()
-        await live.start(runtime, self._launch)
-        self._apply_settings(runtime, commands)
+        await live.start(runtime, self.launch)
+        self.apply_settings(runtime, commands)
         return runtime
 
     async def reopen(self, live: LiveSession) -> None:
         """Open the folder with its present settings and continue the same session."""
         before = live.runtime
-        runtime = await self._open_runtime(self._launch, self._env, self._ask_trust)
+        runtime = await self.open_runtime(self.launch, self.env, self._ask_trust)
         runtime.permissions.mode = before.permissions.mode
         await live.restart(runtime)
         await before.close()
-        self._apply_settings(runtime, await runtime.commands.all())
+        self.apply_settings(runtime, await runtime.commands.all())
 
     async def _ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
         """Ask before anything of the folder is used. Prompts sent meanwhile are queued."""
-        return await show_dialog(self._app, TrustScreen(question, grace=self._grace)) or "later"
+        return await show_dialog(self.app, TrustScreen(question, grace=self.grace)) or "later"
 
 
+@dataclass(slots=True, eq=False)
 class SettingsApplier:
     """Applies the settings of a runtime to the front end."""
 
-    def __init__(
-        self,
-        app: App[int],
-        main: SessionScreen,
-        live: LiveSession,
-        dispatcher: ActionDispatcher,
-        status: StatusPresenter,
-        servers: ServerMonitor,
-        notices: Notices,
-    ) -> None:
-        self._app = app
-        self._main = main
-        self._live = live
-        self._dispatcher = dispatcher
-        self._status = status
-        self._servers = servers
-        self._notices = notices
+    app: App[int]
+    main: SessionScreen
+    live: LiveSession
+    dispatcher: ActionDispatcher
+    status: StatusPresenter
+    servers: ServerMonitor
+    notices: Notices
 
     def apply(self, runtime: "Runtime", commands: "Sequence[CommandInfo]") -> None:
         """Apply the settings, list the *commands*, and show what went wrong."""
-        dispatcher, config = self._dispatcher, runtime.config.config
-        self._status.set_trusted(trusted=runtime.trust.status in {"trusted", "nothing"})
-        self._main.prompt.use_vim(on=config.ui.vim)
+        dispatcher, config = self.dispatcher, runtime.config.config
+        self.status.set_trusted(trusted=runtime.trust.status in {"trusted", "nothing"})
+        self.main.prompt.use_vim(on=config.ui.vim)
         ignored = provide(USER_COMMANDS, user_command_actions(commands))
-        self._main.set_actions(actions())
+        self.main.set_actions(actions())
         dispatcher.set_keys(config.keybinds, config.ui.leader_timeout / 1000)
-        ignored += themes.register_themes(cast("App[object]", self._app), runtime.plugins.themes)
-        theme_notices = apply_settings(self._app, config, runtime.paths.config / "themes")
+        ignored += themes.register_themes(cast("App[object]", self.app), runtime.plugins.themes)
+        theme_notices = apply_settings(self.app, config, runtime.paths.config / "themes")
         for notice in (
             *runtime.notices,
             *theme_notices,
             *ignored,
             *dispatcher.keys.conflicts,
         ):
-            self._notices.warn(notice)
-        self._servers.follow(runtime)
-        self._main.widgets.activity.background_key = partial(
-            detach_key, self._live, self._main.prompt, dispatcher.keys
+            self.notices.warn(notice)
+        self.servers.follow(runtime)
+        self.main.widgets.activity.background_key = partial(
+            detach_key, self.live, self.main.prompt, dispatcher.keys
         )
-        self._status.refresh()
+        self.status.refresh()
 
     def close(self) -> None:
         """Remove the user's slash commands from the actions."""
         provide(USER_COMMANDS, ())
 
 
+@dataclass(slots=True, eq=False)
 class StartupSequence:
     """Everything that follows the first frame: opens the runtime, then reads what the first-run
     page, the prompt's history and the status line show."""
 
-    def __init__(
-        self,
-        app: App[int],
-        main: SessionScreen,
-        live: LiveSession,
-        launch: LaunchOptions,
-        opener: RuntimeOpener,
-        sender: PromptSender,
-        mention_search: MentionSearch,
-        status: StatusPresenter,
-        tasks: Tasks,
-    ) -> None:
-        self._app = app
-        self._main = main
-        self._live = live
-        self._launch = launch
-        self._opener = opener
-        self._sender = sender
-        self._mention_search = mention_search
-        self._status = status
-        self._tasks = tasks
-        self.exit_message = ""
-        """The reason why the program could not start, to be printed once the screen is closed."""
+    app: App[int]
+    main: SessionScreen
+    live: LiveSession
+    launch: LaunchOptions
+    opener: RuntimeOpener
+    sender: PromptSender
+    mention_search: MentionSearch
+    status: StatusPresenter
+    tasks: Tasks
+    exit_message: str = field(default="", init=False)
+    """The reason why the program could not start, to be printed once the screen is closed."""
 
     async def run(self, home: str) -> None:
         """Start up; *home* is the user's home folder. Leaves the app if the runtime fails."""
         try:
-            runtime = await self._opener.open(self._live)
+            runtime = await self.opener.open(self.live)
         except OpencodePyError as error:
             self.exit_message = error.message
-            self._app.exit(1, return_code=1)
+            self.app.exit(1, return_code=1)
             return
-        if self._launch.prompt:
-            self._sender.send(self._launch.prompt)
-        self._main.prompt.directory = runtime.directory
-        self._mention_search.start()
-        self._tasks.spawn(warm_up(runtime, self._live.model, self._status.refresh), "getting ready")
-        self._main.prompt.set_history(await runtime.store.prompt_history())
-        self._status.set_recent(await runtime.sessions.repository.list(limit=MAX_RECENT))
-        self._status.refresh()
-        self._status.set_workspace(await read_workspace(self._launch.directory, home))
-        self._status.refresh()
+        if self.launch.prompt:
+            self.sender.send(self.launch.prompt)
+        self.main.prompt.directory = runtime.directory
+        self.mention_search.start()
+        self.tasks.spawn(warm_up(runtime, self.live.model, self.status.refresh), "getting ready")
+        self.main.prompt.set_history(await runtime.store.prompt_history())
+        self.status.set_recent(await runtime.sessions.repository.list(limit=MAX_RECENT))
+        self.status.refresh()
+        self.status.set_workspace(await read_workspace(self.launch.directory, home))
+        self.status.refresh()
 
 
 async def warm_up(runtime: "Runtime", model: str, on_found: Callable[[], None]) -> None:

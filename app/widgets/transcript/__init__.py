@@ -6,7 +6,7 @@ The path of a streamed chunk to the screen:
   reports a ``Change``.
 - ``transcript.Transcript.update`` takes the change once a frame, and ``layout.Layout`` updates the
   items of the changed message (``items``).
-- ``rendering.draw_item`` chooses the renderer of the item: ``markdown`` for text, ``messages`` for
+- ``layout.draw_item`` chooses the renderer of the item: ``markdown`` for text, ``messages`` for
   user messages and reasoning, ``tool_calls`` for calls, which draw their ``blocks``. A renderer
   returns a list of ``lines.Line``.
 - ``viewport`` decides which rows are on the screen, and ``Transcript.render_line`` paints them.

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from app.toolkit.clipboard_images import PNG, reader_commands, save_clipboard_image
-from app.widgets.input.paste import MAX_CHARACTERS, MAX_LINES, PastedTexts, mentions_of_dropped
+from app.toolkit.clipboard import PNG, reader_commands, save_clipboard_image
+from app.widgets.input.prompt import MAX_CHARACTERS, MAX_LINES, PastedTexts, mentions_of_dropped
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Text, answer

@@ -15,9 +15,8 @@ from app.theme.themes import (
     palette_of,
 )
 from app.widgets.transcript.blocks import DIFF_LINES, BlockContext, draw_block
-from app.widgets.transcript.diff import diff_head, diff_lines, split_fits
+from app.widgets.transcript.diff import changed_words, diff_head, diff_lines, split_fits
 from app.widgets.transcript.lines import Line, Page
-from app.widgets.transcript.word_diff import changed_words
 from tests.support.records import diff
 
 PAGE = Page(80, DARK_PALETTE)
