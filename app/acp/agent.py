@@ -49,8 +49,7 @@ class AcpAgent:
         client_info: schema.Implementation | None = None,
         **_: Any,
     ) -> schema.InitializeResponse:
-        """Return the one supported protocol version, whichever was requested, and the
-        capabilities."""
+        """Return the one supported protocol version, whichever was requested, and capabilities."""
         self._sessions.set_capabilities(client_capabilities)
         auth = client_capabilities.auth if client_capabilities is not None else None
         return schema.InitializeResponse(
@@ -219,8 +218,7 @@ async def _send_prompt(opened: OpenSession, prompt: Sequence[Content]) -> Sessio
 async def _prompt_input(
     opened: OpenSession, command: tuple[str, str] | None, prompt: Sequence[Content]
 ) -> PromptInput:
-    """Return the prompt to send. Text that looks like a command but is none, such as a path, is
-    sent as it is."""
+    """Return the prompt. Text that only looks like a command, such as a path, is sent as it is."""
     runtime = opened.runtime
     name, argument = command or ("", "")
     if name == "init":

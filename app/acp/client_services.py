@@ -161,8 +161,7 @@ class ClientEditor:
         return None
 
     async def save(self, session_id: str, path: str, text: str) -> None:
-        """Write a file. Where the client offers the method but does not know it, it is written on
-        disk."""
+        """Write a file, on disk where the client offers the method but does not know it."""
         try:
             await self._client.write_text_file(session_id=session_id, path=path, content=text)
         except RequestError as error:

@@ -37,7 +37,6 @@ def protocol_errors() -> Generator[None]:
 
 
 def turn_error(end: SessionIdle) -> RequestError:
-    """Return the error of a turn that failed."""
     if end.error is None:
         return RequestError(INTERNAL, "The turn failed.")
     code = NO_LOGIN if end.error.kind == ProviderErrorKind.AUTH else INTERNAL

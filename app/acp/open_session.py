@@ -35,7 +35,6 @@ class PendingPrompt:
     """A prompt whose turn has not ended."""
 
     ended: asyncio.Future[events.SessionIdle]
-    """The end of the turn."""
     message_id: str | None = None
     """None until the prompt is stored, empty if its turn has no message."""
     cancelled: bool = False
@@ -93,7 +92,6 @@ class OpenSession:
     client: Client
     session: Session
     forms: bool = False
-    """True if the client shows forms."""
     updates: UpdateBuilder = field(init=False)
     _prompter: RequestPrompter = field(init=False)
     _subscription: Subscription = field(init=False)
@@ -152,7 +150,6 @@ class OpenSession:
             return await self._wait_for_end(prompt)
 
     async def compact(self, focus: str) -> events.SessionIdle:
-        """Compact the session and wait until that is done."""
         with self._pending.new() as prompt:
             await self.runtime.sessions.compaction.start(self.session.id, focus)
             prompt.message_id = ""

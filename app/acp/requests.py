@@ -1,5 +1,4 @@
-"""Permission requests, and questions of the ``question`` tool, put to the user through the
-client."""
+"""Permission requests and questions of the model, put to the user through the client."""
 
 import logging
 from collections.abc import Coroutine
@@ -48,8 +47,7 @@ class RequestPrompter:
     forms: bool
 
     async def permission(self, request: PermissionRequest) -> None:
-        """Prompt for a permission and reply to the request. A request that was settled meanwhile
-        stays as it is."""
+        """Prompt for a permission and reply, unless the request was settled meanwhile."""
         call = self._call(request)
         known = self.updates.call_of(request.message_id, request.call_id) is not None
         options = [schema.PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
@@ -93,8 +91,7 @@ class RequestPrompter:
             return None
 
     async def _buttons(self, question: Question) -> None:
-        """Prompt as for a permission: buttons allow one answer, and none in the user's own
-        words."""
+        """Prompt with buttons: they allow one answer, and none in the user's own words."""
         service = self.runtime.questions
         if not question.options:
             service.decline(question.id, CANNOT_ASK_QUESTION)
@@ -157,8 +154,7 @@ class RequestPrompter:
         return chosen
 
     def _call(self, request: PermissionRequest) -> schema.ToolCallUpdate:
-        """Return the call that a request is about, with everything that the full screen's dialog
-        shows."""
+        """Return the call that a request is about, with all that the full screen shows."""
         part = self.updates.call_of(request.message_id, request.call_id)
         given = getattr(part.state, "input", None) if part is not None else None
         root = str(self.runtime.project)

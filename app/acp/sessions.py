@@ -65,14 +65,12 @@ class RuntimePool:
             return self._opened[key]
 
     async def open_any(self, cwd: str | None) -> Runtime:
-        """Return a runtime that can read the store: of *cwd*, of any open folder, or of the current
-        one."""
+        """Return a runtime that can read the store: of *cwd*, an open folder, or this one."""
         if cwd is not None or not self._opened:
             return await self.open(cwd if cwd is not None else str(Path.cwd()))
         return next(iter(self._opened.values()))
 
     async def close(self) -> None:
-        """Close all runtimes."""
         async with self._opening:
             await asyncio.gather(*(runtime.close() for runtime in self._opened.values()))
             self._opened.clear()
@@ -85,8 +83,7 @@ def _real_path(path: Path) -> str:
 def _server_setting(
     server: HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio,
 ) -> JsonObject:
-    """Return a server as the settings define it, {} for a kind that was not offered to the
-    client."""
+    """Return a server as the settings define it, {} for a kind that was not offered."""
     match server:
         case McpServerStdio():
             environment: JsonObject = {each.name: each.value for each in server.env}
@@ -115,7 +112,6 @@ class OpenSessions:
         self._forms = False
 
     def set_capabilities(self, capabilities: ClientCapabilities | None) -> None:
-        """Apply what the client can do."""
         self._folders.editor = editor_of(self._client, capabilities)
         self._folders.terminals = terminals_of(self._client, capabilities)
         elicitation = capabilities.elicitation if capabilities is not None else None
@@ -133,8 +129,7 @@ class OpenSessions:
         return self._open.get(session_id)
 
     async def new(self, cwd: str, servers: McpServers | None) -> OpenSession:
-        """Create a session in *cwd*. Raises what ``RuntimePool.open`` raises, as the next ones
-        do."""
+        """Create a session in *cwd*. Raises what ``RuntimePool.open`` raises, as do the next."""
         runtime = await self._folders.open(cwd, servers)
         default = runtime.config.config.default_agent
         session = await runtime.sessions.repository.create(agent=default)
@@ -172,7 +167,6 @@ class OpenSessions:
         return opened
 
     async def close_one(self, session_id: str) -> None:
-        """Stop the updates of a session, if it is open."""
         before = self._open.pop(session_id, None)
         if before is not None:
             await before.close()
@@ -184,8 +178,7 @@ class OpenSessions:
             await self.close_one(session_id)
 
     async def list(self, cwd: str | None, limit: int, before: float | None) -> list[Session]:
-        """Return sessions of a folder or of all, the most recently used first, *before* a time if
-        given."""
+        """Return sessions of a folder or of all, newest first, *before* a time if given."""
         runtime = await self._folders.open_any(cwd)
         directory = str(runtime.directory) if cwd is not None else None
         return await runtime.store.sessions(directory=directory, limit=limit, before=before)

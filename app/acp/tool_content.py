@@ -44,7 +44,6 @@ def content_of(blocks: Iterable[Block], root: str) -> list[ToolCallContentVarian
 
 
 def text_content(text: str) -> ToolCallContentVariant:
-    """Return plain text as content."""
     return tool_content(text_block(sanitize(text)))
 
 
@@ -56,8 +55,7 @@ def output_content(text: str) -> ToolCallContentVariant:
 def locations_of(
     blocks: Iterable[Block], given: JsonObject | None, root: str
 ) -> list[ToolCallLocation]:
-    """Return the files that a call is about: those of its *blocks*, else the path among its
-    arguments."""
+    """Return the files that a call is about: those of its *blocks*, else of its arguments."""
     found: dict[str, ToolCallLocation] = {}
     for block in blocks:
         if isinstance(block, DiffBlock | CodeBlock | ImageBlock):

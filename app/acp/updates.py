@@ -110,7 +110,6 @@ class UpdateBuilder:
         return update_agent_thought_text(sanitize(sentence) + "\n")
 
     def history(self, item: MessageWithParts) -> Iterator[Update]:
-        """Return the updates of a past message."""
         if not isinstance(item.message, UserMessage):
             for part in item.parts:
                 yield from self.part(part)
@@ -188,7 +187,6 @@ def report_update(part: ReportPart) -> schema.ToolCallStart:
 
 
 def call_title(part: ToolPart) -> str:
-    """Return a short title of the call, on one line."""
     label = label_of(part)
     title = f"{label.verb} {label.object} {label.note}"
     return sanitize_line(" ".join(title.split()))

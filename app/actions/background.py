@@ -21,8 +21,7 @@ OWN = "This is no sub-agent's session."
 
 @action("family.list", "Sub-agents", "Session", slash=("subagents",))
 async def subagents(context: ActionContext, argument: str) -> None:
-    """List the sub-agents of the session, or the siblings of an open one; enter opens one, ctrl+d
-    stops it."""
+    """List the sub-agents of the session, or the siblings of an open one."""
     found = await _children(context) or await _siblings(context)
     if not found:
         context.notify(NONE)

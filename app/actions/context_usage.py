@@ -51,7 +51,6 @@ async def cost(context: ActionContext, argument: str, session: Session) -> None:
 
 @action("app.stats", "What was used", "Program", slash=("stats",), argument="[days]")
 async def stats(context: ActionContext, argument: str) -> None:
-    """Show tokens and cost by day, model and project."""
     if argument and not (argument.isdigit() and int(argument)):
         raise NothingToDo("Give a number of days, such as /stats 7.")
     days = int(argument) if argument else DEFAULT_DAYS

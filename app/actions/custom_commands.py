@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # not loaded for the first frame
 
 
 def mcp_prompt_actions(statuses: "Iterable[ServerStatus]") -> list[Action]:
-    """Return an action for each prompt of the connected servers."""
     found: dict[str, Action] = {}
     for status in statuses:
         if status.state == "connected":
@@ -100,7 +99,6 @@ PREFIX = "command."
 
 
 def user_command_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
-    """Return an action for each of *commands*."""
     return [_user_command_action(command) for command in commands]
 
 

@@ -77,7 +77,6 @@ async def _use(context: ActionContext, chosen: str | None) -> None:
     argument="[level]",
 )
 async def effort(context: ActionContext, argument: str) -> None:
-    """Set the given effort, or choose one."""
     live = context.live
     levels = _levels(context)
     if not levels:
@@ -151,7 +150,6 @@ def agent_rows(agents: Iterable["AgentInfo"]) -> list[Row]:
 
 
 def _about(info: "AgentInfo") -> str:
-    """Return the agent's source, description and model."""
     return " · ".join(part for part in (info.source, info.description, info.model or "") if part)
 
 

@@ -17,8 +17,7 @@ CHECK_SECONDS = 10.0
 
 
 async def choose_model(context: ActionContext, only: str = "") -> str | None:
-    """Return the full name of the model that the user picks, None for none. *only* limits the
-    choice to one provider."""
+    """Return the full name of the chosen model, None for none; *only* names a provider."""
     catalog = context.live.runtime.catalog
 
     def toggled(name: str) -> ModelList:
@@ -77,8 +76,7 @@ def _logins(provider: str) -> Sequence[str]:
 
 
 async def connect(context: ActionContext, provider: str) -> bool:
-    """Ask for the key of *provider*, save it and check it; return whether the provider can be
-    used."""
+    """Ask for the key of *provider*, save and check it; return whether it can be used."""
     access = context.live.runtime.catalog.access
     if refused := access.key_refusal(provider):
         context.notify(refused, warning=True)
@@ -140,8 +138,7 @@ async def choose_provider(context: ActionContext) -> str | None:
 
 
 def provider_rows(catalog: Catalog) -> Sequence[Row]:
-    """Return the model servers found on this machine, then the providers that need a key, with
-    their state."""
+    """Return the model servers of this machine, then the providers that need a key."""
     access = catalog.access
     here = [
         Row(

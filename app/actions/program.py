@@ -43,7 +43,6 @@ async def palette(context: ActionContext, argument: str) -> None:
     keys=("ctrl+z",),
 )
 async def suspend(context: ActionContext, argument: str) -> None:
-    """Suspend the program and return to the shell."""
     if not _has_parent_shell():
         context.notify("There is no shell to go back to: the terminal runs nothing else.")
         return
@@ -51,8 +50,7 @@ async def suspend(context: ActionContext, argument: str) -> None:
 
 
 def _has_parent_shell() -> bool:
-    """Return whether the process that started this program runs in the same terminal, and can
-    continue it."""
+    """Return whether the parent process runs in the same terminal, and can continue this one."""
     try:
         return os.getsid(os.getppid()) == os.getsid(0)
     except OSError:
@@ -142,7 +140,6 @@ def status_text(facts: Sequence[Fact]) -> Content:
 
 
 def todo_text(todos: Sequence[TodoItem]) -> Content:
-    """Return the agent's whole to-do list."""
     rows = [
         Content.styled(
             f"{TODO_GLYPHS[item.status]} {sanitize_line(item.content)}",

@@ -1,5 +1,4 @@
-"""Actions on the prompt: history, stash, editor, paste, Vim keys, shell commands, quick
-questions."""
+"""Actions on the prompt and its queue, shell commands of the user, quick questions."""
 
 from agent.records.errors import OpencodePyError, SessionBusy
 from agent.records.messages import Delivery, UserMessage
@@ -94,8 +93,7 @@ async def shell(context: ActionContext, argument: str) -> None:
 
 @action("session.aside", "Ask in passing", "Session", slash=("btw",), argument="<question>")
 async def quick_question(context: ActionContext, argument: str) -> None:
-    """Answer a question from the session; neither the question nor the answer becomes part of
-    it."""
+    """Answer a question from the session, of which neither question nor answer becomes part."""
     session = context.live.session
     if not argument.strip():
         context.notify("Write the question behind it: /btw why was that file changed?")

@@ -23,8 +23,7 @@ from app.toolkit.browser import browser_opener
 
 @action("mcp.list", "MCP servers", "Program", slash=("mcp", "mcps"))
 async def mcp(context: ActionContext, argument: str) -> None:
-    """List the MCP servers; enter shows the details of one, and closing them returns to the
-    list."""
+    """List the MCP servers; enter shows one, and closing it returns to the list."""
     service = context.live.runtime.mcp
     current = argument.strip() or None
 

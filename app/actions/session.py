@@ -210,8 +210,7 @@ async def review(context: ActionContext, session_id: str, message_id: str = "") 
 
 
 async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:
-    """Continue in a copy that ends with a response, or before a prompt, whose text is returned to
-    the editor."""
+    """Continue in a copy that ends with a response or before a prompt, which can be edited."""
     messages = await context.live.runtime.store.messages(chosen.session_id)
     ids = [item.message.id for item in messages]
     at: str | None = chosen.message_id or None

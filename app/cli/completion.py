@@ -142,7 +142,6 @@ end
 
 
 def bash(commands: Iterable[CommandWords]) -> str:
-    """Return the script for bash."""
     known = list(commands)
     return BASH.format(
         paths=_paths(known, "|"),
@@ -162,7 +161,6 @@ def bash(commands: Iterable[CommandWords]) -> str:
 
 
 def zsh(commands: Iterable[CommandWords]) -> str:
-    """Return the script for zsh."""
     known = list(commands)
 
     def offered(words: Iterable[tuple[str, str]]) -> str:
@@ -187,7 +185,6 @@ def zsh(commands: Iterable[CommandWords]) -> str:
 
 
 def fish(commands: Iterable[CommandWords]) -> str:
-    """Return the script for fish."""
     known = list(commands)
     return FISH.format(paths=_paths(known, " ")) + "".join(f"{line}\n" for line in _fish(known))
 

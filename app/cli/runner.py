@@ -144,8 +144,7 @@ def positive_int(text: str) -> int:
 
 
 def print_table(rows: Sequence[Sequence[str]], *, right_from: int = sys.maxsize) -> None:
-    """Print *rows* in columns, the first of them as headings; columns from *right_from* on are
-    right-aligned."""
+    """Print *rows* in columns, the headings first; right-aligned from *right_from* on."""
     from rich.cells import cell_len  # not needed by --help
 
     from app.text.sanitize import sanitize_line  # as above

@@ -81,8 +81,7 @@ class StdinLines:
             self._early.append(line)
 
     async def next_answer(self) -> str | None:
-        """Return the next line as the answer to the question; None at the end, also for later
-        calls."""
+        """Return the next line as the answer to the question; None from the end on."""
         line = await self._lines.get()
         if line is None:
             self._lines.put_nowait(None)
@@ -280,8 +279,7 @@ class PlainConsole:
         return any(each.name == name[1:] for each in known)
 
     async def _run_command(self, name: str, argument: str) -> None:
-        """Send the prompt of a user's slash command; the permissions that it needs are asked
-        first."""
+        """Send the prompt of a user's slash command, after asking for its permissions."""
         session = await self._ensure_session()
 
         def is_own_request(event: Event) -> bool:
@@ -322,8 +320,7 @@ class PlainConsole:
                 return
 
     async def _print_status(self) -> None:
-        """Print the agent and model of the next prompt, the permission mode, and the session's
-        cost."""
+        """Print the next prompt's agent and model, the permission mode, the session's cost."""
         runtime, held = self.runtime, self._session
         session = await runtime.sessions.repository.get(held.id) if held is not None else None
         model = (session.model if session is not None else None) or self.launch.model
@@ -355,8 +352,7 @@ class PlainConsole:
                 return
 
     async def _ask_question(self, question: Question) -> None:
-        """Ask a question of the ``question`` tool: numbers choose options, other text is the
-        answer."""
+        """Ask a question of the ``question`` tool: numbers choose options, text answers."""
         service = self.runtime.questions
         if question.id not in {held.id for held in service.pending(question.root_id)}:
             return
@@ -375,8 +371,7 @@ class PlainConsole:
                 return
 
     async def _read_answer(self, request: PermissionRequest | Question) -> str | None:
-        """Return the next line, or None when the request was withdrawn. The end of input
-        rejects."""
+        """Return the next line, None for a withdrawn request. The end of input rejects."""
         line = asyncio.create_task(self.lines.next_answer())
         gone = asyncio.create_task(_withdrawn(self.runtime, request))
         try:

@@ -17,7 +17,6 @@ from app.text.units import duration
 
 
 def shell_row(shell: ShellInfo, now: float) -> Row:
-    """Return the row of a background command at the time *now* (seconds since the epoch)."""
     return Row(
         key=shell.id,
         title=sanitize_line(shell.command.strip().partition("\n")[0]),

@@ -27,7 +27,6 @@ MAX_WIDTH = 70
 
 
 def context_usage_text(contents: "ContextUsage", width: int) -> Content:
-    """Return the whole page, *width* cells wide."""
     lines = [_headline(contents, width), Content(""), bar(contents, width), Content("")]
     for group, title, tone in GROUPS:
         sources = contents.in_group(group)
@@ -95,8 +94,7 @@ def _row(
 
 
 def bar(contents: "ContextUsage", width: int) -> Content:
-    """Return the window from left to right: each group, the free space, the space reserved for the
-    response."""
+    """Return the window from left to right: each group, free space, reserved space."""
     sizes = [(FULL, tone, contents.total(group)) for group, _, tone in GROUPS]
     if contents.free is not None:
         sizes.append((FREE, "$tone-faint", contents.free))

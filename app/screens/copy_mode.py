@@ -1,5 +1,4 @@
-"""Copy mode: the transcript stops moving, and the user selects and copies rows with the
-keyboard."""
+"""Copy mode: the transcript stops moving, and rows are selected and copied by key."""
 
 from typing import ClassVar
 

@@ -133,8 +133,7 @@ class PaletteScreen(Picker):
 
 
 def action_row(action: Action, keys: Sequence[str]) -> Row:
-    """Return the row of an action: its title, command and keys. The user's own commands are listed
-    by name."""
+    """Return the row of an action. The user's own commands are listed by name."""
     name = f"/{action.slash[0]}" if action.slash else ""
     own = bool(action.note)
     return Row(

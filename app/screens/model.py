@@ -1,5 +1,4 @@
-"""The model picker: favorites, recently used models, all others with context and price, and
-providers without a key."""
+"""The model picker: favorites, recent models, all others, providers without a key."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,8 +34,7 @@ class ModelList:
 
 
 def model_row(model: ModelInfo, group: str) -> Row:
-    """Return the row of a model: its name, context, and the price of a million tokens in and
-    out."""
+    """Return the row of a model: its name, context, and prices of a million tokens."""
     facts: list[str] = []
     if model.context_limit:
         facts.append(f"{tokens(model.context_limit)} context")

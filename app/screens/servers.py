@@ -62,7 +62,6 @@ EMPTY = "No MCP server is configured. Add one with: opencode-py mcp add"
 
 
 def server_row(status: ServerStatus) -> Row:
-    """Return the list row of a server."""
     name = sanitize_line(status.server.name)
     note = STATE_LABELS[status.state]
     if status.state == "connected":
@@ -187,8 +186,7 @@ def _facts_line(status: ServerStatus) -> Content:
 
 
 def _instruction_lines(status: ServerStatus) -> list[Content]:
-    """Return the server's instructions for models, and the changed ones that were not accepted
-    yet."""
+    """Return the server's instructions for models, and changed ones not yet accepted."""
     lines = [Content(f"  {sanitize_line(line)}") for line in status.instructions.splitlines()]
     if status.new_instructions is not None:
         lines += [
@@ -223,7 +221,6 @@ def lsp_text(
     specs: "Sequence[ServerSpec]",
     formatters: "Sequence[Formatter]",
 ) -> Content:
-    """Return the page of language servers and formatters."""
     lines = [Content.styled("Language servers", "bold")]
     lines += [_server_row(status) for status in statuses]
     running = {status.id for status in statuses}

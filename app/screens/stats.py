@@ -40,8 +40,7 @@ def groups(rows: Sequence["UsageRow"]) -> list[tuple[str, Sequence["UsageTotal"]
 
 
 def bar(share: float, cells: int) -> str:
-    """Return a bar of *share* (0 to 1) of *cells*, in eighths of a cell; never empty for a share
-    above 0."""
+    """Return a bar of *share* (0 to 1) of *cells*, in eighths; never empty above 0."""
     eighths = round(share * cells * 8)
     if share > 0:
         eighths = max(1, eighths)
@@ -50,7 +49,6 @@ def bar(share: float, cells: int) -> str:
 
 
 def stats_text(rows: Sequence["UsageRow"], width: int) -> Content:
-    """Return the whole page for *width* cells."""
     from agent.store.stats import total  # imports the agent
 
     if not rows:

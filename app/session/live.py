@@ -157,8 +157,7 @@ class LiveSession:
         self._ready.set()
 
     async def restart(self, runtime: "Runtime") -> None:
-        """Continue the same session, and the choices made, with another runtime of the same
-        folder."""
+        """Continue the same session and choices with another runtime of the same folder."""
         self._runtime = runtime
         if self.view is not None:
             await self._attach(self.view.session_id)
@@ -314,8 +313,7 @@ class SessionFamily:
         return ids.index(self.session.id) + 1 if self.session.id in ids else 0
 
     def sibling(self, step: int) -> Session | None:
-        """Return the sibling *step* positions further, wrapping around; None if there is no
-        other."""
+        """Return the sibling *step* positions further, wrapping around; None if alone."""
         total = len(self.siblings)
         return self.siblings[(self.position - 1 + step) % total] if total > 1 else None
 

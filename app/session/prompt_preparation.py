@@ -13,8 +13,7 @@ STOPPED = "Stopped. Nothing was sent."
 
 
 class PromptPreparation:
-    """Runs at most one preparation at a time. *changed* is called when one starts and when it
-    ends."""
+    """Runs one preparation at a time. *changed* is called when one starts and ends."""
 
     def __init__(
         self,

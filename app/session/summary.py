@@ -71,8 +71,7 @@ def cache_hit_rate(session: Session | None) -> float | None:
 
 
 def hit_rate(usage: Usage | None) -> float | None:
-    """Return the share of the input that came from the provider's cache, None if the provider
-    reports no caching."""
+    """Return the share of the input that came from the provider's cache, None if unknown."""
     if usage is None or not usage.input or not (usage.cache_read or usage.cache_write):
         return None
     return min(1.0, usage.cache_read / usage.input)

@@ -47,8 +47,7 @@ def part_id(part: Part) -> str:
 
 
 def part_position(parts: list[Part], part_id: str) -> int:
-    """Return the index at which *part_id* is or belongs, searched from the end, where parts
-    change."""
+    """Return the index at which *part_id* is or belongs, searched from the end."""
     index = len(parts)
     while index and parts[index - 1].id > part_id:
         index -= 1
@@ -75,8 +74,7 @@ class Change:
     parts_of: frozenset[str] = frozenset()
     """Ids of the messages that contain these parts."""
     other: bool = False
-    """Something other than the transcript changed: session, status, queue, todos, pending
-    requests."""
+    """The session, its status, queue, todos or pending requests changed."""
     stale: bool = False
     """Events were missed: build a new view from a new snapshot."""
 
@@ -141,8 +139,7 @@ class SessionView:
         return self._ids if at is None else self._ids[: bisect_left(self._ids, at)]
 
     def entry(self, message_id: str) -> Entry | None:
-        """Return a message with its parts, None if it is not (or no longer) there, or was
-        undone."""
+        """Return a message with its parts, None if it is not there or was undone."""
         at = self.session.undone_at
         return None if at is not None and message_id >= at else self._entries.get(message_id)
 
@@ -367,8 +364,7 @@ class SessionView:
         return _touched(entry.parts.pop(index))
 
     def _unknown(self, message_id: str) -> Change:
-        """Return the change for a message that is not in memory: an older page that was not loaded,
-        or a missed event."""
+        """Return the change for a message not in memory: of an unloaded page, or missed."""
         return NO_CHANGE if self._is_unloaded(message_id) else self._lost()
 
     def _is_unloaded(self, message_id: str) -> bool:
@@ -389,8 +385,7 @@ class SessionView:
 
 
 def _background_task_change(view: SessionView, child_id: str, now: BackgroundTaskList) -> Change:
-    """Set the state of the background tasks to *now*, and return the change that a child's task
-    made."""
+    """Set the state of the background tasks and return the change that this made."""
     if now == view.background_tasks:
         return NO_CHANGE
     view.background_tasks = now

@@ -1,5 +1,4 @@
-"""The surroundings of a session as the status line shows them: the folder, MCP servers, language
-servers."""
+"""The surroundings of a session for the status line: folder, MCP and language servers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

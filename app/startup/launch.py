@@ -41,8 +41,7 @@ def pause_gc() -> None:
 
 
 def resume_gc() -> None:
-    """Enable garbage collection again, without the objects that exist now. Does nothing unless it
-    was paused."""
+    """Enable garbage collection if it was paused, without the objects that exist now."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

@@ -16,8 +16,7 @@ _BREAKS = frozenset({"softbreak", "hardbreak"})
 
 
 def excerpt(markdown: str, max_blocks: int = 1_000) -> str:
-    """Return the text of the first *max_blocks* paragraphs, headings and list items on one line,
-    without Markdown markup."""
+    """Return the first *max_blocks* blocks of *markdown* as plain text on one line."""
     found: list[str] = []
     for token in _parser().parse(markdown[:MAX_CHARACTERS]):
         text = (

@@ -93,8 +93,7 @@ def _is_pictograph(character: str) -> bool:
 
 
 def _is_needed_joiner(before: str, after: str) -> bool:
-    """Return whether a joiner between the two characters is part of an emoji or needed by a
-    script."""
+    """Return whether a joiner between these is part of an emoji or needed by a script."""
     if not before or not after:
         return False
     if _is_pictograph(before) and _is_pictograph(after) and not before.isascii():
@@ -103,8 +102,7 @@ def _is_needed_joiner(before: str, after: str) -> bool:
 
 
 def _needs_joiners(code: int) -> bool:
-    """Return whether the script of *code* is written with zero-width joiners: Arabic, Syriac, the
-    scripts of India."""
+    """Return whether a script has zero-width joiners: Arabic, Syriac, those of India."""
     return 0x0600 <= code <= 0x08FF or 0x0900 <= code <= 0x0DFF
 
 
@@ -130,8 +128,7 @@ _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
 
 def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
-    """Return the lines of a command's output as styled spans: colors are kept, all other sequences
-    are dropped."""
+    """Return the lines of a command's output as styled spans: of escapes, colors are kept."""
     if "\x1b" not in text and "\x9b" not in text:
         shown = sanitize(text, overwriting=True)
         return [[(line, PLAIN)] if line else [] for line in shown.split("\n")]

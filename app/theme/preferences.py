@@ -39,17 +39,12 @@ class Appearance:
     """The user's preferences for the appearance of the program."""
 
     diffs: DiffStyle = "auto"
-    """The layout of diffs."""
     sidebar: SidebarStyle = "auto"
-    """When the sidebar is shown."""
     notify: NotificationStyle = "auto"
     """The kind of notification for a user who looks elsewhere."""
     mouse: bool = True
-    """True if the program captures the mouse."""
     title: bool = True
-    """True if the terminal's title is set."""
     follows_terminal: bool = True
-    """True if the theme follows the terminal's background."""
     dark: bool = True
     """True if the terminal's background is dark."""
 
@@ -70,8 +65,7 @@ def apply_appearance(app: App[int], appearance: Appearance) -> None:
 
 
 def apply_settings(app: App[int], config: "Config", folder: Path) -> list[str]:
-    """Apply the appearance settings and load the user's themes from *folder*; return a notice for
-    each that failed."""
+    """Apply the appearance settings and the user's themes; return a notice for each fault."""
     loaded, notices = themes.load_themes(folder)
     for theme in loaded:
         app.register_theme(theme)
@@ -114,7 +108,6 @@ def set_terminal_background(app: App[int], *, dark: bool) -> None:
 
 
 def appearance_of(node: MessagePump) -> Appearance:
-    """Return the appearance of the app of a widget or screen; the default where the app has
-    none."""
+    """Return the appearance of the app of a widget, the default where it has none."""
     app: object = app_of(node)
     return app.appearance if isinstance(app, HasAppearance) else Appearance()

@@ -267,8 +267,7 @@ def register_textual_themes(app: App[object]) -> None:
 
 
 def register_themes(app: App[object], themes: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Register further *themes*, given as colors by role; return a notice for each that cannot be
-    used."""
+    """Register *themes*, given as colors by role; return a notice for each bad one."""
     notices: list[str] = []
     for name, colors in themes.items():
         try:
@@ -396,8 +395,7 @@ def _readable(color: Color, ground: Color, towards: Color) -> Color:
 
 @lru_cache(512)
 def readable(color: str, ground: str, fallback: str) -> str:
-    """Return *color* if it can be read on *ground*, else *fallback* (for colors chosen by a
-    program)."""
+    """Return *color* if it can be read on *ground*, else *fallback*."""
     if "#" not in color or "#" not in ground:
         return color
     return color if contrast(color, ground) >= 3 else fallback

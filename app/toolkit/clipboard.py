@@ -57,8 +57,7 @@ def clipboard_commands(env: Mapping[str, str], platform: str = sys.platform) -> 
 
 
 def reader_commands(env: Mapping[str, str], platform: str = sys.platform) -> list[list[str]]:
-    """Return the commands, best first, that write the clipboard's image as PNG to standard
-    output."""
+    """Return the commands, best first, that print the clipboard's image as PNG."""
     if platform == "darwin":
         return [["pngpaste", "-"]]
     found: list[list[str]] = []
@@ -102,8 +101,7 @@ async def _copy(app: App[int], env: Mapping[str, str], text: str) -> str:
 
 
 async def save_clipboard_image(env: Mapping[str, str], folder: Path) -> Path | None:
-    """Write the clipboard's image to a new file in *folder* and return its path, or None if there
-    is none."""
+    """Write the clipboard's image to a file in *folder* and return it, None for none."""
     for command in reader_commands(env):
         data = await _run(command, env) or b""
         if data.startswith(PNG) and len(data) <= MAX_IMAGE_BYTES:

@@ -83,8 +83,7 @@ class KeyParser(XTermParser):
 
     @staticmethod
     def read1(timeout: float | None = None) -> Read1:  # pyright: ignore[reportIncompatibleVariableOverride] - a static method there too
-        """Wait a shorter time than Textual's 0.1 s for the rest of a sequence: that is too long for
-        a lone Esc."""
+        """Wait a shorter time than Textual's 0.1 s, which is too long for a lone Esc."""
         return Read1(None if timeout is None else ESCAPE_WAIT)
 
     def __init__(self) -> None:
@@ -322,8 +321,7 @@ class TerminalDriver(LinuxDriver):
 
 
 def _discard_output(terminal: int) -> None:
-    """Discard what a *terminal* (a file descriptor) has not read, and release its blocked
-    writers."""
+    """Discard what a *terminal* (a descriptor) has not read; release blocked writers."""
     with contextlib.suppress(termios.error):
         termios.tcflush(terminal, termios.TCOFLUSH)
         termios.tcflow(terminal, termios.TCOOFF)  # Linux wakes writers only when this ends

@@ -82,6 +82,5 @@ def is_dark(red: str, green: str, blue: str) -> bool:
 
 
 def colorfgbg_is_dark(colorfgbg: str) -> bool:
-    """Return whether ``COLORFGBG`` (``15;0``) names a dark background; true where it says
-    nothing."""
+    """Return whether ``COLORFGBG`` (``15;0``) names a dark background or none."""
     return colorfgbg.rpartition(";")[2] not in {"7", "15"}

@@ -58,8 +58,7 @@ class Tasks:
 
 
 async def show_dialog(app: App[Any], screen: Screen[ResultT]) -> ResultT | None:
-    """Show a screen and return its result once it closes. To be awaited only in one of our
-    tasks."""
+    """Show a screen and return its result once it closes. Call it in a task only."""
     answer: asyncio.Future[ResultT | None] = asyncio.get_running_loop().create_future()
 
     def answered(result: ResultT | None) -> None:

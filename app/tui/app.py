@@ -89,8 +89,7 @@ class OpencodeApp(App[int]):
 
     @property
     def controller(self) -> "Controller":
-        """The controller: created right after the first frame, or earlier for a key that needs
-        it."""
+        """The controller: created after the first frame, or earlier for a key that needs it."""
         if self._controller is None:
             from app.tui.controller import Controller  # not loaded for the first frame
 
@@ -222,8 +221,7 @@ class OpencodeApp(App[int]):
         return f"opencode-py --session {view.session_id}"
 
     def _fatal_error(self) -> None:
-        """Override Textual's hook for an exception in a message handler: log it and exit
-        cleanly."""
+        """Override Textual's hook for an exception: log it and exit cleanly."""
         log.error("the user interface failed", exc_info=sys.exc_info())
         self._crash_message = (
             "opencode-py stopped because of a fault of its own. The session is saved.\n"

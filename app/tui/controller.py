@@ -136,8 +136,7 @@ class Controller:
         return self._app.is_running and self._app.screen is self.main
 
     def leave_subagent(self) -> bool:
-        """Go back to the parent of a sub-agent's session; return False in a session of the user's
-        own."""
+        """Go back to the parent of a sub-agent's session; return False if it has none."""
         session = self.live.session
         if session is None or session.parent_id is None:
             return False

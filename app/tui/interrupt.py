@@ -48,8 +48,7 @@ class TurnStopper:
             )
 
     def stop_background(self) -> bool:
-        """Stop the background tasks if a turn was stopped just before; return whether there were
-        any."""
+        """Stop the background tasks if a turn was just stopped; return whether there are any."""
         if self.clock() - self._stopped > BACKGROUND_WINDOW or not self.background_count():
             return False
         self._stopped = float("-inf")
@@ -62,7 +61,6 @@ class TurnStopper:
         self.tasks.spawn(self._stop_requester(session_id), "cancelling")
 
     def background_count(self) -> int:
-        """Return the number of sub-agents that work in the background of the open session."""
         view = self.live.view
         return len(view.background_tasks.running) if view is not None else 0
 
@@ -104,7 +102,6 @@ class InterruptHandler:
     _armed: float = field(default=float("-inf"), init=False)
 
     def press(self) -> None:
-        """Handle Ctrl+C."""
         screen = self.app.screen
         if screen is not self.main:
             close = getattr(screen, "interrupt", None)

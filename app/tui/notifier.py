@@ -20,16 +20,14 @@ SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 
 
 def title_sequence(title: str) -> str:
-    """Return the sequence (OSC 2) that sets the terminal's title to the cleaned, shortened
-    *title*."""
+    """Return the sequence (OSC 2) that sets the terminal's title, cleaned and shortened."""
     text = "".join(char for char in sanitize_line(title) if char.isprintable())
     text = text if len(text) <= TITLE_CELLS else text[: TITLE_CELLS - 1] + "…"
     return f"\x1b]2;{text}\x07"
 
 
 def notify_sequence(sentence: str, way: NotificationStyle = "auto", *, tmux: bool = False) -> str:
-    """Return the sequence that notifies the user of *sentence*. Inside tmux it is passed through to
-    the outer terminal."""
+    """Return the sequence that notifies the user; it passes through tmux."""
     text = "".join(char for char in sanitize_line(sentence) if char.isprintable())
     osc = ""
     if way in {"auto", "osc9"}:
@@ -78,7 +76,6 @@ class Notices:
     _recent: Dedupe = field(default_factory=lambda: Dedupe(WARNING_SECONDS), init=False)
 
     def warn(self, sentence: str) -> None:
-        """Show a warning."""
         self.app.notify(
             sanitize(sentence), severity="warning", markup=False, timeout=WARNING_SECONDS
         )

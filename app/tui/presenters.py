@@ -84,11 +84,9 @@ class StatusPresenter:
         self._recent = tuple(sessions)
 
     def set_trusted(self, *, trusted: bool) -> None:
-        """Set whether the folder is trusted."""
         self._trusted = trusted
 
     def refresh(self) -> None:
-        """Bring everything up to date."""
         live = self._live
         color = _agent_color(live)
         self._main.status.show(

@@ -23,7 +23,6 @@ class PromptSender:
     refresh: Callable[[], None]
 
     def send(self, text: str) -> None:
-        """Send a prompt in a task."""
         self.tasks.spawn(self.send_now(text), "sending")
         self.refresh()
 

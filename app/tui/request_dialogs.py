@@ -41,8 +41,7 @@ class RequestDialogs:
     _answered: set[str] = field(default_factory=set[str], init=False)
 
     def sync(self, pending: Sequence[PermissionRequest | Question]) -> None:
-        """Show the dialog that the *pending* requests call for, and close one that is out of
-        date."""
+        """Show the dialog that the *pending* requests call for; close an outdated one."""
         self._answered &= {request.id for request in pending}
         unanswered = [request for request in pending if request.id not in self._answered]
         shown = self._shown

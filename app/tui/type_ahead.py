@@ -34,8 +34,7 @@ class TypeAhead:
         self._line_ended = False
 
     def intercept(self, event: events.Key | events.Paste, screen: "Screen[object]") -> bool:
-        """Return whether *event*, which is for *screen*, came too early for it; then it is handled
-        here."""
+        """Return whether *event* came too early for *screen*; then it is handled here."""
         key = event.key if isinstance(event, events.Key) else ""
         if key == "ctrl+c":  # always interrupts
             return False
@@ -60,8 +59,7 @@ class TypeAhead:
             self._post(_copy_of(event))
 
     def _post(self, event: events.Key | events.Paste) -> None:
-        """Post *event* to the prompt alone: what the prompt does not use must not bubble to the
-        dialog."""
+        """Post *event* to the prompt alone: it must not bubble to the dialog."""
         event.stop()
         self._main.prompt.post_message(event)
 

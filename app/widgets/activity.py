@@ -1,5 +1,4 @@
-"""The line above the prompt while a turn runs: what is running, for how long, and how to stop
-it."""
+"""The line above the prompt: what is running, for how long, and how to stop it."""
 
 import time
 from collections.abc import Callable

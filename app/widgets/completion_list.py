@@ -68,13 +68,11 @@ class CompletionList(OptionList, can_focus=False):
 
     @property
     def chosen(self) -> str | None:
-        """Return the highlighted command's name, or the path of a file."""
         option = self.highlighted_option
         return option.id if option is not None else None
 
     def show_commands(self, typed: str | None) -> bool:
-        """Show the commands for *typed*; None or no match closes the list. Returns whether it is
-        open."""
+        """Show the commands for *typed*, None for none; return whether the list is open."""
         self.files = False
         found = matching_commands(self._entries, typed) if typed is not None else []
         if found:

@@ -47,7 +47,6 @@ class HomeFacts:
 
 
 def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
-    """Return why the model is used."""
     if live.model.startswith("demo/"):
         return "no model is connected; this one follows plain requests without an LLM"
     if launch.model is not None:
@@ -60,7 +59,6 @@ def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
 
 
 def local_servers(live: "LiveSession") -> tuple[str, ...]:
-    """Return the names of the model servers that run on this machine."""
     if not live.is_ready:
         return ()
     catalog = live.runtime.catalog
@@ -68,7 +66,6 @@ def local_servers(live: "LiveSession") -> tuple[str, ...]:
 
 
 def home_text(facts: HomeFacts) -> Content:
-    """Return the whole page."""
     place = facts.place
     where = [sanitize(place.folder)]
     if place.branch is not None:

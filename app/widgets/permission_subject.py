@@ -26,8 +26,7 @@ REFUSED_STYLE = Style(dim=True)
 
 
 class HunkChoice:
-    """The hunks of a request's diffs that are kept. With fewer than two hunks there is no
-    choice."""
+    """The hunks of a request's diffs that are kept; there is a choice among two or more."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._indices = [h.index for b in blocks if isinstance(b, DiffBlock) for h in b.hunks]
@@ -41,7 +40,6 @@ class HunkChoice:
 
     @property
     def current(self) -> int:
-        """Return the index of the current hunk."""
         return self._indices[self._current]
 
     def place(self, index: int) -> int:
@@ -59,7 +57,6 @@ class HunkChoice:
 
     @property
     def accepted(self) -> frozenset[int] | None:
-        """Return the hunks that are kept, None for all."""
         return frozenset(self._indices) - self._refused if self._refused else None
 
 
@@ -96,7 +93,6 @@ class PermissionSubject(Widget):
         return self._lines[y].strip.adjust_cell_length(width, self.rich_style)
 
     def show(self, blocks: Sequence[Block]) -> None:
-        """Show other blocks."""
         self._blocks = tuple(blocks)
         self.choice = HunkChoice(self._blocks)
         self.refresh(layout=True)
@@ -158,7 +154,6 @@ class PermissionSubject(Widget):
 
 
 def block_lines(block: Block, page: Page, *, titled: bool = False) -> list[Line]:
-    """Return the lines of *block* in full."""
     lines, _ = draw_block(block, BlockContext(page, 0, open=True, titled=titled, uncut=True))
     return lines
 

@@ -175,8 +175,7 @@ def _shorten_path(path: str, width: int) -> str:
 
 
 class ChangedFiles:
-    """Collects the changed files of the loaded part of a session; a message is read again only when
-    it changed."""
+    """Collects the changed files of the loaded part of a session, by message."""
 
     def __init__(self) -> None:
         self._view: SessionView | None = None

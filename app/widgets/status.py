@@ -47,16 +47,13 @@ class Status:
     """The model's context limit in tokens, None if unknown."""
     cost: float | None = None
     cached: float | None = None
-    """The share of the session's input that came from the provider's cache, None without
-    caching."""
+    """The share of the input that came from the provider's cache, None if unknown."""
     mode: 'PermissionMode | Literal[""]' = ""
     """The permission mode, "" before it is known."""
     trusted: bool = True
     """False while the folder's own files are ignored."""
     servers: McpSummary = field(default_factory=McpSummary)
-    """MCP servers."""
     languages: LspSummary = field(default_factory=LspSummary)
-    """Language servers."""
     shells: int = 0
     """Commands in the background."""
     subagents: int = 0
@@ -70,8 +67,7 @@ _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 
 
 def agent_tone(color: str) -> str:
-    """Return the color an agent is drawn in: a theme variable or a hex value. An invalid *color* is
-    the accent."""
+    """Return an agent's color: a theme variable or a hex value, by default the accent."""
     if _HEX.fullmatch(color):
         return color
     if color in _ROLES:
@@ -80,8 +76,7 @@ def agent_tone(color: str) -> str:
 
 
 def short_model(full_name: str) -> str:
-    """Return ``claude-sonnet-4.5`` for ``anthropic/claude-sonnet-4.5``; the demo keeps its whole
-    name."""
+    """Return a model without its provider; the demo keeps its whole name."""
     provider, _, name = full_name.partition("/")
     return full_name if provider == "demo" or not name else name
 
@@ -163,8 +158,7 @@ def _width(parts: list[str]) -> int:
 
 
 class StatusLine(Widget):
-    """Shows a ``Status`` and redraws only when it changed. Its height is fixed, so that no change
-    needs a layout."""
+    """Shows a ``Status``. Its height is fixed, so that no change needs a layout."""
 
     def __init__(
         self, status: Status | None = None, *, id: str | None = None

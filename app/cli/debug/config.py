@@ -24,8 +24,7 @@ MAX_VALUE_SHOWN = 200
 
 
 def show_config(*, as_json: bool) -> int:
-    """Print every value that a file, variable or option sets, with its source. Keys, and what may
-    contain them, are hidden."""
+    """Print every value that is set, with its source. Keys are hidden."""
     from agent.config.validation import file_values  # loads pydantic
 
     loaded, _ = asyncio.run(read_folder_settings())
@@ -61,7 +60,6 @@ def _short(value: Json) -> str:
 
 
 def show_schema() -> int:
-    """Print the JSON schema of a config file, for editors."""
     from agent.config.validation import json_schema  # loads pydantic
 
     print(json.dumps(json_schema(), indent=2))
@@ -69,7 +67,6 @@ def show_schema() -> int:
 
 
 def show_plugins(*, as_json: bool) -> int:
-    """Print every plugin with what it adds, or why it failed; the exit code is 1 if one failed."""
     _, trust = asyncio.run(read_folder_settings())
     paths = Paths.find(os.environ)
     plugins = asyncio.run(
@@ -155,8 +152,7 @@ def show_info(*, as_json: bool) -> int:
 
 
 async def info() -> JsonObject:
-    """Return versions, programs, the terminal, and the state of the folder. No keys, no file
-    contents."""
+    """Return versions, programs, the terminal and the folder's state; no keys."""
     loaded, trust = await read_folder_settings()
     facts: dict[str, Json] = {
         "opencode-py": own_version(),

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 class StreamCollector:
-    """Joins the stream events of one response: text, reasoning, tool calls, their order, the
-    end."""
+    """Joins the stream events of one response: text, reasoning, tool calls, order, end."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
@@ -69,7 +68,6 @@ class StreamCollector:
                 assert_never(event)
 
     def answer(self, usage: Callable[[Usage], JsonObject]) -> JsonObject:
-        """Return everything as one JSON object."""
         error = self._error
         error_facts: JsonObject | None = None
         if error is not None:

@@ -235,8 +235,7 @@ class TextWriter:
             self._progress.show(event)
 
     def _own(self, event: events.Event) -> bool:
-        """Return whether the event is of the session itself: a sub-agent's text is for its caller
-        only."""
+        """Return whether the event is of the session itself, not of a sub-agent."""
         named = event.part.session_id if isinstance(event, events.PartUpdated) else ""
         return (named or getattr(event, "session_id", "")) == self._session
 

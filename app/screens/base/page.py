@@ -64,7 +64,6 @@ class FluidText(Widget):
         self._lay_out = lay_out
 
     def show(self, lay_out: Callable[[int], Content]) -> None:
-        """Show another text."""
         self._lay_out = lay_out
         self.refresh(layout=True)
 

@@ -82,7 +82,6 @@ class Row:
 
     @property
     def text(self) -> str:
-        """Return the text that is searched."""
         return f"{self.title} {self.note} {self.group} {self.key} {self.right} {self.hidden}"
 
 
@@ -149,7 +148,6 @@ class Picker(Dialog[str | None]):
 
     @property
     def highlighted_key(self) -> str | None:
-        """Return the key of the highlighted row."""
         option = self.query_one(OptionList).highlighted_option
         return option.id if option is not None else None
 
@@ -167,7 +165,6 @@ class Picker(Dialog[str | None]):
             self._highlight_near(at, 1)
 
     def highlighted_row(self) -> Row | None:
-        """Return the highlighted row."""
         key = self.highlighted_key
         return next((row for row in self._rows if row.key == key), None)
 

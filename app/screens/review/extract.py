@@ -114,8 +114,7 @@ def _old_path(block: DiffBlock) -> str:
 
 
 def _full_output(part: ToolPart) -> str:
-    """Return the output of a call, in full if the model read it truncated and the file still
-    exists."""
+    """Return the output of a call, from its file where the model read it truncated."""
     state = part.state
     if isinstance(state, Completed) and state.spill is not None:
         try:

@@ -141,7 +141,6 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
 
     @property
     def _session(self) -> LoadedSession | None:
-        """Return the reviewed session once it is loaded."""
         return self._loaded.get(self._session_id)
 
     @property
@@ -169,8 +168,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         self.call_after_refresh(self._fill, "")
 
     def _fill(self, keep: str) -> None:
-        """Rebuild the list; *keep* is the key of the row to highlight, by default the current
-        one."""
+        """Rebuild the list; *keep* is the key of the row to highlight, "" for the current one."""
         listing = self.query_one(OptionList)
         width = max(10, listing.scrollable_content_region.width - 2)
         loaded = keep or (self._row.key if self._row is not None else "")

@@ -126,8 +126,7 @@ class TimelineRow:
 
 @dataclass(frozen=True, slots=True)
 class TimelineFilter:
-    """The part of the timeline that is shown. Any filter other than "everything" unfolds all
-    turns."""
+    """The shown part of the timeline. Any filter but "everything" unfolds all turns."""
 
     filter: Filter = "everything"
     unfolded: frozenset[int] = field(default_factory=frozenset[int])
@@ -379,8 +378,7 @@ def key_hints(note: str, width: int) -> Content:
 
 
 def row_facts(loaded: LoadedSession, row: TimelineRow) -> Content:
-    """Return the facts about a row: what its turn or step used, how it was allowed, what it
-    opens."""
+    """Return the facts about a row: what it used, how it was allowed, what it opens."""
     if row.step is None:
         facts = turn_facts(loaded.turns[row.place])
     else:

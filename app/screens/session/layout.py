@@ -26,7 +26,6 @@ class SessionWidgets:
     activity: ActivityLine
 
     def list_actions(self, actions: Sequence[Action]) -> None:
-        """Replace the commands that can be completed."""
         self.completions.set_entries(command_entries(actions))
 
 
@@ -45,7 +44,6 @@ def create_widgets(actions: Sequence[Action]) -> SessionWidgets:
 
 
 def command_entries(actions: Sequence[Action]) -> list[CommandEntry]:
-    """Return the entries of the completion list."""
     return [
         CommandEntry(action.slash[0], action.slash[1:], action.title)
         for action in actions

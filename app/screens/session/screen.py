@@ -72,8 +72,7 @@ class SessionScreen(Screen[None]):
         super().__init__()
         self._widgets: SessionWidgets | None = None
         self.first_frame_ready = False
-        """True once the widgets of the first frame are mounted; the prompt takes keys from then
-        on."""
+        """True once the widgets of the first frame are mounted: the prompt takes keys."""
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
         self._session_id: str | None = None
@@ -102,8 +101,7 @@ class SessionScreen(Screen[None]):
             self._mount_widgets(self._widgets)
 
     def _mount_widgets(self, widgets: "SessionWidgets") -> None:
-        """Mount *widgets* and complete what was typed so far. None of them is visible yet, so
-        nothing moves."""
+        """Mount *widgets*, of which none is visible yet, and complete what was typed so far."""
         mounts = (
             self.mount(widgets.breadcrumbs, before="#session-body"),
             self.query_one("#session-body").mount(widgets.transcript, widgets.sidebar),
@@ -138,16 +136,13 @@ class SessionScreen(Screen[None]):
 
     @property
     def is_completing(self) -> bool:
-        """Return whether the completion list is open."""
         return self._widgets is not None and self._widgets.completions.is_open
 
     def set_actions(self, actions: Sequence[Action]) -> None:
-        """Replace the commands that can be completed."""
         self.widgets.list_actions(actions)
 
     def show_home(self, facts: HomeFacts) -> None:
-        """Update the home page. While it is hidden the facts are only kept, to save a layout of the
-        screen."""
+        """Update the home page. While it is hidden, the facts are only kept."""
         self._facts = facts
         if self.query_one("#home-scroll").display:
             self.query_one(Home).show(facts)

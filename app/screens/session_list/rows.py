@@ -43,7 +43,6 @@ class SessionFilter:
 
 
 def session_facts(line: "SessionListItem", *, everywhere: bool) -> str:
-    """Return the facts at the right of a session's row."""
     found = [clock(line.updated), count(line.turns, "turn")]
     if line.cost is not None:
         found.append(money(line.cost))
@@ -83,8 +82,7 @@ def session_rows(
     session_filter: SessionFilter,
     now: float,
 ) -> list[Row]:
-    """Return the rows for what is *typed*: matches by day, then *near* titles, then *hits* in
-    messages."""
+    """Return the rows for what is *typed*: matches by day, similar titles, then *hits*."""
     words = typed.lower().split()
     fitting = list(islice((line for line in lines if matches(line, words)), MAX_ROWS))
     rows = [session_row(line, now, everywhere=session_filter.everywhere) for line in fitting]

@@ -1,5 +1,4 @@
-"""The list of sessions by day: type to filter titles and search messages, preview a session, Enter
-opens it."""
+"""The list of sessions by day: filter titles, search messages, preview, open."""
 
 import time
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
@@ -225,7 +224,6 @@ class SessionsScreen(Picker):
             self._change_and_reload(self._confirm_delete(line), "deleting a session")
 
     def _highlighted_session(self) -> "SessionListItem | None":
-        """Return the highlighted session."""
         row = self.highlighted_row()
         id_ = row.key.partition(" ")[0] if row is not None else None
         every = (*self._lines, *(hit.session for hit in self._hits))
@@ -259,8 +257,7 @@ NEWEST_MESSAGES = 12
 
 
 async def preview(store: "Store", key: str, typed: str) -> Content:
-    """Return the preview for the row *key* (see ``SessionsScreen``) while *typed* is searched
-    for."""
+    """Return the preview for the row *key* while *typed* is searched for."""
     session_id, _, message_id = key.partition(" ")
     try:
         session = await store.session(session_id)

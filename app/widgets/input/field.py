@@ -43,8 +43,7 @@ def next_boundary(line: str, at: int) -> int:
 
 
 async def run_bound_action(editor: Widget, bound: BindingsMap, event: events.Key) -> None:
-    """Run the action that *editor* has *bound* to the key, if any, before the next key is
-    handled."""
+    """Run the action that *editor* has *bound* to the key before the next key is handled."""
     for binding in bound.key_to_bindings.get(event.key, ()):
         if not binding.priority:
             event.stop()

@@ -187,7 +187,6 @@ class Prompt(GraphemeArea):
         self.has_queued_messages = False
         """True while messages that were sent during the turn are queued."""
         self.vim: Vim | None = None
-        """The state of Vim's keys, None unless the settings enable them."""
         self.stashed: list[str] = []
         self.directory = Path()
         """The opened folder; paths of dropped files are relative to it."""
@@ -208,7 +207,6 @@ class Prompt(GraphemeArea):
             self._history = (text, *(old for old in self._history if old != text))
 
     def take_text(self) -> str:
-        """Return the text and empty the prompt."""
         text = self.text
         self.set_text("")
         return text
@@ -228,7 +226,6 @@ class Prompt(GraphemeArea):
         return self._pasted.unfold(text)
 
     def use_vim(self, *, on: bool) -> None:
-        """Enable or disable Vim's keys."""
         if on == (self.vim is not None):
             return
         from app.widgets.input.vim.keys import Vim  # only with Vim keys
@@ -237,8 +234,7 @@ class Prompt(GraphemeArea):
         self.post_message(self.ModeChanged("insert"))
 
     def stash(self) -> bool:
-        """Stash the text, or restore the last stashed text into the empty prompt. Returns False if
-        there is nothing to do."""
+        """Stash the text, or restore the last stashed one into the empty prompt."""
         if self.text.strip():
             self.stashed.append(self.take_text())
         elif self.stashed:
@@ -249,7 +245,6 @@ class Prompt(GraphemeArea):
 
     @property
     def sent_prompts(self) -> tuple[str, ...]:
-        """Return the prompts sent before, newest first."""
         return self._history
 
     @property

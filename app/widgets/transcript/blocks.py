@@ -47,8 +47,7 @@ MAX_OPEN_LINES = 2_000
 """Rows that an unfolded block shows at most: a transcript is for reading, not for storage."""
 
 _BLANKS = re.compile(r"(?<=\S) {6,}|(?<=\S) +$", re.MULTILINE)
-"""Runs of spaces within a line that are too long to separate words or align columns, and trailing
-ones."""
+"""Runs of spaces too long to separate words or align columns, and trailing ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,6 @@ class BlockContext:
 
     @property
     def max_lines(self) -> int:
-        """Return the maximum number of rows."""
         return sys.maxsize if self.uncut else MAX_OPEN_LINES
 
     @property
@@ -181,8 +179,7 @@ def _ruled_prefix(context: BlockContext) -> tuple[Segment, ...]:
 
 
 def ansi_text(spans: Iterable[tuple[str, AnsiStyle]], palette: Palette) -> Text:
-    """Return command output in the colors of *palette*; colors that cannot be read on the page are
-    dropped."""
+    """Return command output in the colors of *palette* that can be read on the page."""
     text = Text(style=palette.style("muted"))
     for piece, style in spans:
         text.append(piece, _ansi_style(style, palette))

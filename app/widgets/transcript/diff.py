@@ -63,8 +63,7 @@ class WordDiffer:
         self._left = WORD_BUDGET
 
     def runs(self, lines: Sequence[DiffLine]) -> Iterator[LineRun]:
-        """Yield the lines of a hunk in runs: removed lines are compared in pairs with the added
-        ones after them."""
+        """Yield the lines of a hunk in runs, removed lines paired with the added ones."""
         index = 0
         while index < len(lines):
             if lines[index].kind == "context":
@@ -100,8 +99,7 @@ def _run_of_kind(lines: Sequence[DiffLine], start: int, kind: str) -> Sequence[D
 
 
 def changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
-    """Return the spans of the words that differ in two lines; none if the lines have little in
-    common."""
+    """Return the spans of the words that differ in two lines with much in common."""
     if max(len(old), len(new)) > MAX_WORD_LINE:
         return [], []
     before, after = _WORD.findall(old), _WORD.findall(new)
@@ -131,8 +129,7 @@ _PLAIN = {"context": "muted", "add": "added_text", "remove": "removed_text"}
 
 
 class DiffCode:
-    """Highlights the lines of one diff, up to ``MAX_CHARACTERS`` characters of it. Lines are lexed
-    when they are drawn."""
+    """Highlights up to ``MAX_CHARACTERS`` of one diff, each line when it is drawn."""
 
     def __init__(self, path: str, palette: Palette) -> None:
         self._path = path
@@ -263,8 +260,7 @@ def diff_rows(block: DiffBlock, page: Page, indent: int, *, titled: bool = False
 
 
 def split_fits(block: DiffBlock, page: Page, indent: int) -> bool:
-    """Return whether *block* is drawn side by side: both sides have lines, and the page is wide
-    enough."""
+    """Return whether *block* is drawn side by side: two sides, and a wide page."""
     if page.diffs == "unified" or not block.added or not block.removed:
         return False
     least = MIN_SPLIT_WIDTH if page.diffs == "auto" else MIN_SPLIT_WIDTH // 2

@@ -314,8 +314,7 @@ MAX_DEPTH = 8
 def nested_items(
     view: SessionView, entry: Entry, nested: NestedSessions, depth: int = 0
 ) -> Iterator[Item]:
-    """Yield the items of one message, each followed by those of the session that is unfolded below
-    it."""
+    """Yield the items of one message, each followed by those that are unfolded below it."""
     for item in items_of(view, entry):
         item.depth = depth
         yield item

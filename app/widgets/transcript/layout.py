@@ -66,8 +66,7 @@ class FoldState:
 
 
 def draw_item(item: Item, page: Page, moment: Moment, *, unfolded: bool) -> list[Line]:
-    """Return the lines of *item*, and set on it whether it can be folded and which lines
-    changed."""
+    """Return the lines of *item*; set on it if it can be folded and which lines changed."""
     lines = _draw(item, nested_page(page, item.depth), moment, unfolded=unfolded)
     return indent_nested(lines, page, item.depth) if item.depth else lines
 
@@ -301,7 +300,6 @@ class Layout:
         return self.top(last) + self.items[last].height + 1
 
     def top(self, index: int) -> int:
-        """Return the first row of an item."""
         tops, items = self._tops, self.items
         while len(tops) <= index:
             at = len(tops)
@@ -390,8 +388,7 @@ class Layout:
         return True
 
     def toggle_all(self, *, reasoning: bool) -> None:
-        """Fold or unfold all reasoning, or everything else, including items toggled
-        individually."""
+        """Fold or unfold all reasoning, or everything else, single items included."""
         if reasoning:
             self.folds.reasoning = not self.folds.reasoning
         else:

@@ -37,12 +37,10 @@ class Page:
 
     @cached_property
     def left(self) -> int:
-        """Return the gutter before all content."""
         return 2 if self.width > 8 else 0
 
     @cached_property
     def right(self) -> int:
-        """Return the first column of the right margin."""
         margin = 2 if self.width >= 60 else 1 if self.width >= 24 else 0
         return max(1, self.width - margin)
 
@@ -118,8 +116,7 @@ def segments(text: Text) -> list[Segment]:
 
 
 def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
-    """Break one paragraph at spaces; yield each row and the text that joins it to the previous
-    one."""
+    """Break one paragraph at spaces; yield each row and what joins it to the last one."""
     plain = text.plain
     if cell_len(plain) <= width:
         yield segments(text), "\n"

@@ -1,5 +1,4 @@
-"""Markdown tokens as lines: blocks (paragraphs, headings, lists, quotes, code, tables, rules) and
-inline text."""
+"""Markdown tokens as lines: paragraphs, headings, lists, quotes, code, tables, text."""
 
 import re
 from itertools import pairwise
@@ -35,8 +34,7 @@ def has_reference_definitions(source: str) -> bool:
 def inline_text(
     tokens: "list[Token]", palette: Palette, *, tone: str = "text", bold: bool = False
 ) -> Text:
-    """Return the text of an inline token's children as plain styled text; line breaks become line
-    feeds."""
+    """Return inline tokens as plain styled text; line breaks become line feeds."""
     attributes: list[str] = ["bold"] if bold else []
     targets: list[tuple[str, int]] = []
     text = Text(style=palette.style(tone))
@@ -272,8 +270,7 @@ def _children(tokens: "list[Token]") -> "list[list[Token]]":
 
 
 def _task(mark: str, inner: "list[Token]") -> "tuple[str, list[Token]]":
-    """Return the mark and content of a list item, with a box as its mark if it begins with ``[ ]``
-    or ``[x]``."""
+    """Return the mark and content of a list item, whose mark is a box for ``[ ]``, ``[x]``."""
     children = inner[1].children if len(inner) > 1 else None
     if not children or children[0].content[:4] not in {"[ ] ", "[x] ", "[X] "}:
         return mark, inner

@@ -91,8 +91,7 @@ def _attachment_note(part: Part) -> str:
 def reasoning_lines(
     part: ReasoningPart, page: Page, moment: Moment, body: Sequence[Line], *, unfolded: bool
 ) -> list[Line]:
-    """Return one line when finished, with *body* (the drawn text) below it if unfolded or
-    unfinished."""
+    """Return one line, with *body* (the drawn text) below it if unfolded or unfinished."""
     palette = page.palette
     thinking = part.ended is None
     seconds = (moment.now if part.ended is None else part.ended) - part.started
@@ -141,8 +140,7 @@ def _ending_lines(message: AssistantMessage, page: Page) -> list[Line]:
 
 
 def note_lines(part: Part, page: Page, *, unfolded: bool) -> DrawnBlock:
-    """Return the lines of retries, summaries and sub-sessions; none for parts that only the agent
-    needs."""
+    """Return the lines of retries, summaries and sub-sessions; none for other parts."""
     match part:
         case RetryPart():
             text = f"Attempt {part.attempt} failed: {part.error.message}"

@@ -30,8 +30,7 @@ def with_selection(line: Line, span: tuple[int, int] | None, style: Style) -> St
 
 
 def _on_selection(style: Style, selected: Style) -> Style:
-    """Return *style* on the background of *selected*, and with its text color if *style*'s own
-    cannot be read there."""
+    """Return *style* on the background of *selected*, in a color that can be read there."""
     color, ground, text = style.color, selected.bgcolor, selected.color
     if color is None or ground is None or text is None:
         return style + selected
@@ -55,8 +54,7 @@ def moved_selection(selection: Selection, rows: int) -> Selection:
 
 
 def copied_text(layout: Layout, selection: Selection) -> str:
-    """Return the text under *selection* without gutters and line numbers, with folded lines
-    joined."""
+    """Return the text under *selection* without gutters, with folded lines joined."""
     first = selection.start.y if selection.start is not None else 0
     last = selection.end.y if selection.end is not None else layout.height - 1
     pieces: list[str] = []

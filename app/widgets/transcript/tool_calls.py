@@ -80,7 +80,6 @@ def shown_blocks(part: ToolPart) -> tuple[Block, ...]:
 
 
 def _with_output(block: Block, output: str) -> Block:
-    """Return *block* with the output so far."""
     match block:
         case ShellBlock(output=""):
             return replace(block, output=output)

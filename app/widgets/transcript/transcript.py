@@ -62,8 +62,7 @@ class Transcript(ScrollView, can_focus=True):
     ]
 
     class NewBelow(Message):
-        """The number of new or changed items below the visible rows changed; 0 when all were
-        seen."""
+        """The number of unseen new or changed items below the visible rows changed."""
 
         def __init__(self, count: int) -> None:
             super().__init__()
@@ -207,8 +206,7 @@ class Transcript(ScrollView, can_focus=True):
     def scroll_to(
         self, x: float | None = None, y: float | None = None, *, animate: bool = True, **how: object
     ) -> None:
-        """Scroll at once: rows are laid out as they become visible, and a key takes effect in the
-        next frame."""
+        """Scroll at once: rows are laid out as they become visible."""
         if y is not None:
             self.scroll_y = y
             self.scroll_target_y = self.scroll_y
@@ -321,8 +319,7 @@ class Transcript(ScrollView, can_focus=True):
         self._run_clock()
 
     def _settle(self, step: int | None = None) -> None:
-        """Lay out the visible rows and scroll to their position, *step* rows from the previous
-        one."""
+        """Lay out the visible rows and scroll to them, *step* rows from the previous place."""
         layout, height = self._current_layout, self.size.height
         if layout is None or not height:
             return

@@ -13,8 +13,7 @@ class Viewport:
     def __init__(self) -> None:
         self.following = True
         self.going_home = False
-        """True while the first message is the target and pages before the loaded ones are still
-        missing."""
+        """True while the first message is the target and is not loaded yet."""
         self.shift = 0
         """Rows that the anchor moved down in the last ``settle``."""
         self._anchor_key = ""

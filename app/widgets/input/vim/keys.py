@@ -265,8 +265,7 @@ def _start_insert(key: str, text: str, at: int) -> Change:
 
 
 def _word_around(text: str, at: int, *, with_spaces: bool) -> tuple[int, int]:
-    """Return the word at an offset, with the spaces after it (or before it at the end of a
-    line)."""
+    """Return the word at an offset, with the spaces after it (or before, at a line's end)."""
     if at >= line_end(text, at):
         return at, at
     start = at

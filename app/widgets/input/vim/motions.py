@@ -32,8 +32,7 @@ def last_column(text: str, at: int) -> int:
 
 
 def _kind_of(char: str, whole: bool) -> int:
-    """Return 0 for a space, 1 for a word, 2 for anything else; with *whole*, words extend from
-    space to space."""
+    """Return 0 for a space, 1 for a word, 2 for others; *whole* words end at spaces."""
     if char.isspace():
         return 0
     return 1 if whole or char.isalnum() or char == "_" else 2
