@@ -20,7 +20,7 @@ from app.acp.open_session import OpenSession
 from app.acp.prompts import Content, prompt_of, slash_command_in
 from app.acp.sessions import McpServers, OpenSessions, RuntimePool, start_announced
 
-PAGE = 50
+PAGE_SIZE = 50
 """Sessions per page of a list; the client requests the next page."""
 
 LOGIN = "login"
@@ -155,10 +155,10 @@ class AcpAgent:
     ) -> schema.ListSessionsResponse:
         """List the sessions of a folder or of all folders, the most recently used first."""
         with protocol_errors():
-            found = await self._sessions.list(cwd, PAGE, _parse_cursor(cursor))
+            found = await self._sessions.list(cwd, PAGE_SIZE, _parse_cursor(cursor))
         return schema.ListSessionsResponse(
             sessions=[_info(session) for session in found if session.turns or session.title],
-            next_cursor=repr(found[-1].updated) if len(found) == PAGE else None,
+            next_cursor=repr(found[-1].updated) if len(found) == PAGE_SIZE else None,
         )
 
     async def set_session_mode(

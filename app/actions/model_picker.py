@@ -52,13 +52,18 @@ def listed_models(catalog: Catalog, only: str = "") -> ModelList:
 def _unconnected(catalog: Catalog) -> list[Row]:
     access = catalog.access
     return [
-        Row(f"{CONNECT_PREFIX}{name}", access.display_name(name), _todo(catalog, name), UNCONNECTED)
+        Row(
+            f"{CONNECT_PREFIX}{name}",
+            access.display_name(name),
+            _missing_text(catalog, name),
+            UNCONNECTED,
+        )
         for name in access.provider_ids()
         if not access.is_usable(name) and (access.key_variables(name) or _logins(name))
     ]
 
 
-def _todo(catalog: Catalog, provider: str) -> str:
+def _missing_text(catalog: Catalog, provider: str) -> str:
     """Return what is missing to use *provider*, in a few words."""
     access = catalog.access
     names = access.key_variables(provider)

@@ -10,7 +10,7 @@ from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
 from app.screens.base.questions import ConfirmScreen, TextScreen
 from app.screens.review.screen import ReviewChoice, ReviewScreen
-from app.screens.session_list.screen import SessionsScreen
+from app.screens.session_list.screen import SessionListScreen
 from app.screens.undo import UndoScreen
 from app.session.view import SessionView
 from app.text.sanitize import sanitize_line
@@ -41,7 +41,7 @@ async def sessions(context: ActionContext, argument: str) -> None:
         await live.open(argument)
         return
     current = live.session.id if live.session is not None else None
-    screen = SessionsScreen(live.runtime, current=current, tasks=context.tasks)
+    screen = SessionListScreen(live.runtime, current=current, tasks=context.tasks)
     chosen = await context.show(screen)
     if chosen is None:
         return

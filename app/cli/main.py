@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DONE, USAGE = 0, 2
 
 
-class CommandEntry(NamedTuple):
+class CliCommand(NamedTuple):
     """A command in ``COMMANDS``."""
 
     module: str
@@ -25,19 +25,19 @@ class CommandEntry(NamedTuple):
     """The description in the help."""
 
 
-COMMANDS: dict[str, CommandEntry] = {
-    "acp": CommandEntry("app.cli.acp", "work for an editor, over the Agent Client Protocol"),
-    "agent": CommandEntry("app.cli.agent", "list and make agents"),
-    "auth": CommandEntry("app.cli.auth", "keys of providers: list, log in, log out"),
-    "completion": CommandEntry("app.cli.completion", "completion for bash, zsh and fish"),
-    "debug": CommandEntry("app.cli.debug", "what the program knows and how it decides"),
-    "mcp": CommandEntry("app.cli.mcp", "MCP servers: list, add, log in"),
-    "models": CommandEntry("app.cli.models", "list the models"),
-    "run": CommandEntry("app.cli.run", "one prompt without the screen, for scripts"),
-    "session": CommandEntry("app.cli.session", "list, read, search and delete sessions"),
-    "export": CommandEntry("app.cli.export", "write a session to a file"),
-    "import": CommandEntry("app.cli.import_", "read a session from a file"),
-    "stats": CommandEntry("app.cli.stats", "what was used: tokens, cost, by day and model"),
+COMMANDS: dict[str, CliCommand] = {
+    "acp": CliCommand("app.cli.acp", "work for an editor, over the Agent Client Protocol"),
+    "agent": CliCommand("app.cli.agent", "list and make agents"),
+    "auth": CliCommand("app.cli.auth", "keys of providers: list, log in, log out"),
+    "completion": CliCommand("app.cli.completion", "completion for bash, zsh and fish"),
+    "debug": CliCommand("app.cli.debug", "what the program knows and how it decides"),
+    "mcp": CliCommand("app.cli.mcp", "MCP servers: list, add, log in"),
+    "models": CliCommand("app.cli.models", "list the models"),
+    "run": CliCommand("app.cli.run", "one prompt without the screen, for scripts"),
+    "session": CliCommand("app.cli.session", "list, read, search and delete sessions"),
+    "export": CliCommand("app.cli.export", "write a session to a file"),
+    "import": CliCommand("app.cli.import_", "read a session from a file"),
+    "stats": CliCommand("app.cli.stats", "what was used: tokens, cost, by day and model"),
 }
 """The commands by name. A folder of a command's name is opened as ``./run``."""
 

@@ -208,11 +208,11 @@ def _tool_line(status: ServerStatus, name: str, definition: ToolDefinition) -> C
 
 
 def _name_with_description(name: str, description: str) -> Content:
-    said = sanitize_line(" ".join(description.split()))
-    if len(said) > MAX_DESCRIPTION:
-        said = said[:MAX_DESCRIPTION] + "…"
+    text = sanitize_line(" ".join(description.split()))
+    if len(text) > MAX_DESCRIPTION:
+        text = text[:MAX_DESCRIPTION] + "…"
     return Content.assemble(
-        f"  {sanitize_line(name)}", (f"  {said}" if said else "", "$tone-muted")
+        f"  {sanitize_line(name)}", (f"  {text}" if text else "", "$tone-muted")
     )
 
 

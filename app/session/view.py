@@ -28,18 +28,19 @@ from agent.session.api import BackgroundTaskList, SessionSnapshot
 RequestT = TypeVar("RequestT", PermissionRequest, Question)
 
 
-def without_request(held: tuple[RequestT, ...], request_id: str) -> tuple[RequestT, ...]:
-    """Return *held* without the request of that id."""
-    left = tuple(request for request in held if request.id != request_id)
-    return left if len(left) < len(held) else held
+def without_request(requests: tuple[RequestT, ...], request_id: str) -> tuple[RequestT, ...]:
+    """Return *requests* without that of the id; the same tuple if it is not one of them."""
+    left = tuple(request for request in requests if request.id != request_id)
+    return left if len(left) < len(requests) else requests
 
 
 def with_request(
-    held: tuple[RequestT, ...], request: RequestT, session_id: str
+    requests: tuple[RequestT, ...], request: RequestT, session_id: str
 ) -> tuple[RequestT, ...]:
-    """Return *held* with the request added once, if it belongs to the tree of the session."""
+    """Return *requests* with one added once, if it belongs to the tree of the session."""
     ours = session_id in {request.session_id, request.root_id}
-    return (*held, request) if ours and all(known.id != request.id for known in held) else held
+    is_new = ours and all(known.id != request.id for known in requests)
+    return (*requests, request) if is_new else requests
 
 
 def part_id(part: Part) -> str:
@@ -125,8 +126,8 @@ class SessionView:
         self.stale: bool = False
         self._ids: list[str] = []
         self._entries: dict[str, Entry] = {}
-        for held in snapshot.messages:
-            self._insert(held.message, list(held.parts))
+        for item in snapshot.messages:
+            self._insert(item.message, list(item.parts))
 
     @property
     def session_id(self) -> str:
@@ -169,10 +170,10 @@ class SessionView:
     def prepend(self, messages: tuple[MessageWithParts, ...], older: int) -> Change:
         """Insert an older page of the history; *older* messages are left before it."""
         added: set[str] = set()
-        for held in messages:
-            if held.message.id not in self._entries:
-                self._insert(held.message, list(held.parts))
-                added.add(held.message.id)
+        for item in messages:
+            if item.message.id not in self._entries:
+                self._insert(item.message, list(item.parts))
+                added.add(item.message.id)
         self.older = older
         return Change(messages=frozenset(added))
 
@@ -284,20 +285,20 @@ class SessionView:
         return _OTHER
 
     def _permission(self, event: events.PermissionAsked | events.PermissionReplied) -> Change:
-        held = self.permissions
+        before = self.permissions
         if isinstance(event, events.PermissionReplied):
-            self.permissions = without_request(held, event.request_id)
+            self.permissions = without_request(before, event.request_id)
         else:
-            self.permissions = with_request(held, event.request, self.session_id)
-        return NO_CHANGE if self.permissions is held else _OTHER
+            self.permissions = with_request(before, event.request, self.session_id)
+        return NO_CHANGE if self.permissions is before else _OTHER
 
     def _question(self, event: events.QuestionAsked | events.QuestionReplied) -> Change:
-        held = self.questions
+        before = self.questions
         if isinstance(event, events.QuestionReplied):
-            self.questions = without_request(held, event.question_id)
+            self.questions = without_request(before, event.question_id)
         else:
-            self.questions = with_request(held, event.question, self.session_id)
-        return NO_CHANGE if self.questions is held else _OTHER
+            self.questions = with_request(before, event.question, self.session_id)
+        return NO_CHANGE if self.questions is before else _OTHER
 
     def _message(self, message: Message) -> Change:
         if message.session_id != self.session_id:
@@ -334,12 +335,12 @@ class SessionView:
         part = entry.parts[index] if index < len(entry.parts) else None
         if part is None or part.id != event.part_id:
             return self._lost()
-        held = growing_text(part, event.field)
-        if held is None or event.offset + len(event.delta) <= len(held):
+        text = growing_text(part, event.field)
+        if text is None or event.offset + len(event.delta) <= len(text):
             return NO_CHANGE
-        if event.offset > len(held):
+        if event.offset > len(text):
             return self._lost()
-        grown = held + event.delta[len(held) - event.offset :]
+        grown = text + event.delta[len(text) - event.offset :]
         if isinstance(part, TextPart | ReasoningPart):
             entry.parts[index] = replace(part, text=grown)
         elif isinstance(part, ToolPart):

@@ -84,7 +84,7 @@ class OpencodeApp(App[int]):
         self._controller: Controller | None = None
         self._crash_message = ""
         workspace = Workspace(short_folder(launch.directory, env.get("HOME", "")))
-        self._main = SessionScreen(HomeFacts(place=workspace))
+        self._main = SessionScreen(HomeFacts(workspace=workspace))
         self._type_ahead = TypeAhead(self._main)
 
     @property

@@ -108,7 +108,7 @@ class StatusPresenter:
         self._main.show_work(live.view, live.unsent, live.preparation.started)
         self._main.show_home(
             HomeFacts(
-                place=self._workspace,
+                workspace=self._workspace,
                 model=live.model,
                 reason=model_reason(live, self._launch),
                 local=local_servers(live),

@@ -52,11 +52,11 @@ class Activity:
     cancelling: bool = False
     pending_requests: int = 0
     """Permission requests and questions that wait for the user."""
-    silent: float = 0.0
-    """When the model last sent something, while it is its turn; else 0."""
-    command: float = 0.0
+    silent_since: float = 0.0
+    """Seconds since the epoch, while it is the model's turn; else 0."""
+    command_since: float = 0.0
     """When the running command was first seen, 0 for none."""
-    background: str = ""
+    background_key: str = ""
     """The key that would move the command to the background, "" for none."""
 
 
@@ -78,10 +78,13 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
         left = Content.assemble(
             ("◆ Waiting for you", "$tone-warn"), (f"  {elapsed}", "$tone-muted")
         )
-    elif activity.silent and now - activity.silent >= SILENT_AFTER:
+    elif activity.silent_since and now - activity.silent_since >= SILENT_AFTER:
         left = Content.assemble(
             (frame, "$tone-warn"),
-            (f" Waiting for the model, silent for {duration(now - activity.silent)}", "$tone-warn"),
+            (
+                f" Waiting for the model, silent for {duration(now - activity.silent_since)}",
+                "$tone-warn",
+            ),
         )
     else:
         summing = activity.status.compacting
@@ -94,12 +97,12 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
     queued = f"{count(activity.queued, 'message')} waiting, up to edit" if activity.queued else ""
     hint = "" if activity.cancelling else "esc to interrupt"
     offered = (
-        activity.background
-        and activity.command
-        and now - activity.command >= OFFER_BACKGROUND_AFTER
+        activity.background_key
+        and activity.command_since
+        and now - activity.command_since >= OFFER_BACKGROUND_AFTER
         and hint
     )
-    background_hint = f"{activity.background} to background" if offered else ""
+    background_hint = f"{activity.background_key} to background" if offered else ""
     alternatives = (queued, background_hint, hint), (background_hint, hint), (hint,), ()
     for right in ("   ".join(part for part in parts if part) for parts in alternatives):
         gap = width - left.cell_length - len(right)
@@ -178,7 +181,7 @@ class ActivityLine(Static):
     def note_output(self, *, models_turn: bool) -> None:
         """Restart the count of silence, if the model speaks next."""
         silent = self._clock() if models_turn else 0.0
-        self._activity = replace(self._activity, silent=silent)
+        self._activity = replace(self._activity, silent_since=silent)
 
     def note_output_of(self, view: "SessionView") -> None:
         """Restart the count of silence for the session of *view*."""
@@ -240,8 +243,8 @@ class ActivityLine(Static):
         if app_of(self).animation_level != "none":
             self._frame = (self._frame + 1) % len(FRAMES)
         key = self.background_key()
-        since = (self._activity.command or self._clock()) if key else 0.0
-        self._activity = replace(self._activity, command=since, background=key)
+        since = (self._activity.command_since or self._clock()) if key else 0.0
+        self._activity = replace(self._activity, command_since=since, background_key=key)
         self._draw()
 
     def _draw(self) -> None:

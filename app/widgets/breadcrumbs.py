@@ -11,18 +11,18 @@ MIN_NAMES = 24
 """Cells for the names below which the keys are left out."""
 
 
-def breadcrumbs_text(kin: SessionFamily, width: int) -> Content:
+def breadcrumbs_text(family: SessionFamily, width: int) -> Content:
     """Return one line of *width* cells: the parents' names and this one's; at the right its
     position among its siblings, and the keys. Names are cut from the left."""
-    names = [sanitize_line(one.title) or "Untitled" for one in (*kin.ancestors, kin.session)]
-    several = len(kin.siblings) > 1
-    place = f"{kin.position} of {len(kin.siblings)}" if several else ""
+    names = [sanitize_line(one.title) or "Untitled" for one in (*family.ancestors, family.session)]
+    several = len(family.siblings) > 1
+    place = f"{family.position} of {len(family.siblings)}" if several else ""
     keys = AROUND if several else BACK
     for right in (f"{place}   {keys}".strip(), place, ""):
         names_width = width - len(right) - 2 if right else width
         if names_width >= MIN_NAMES or not right:
             break
-    last = Content.assemble((sanitize_line(kin.session.agent), "bold"), f"  {names.pop()}")
+    last = Content.assemble((sanitize_line(family.session.agent), "bold"), f"  {names.pop()}")
     trail = Content.styled("".join(f"{name} › " for name in names), "$tone-muted")
     if trail.cell_length + last.cell_length > names_width:
         trail = Content.styled("… › " if names else "", "$tone-muted")
@@ -36,17 +36,17 @@ class Breadcrumbs(Static):
 
     def __init__(self, *, id: str | None = None) -> None:  # Textual's parameter
         super().__init__("", id=id, markup=False)
-        self._kin: SessionFamily | None = None
+        self._family: SessionFamily | None = None
         self.display = False
 
-    def show(self, kin: SessionFamily | None) -> None:
-        self._kin = kin
-        self.display = kin is not None
+    def show(self, family: SessionFamily | None) -> None:
+        self._family = family
+        self.display = family is not None
         self._draw()
 
     def on_resize(self) -> None:
         self._draw()
 
     def _draw(self) -> None:
-        if self._kin is not None and self.content_size.width:
-            self.update(breadcrumbs_text(self._kin, self.content_size.width), layout=False)
+        if self._family is not None and self.content_size.width:
+            self.update(breadcrumbs_text(self._family, self.content_size.width), layout=False)

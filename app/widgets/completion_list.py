@@ -17,7 +17,7 @@ MAX_NAME_WIDTH = 24
 
 
 @dataclass(frozen=True, slots=True)
-class CommandEntry:
+class SlashEntry:
     """A command as it is listed."""
 
     name: str
@@ -25,7 +25,7 @@ class CommandEntry:
     title: str
 
 
-def matching_commands(entries: Sequence[CommandEntry], typed: str) -> list[CommandEntry]:
+def matching_commands(entries: Sequence[SlashEntry], typed: str) -> list[SlashEntry]:
     """Return the entries for *typed* (without the slash), best match first.
 
     The entry with exactly this name is first, so that Enter runs what was typed in full; then names
@@ -33,7 +33,7 @@ def matching_commands(entries: Sequence[CommandEntry], typed: str) -> list[Comma
     """
     typed = typed.lower()
 
-    def rank(entry: CommandEntry) -> int | None:
+    def rank(entry: SlashEntry) -> int | None:
         if typed == entry.name or typed in entry.aliases:
             return -1
         if entry.name.startswith(typed):
@@ -51,14 +51,14 @@ def matching_commands(entries: Sequence[CommandEntry], typed: str) -> list[Comma
 class CompletionList(OptionList, can_focus=False):
     """Never takes the focus: the prompt passes keys on to it."""
 
-    def __init__(self, entries: Sequence[CommandEntry], *, id: str | None = None) -> None:
+    def __init__(self, entries: Sequence[SlashEntry], *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False, compact=True)
         self._entries = tuple(entries)
         self.files = False
         """True if files are offered, not commands."""
         self.display = False
 
-    def set_entries(self, entries: Sequence[CommandEntry]) -> None:
+    def set_entries(self, entries: Sequence[SlashEntry]) -> None:
         """Replace the commands; shown when the list opens the next time."""
         self._entries = tuple(entries)
 
@@ -112,7 +112,7 @@ class CompletionList(OptionList, can_focus=False):
             self.highlighted = ((self.highlighted or 0) + step) % self.option_count
 
 
-def _option(entry: CommandEntry, width: int) -> Option:
+def _option(entry: SlashEntry, width: int) -> Option:
     aliases = "  " + " ".join(f"/{alias}" for alias in entry.aliases) if entry.aliases else ""
     line = Content.assemble(
         (f"/{sanitize_line(entry.name)}".ljust(width - 1) + " ", "bold"),

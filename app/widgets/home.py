@@ -35,7 +35,7 @@ MAX_RECENT = 3
 class HomeFacts:
     """The content of the home page."""
 
-    place: Workspace
+    workspace: Workspace
     model: str = ""
     """Empty while the program still starts."""
     reason: str = ""
@@ -66,11 +66,11 @@ def local_servers(live: "LiveSession") -> tuple[str, ...]:
 
 
 def home_text(facts: HomeFacts) -> Content:
-    place = facts.place
-    where = [sanitize(place.folder)]
-    if place.branch is not None:
-        changed = f", {place.changed} changed" if place.changed else ""
-        where.append(f"{sanitize(place.branch)}{changed}")
+    workspace = facts.workspace
+    where = [sanitize(workspace.folder)]
+    if workspace.branch is not None:
+        changed = f", {workspace.changed} changed" if workspace.changed else ""
+        where.append(f"{sanitize(workspace.branch)}{changed}")
     lines = [
         Content.assemble(("opencode", "bold"), ("-py", "bold $tone-accent")),
         Content.styled("a coding agent for this folder", "$tone-muted"),

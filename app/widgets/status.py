@@ -126,8 +126,8 @@ def status_text(status: Status, width: int) -> Content:
     if status.shells:
         left += Content.styled(f"  {count(status.shells, 'shell')}", "$tone-accent")
     if status.servers.failing:
-        ill = status.servers.failing
-        named = sanitize_line(ill[0])[:MAX_NAME] if len(ill) == 1 else str(len(ill))
+        failing = status.servers.failing
+        named = sanitize_line(failing[0])[:MAX_NAME] if len(failing) == 1 else str(len(failing))
         left += Content.styled(f"  mcp ✕ {named}", "$tone-warn")
     if status.languages.failing:
         named = sanitize_line(", ".join(status.languages.failing))[:MAX_NAME]

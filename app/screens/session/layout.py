@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from app.commands.registry import Action
 from app.widgets.activity import ActivityLine
 from app.widgets.breadcrumbs import Breadcrumbs
-from app.widgets.completion_list import CommandEntry, CompletionList
+from app.widgets.completion_list import CompletionList, SlashEntry
 from app.widgets.sidebar import Sidebar
 from app.widgets.transcript.transcript import Transcript
 
@@ -26,7 +26,7 @@ class SessionWidgets:
     activity: ActivityLine
 
     def list_actions(self, actions: Sequence[Action]) -> None:
-        self.completions.set_entries(command_entries(actions))
+        self.completions.set_entries(slash_entries(actions))
 
 
 def create_widgets(actions: Sequence[Action]) -> SessionWidgets:
@@ -38,14 +38,14 @@ def create_widgets(actions: Sequence[Action]) -> SessionWidgets:
         breadcrumbs=Breadcrumbs(id="breadcrumbs"),
         transcript=transcript,
         sidebar=Sidebar(id="sidebar"),
-        completions=CompletionList(command_entries(actions), id="completions"),
+        completions=CompletionList(slash_entries(actions), id="completions"),
         activity=ActivityLine(id="activity"),
     )
 
 
-def command_entries(actions: Sequence[Action]) -> list[CommandEntry]:
+def slash_entries(actions: Sequence[Action]) -> list[SlashEntry]:
     return [
-        CommandEntry(action.slash[0], action.slash[1:], action.title)
+        SlashEntry(action.slash[0], action.slash[1:], action.title)
         for action in actions
         if action.slash
     ]

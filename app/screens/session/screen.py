@@ -261,7 +261,7 @@ class SessionScreen(Screen[None]):
         event.stop()
         self.post_message(self.Leaving())
 
-    def on_prompt_page(self, event: Prompt.Page) -> None:
+    def on_prompt_scroll_key(self, event: Prompt.ScrollKey) -> None:
         event.stop()
         self.action_page(event.key)
 

@@ -32,7 +32,7 @@ MIN_SEARCH = 2
 """Characters from which on messages are searched; scripts without spaces need fewer."""
 
 
-class SessionsScreen(Picker):
+class SessionListScreen(Picker):
     """Returns the key of the choice: the id of a session, or that and the id of a message to go to,
     separated by a space. *open_mode* then says what to do with it."""
 

@@ -166,7 +166,7 @@ class Prompt(GraphemeArea):
     class Leave(Message):
         """Ctrl+D was pressed on an empty prompt."""
 
-    class Page(Message):
+    class ScrollKey(Message):
         """A key that scrolls the transcript was pressed."""
 
         def __init__(self, key: str) -> None:
@@ -310,7 +310,7 @@ class Prompt(GraphemeArea):
         elif key == "down":
             return self._show_newer()
         elif key in {"pageup", "pagedown"} or (key in {"home", "end"} and not self.text):
-            self.post_message(self.Page(key))
+            self.post_message(self.ScrollKey(key))
         elif key == "ctrl+d" and not self.text:
             self.post_message(self.Leave())
         elif key == "ctrl+u" and self.text and self.text == self._recalled:

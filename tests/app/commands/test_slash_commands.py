@@ -7,7 +7,7 @@ from app.commands.keymap import build
 from app.commands.registry import GROUPS, ORDER, action, find_by_slash, parse_command
 from app.screens.help import help_text
 from app.screens.session.layout import command_entries
-from app.widgets.completion_list import CommandEntry, matching_commands
+from app.widgets.completion_list import SlashEntry, matching_commands
 from tests.app.conftest import Starter
 
 
@@ -103,9 +103,9 @@ def test_each_name_belongs_to_one_action() -> None:
 
 def test_the_list_ranks_names_before_aliases_before_titles() -> None:
     entries = [
-        CommandEntry("exit", ("quit",), "Leave"),
-        CommandEntry("sessions", ("resume",), "Sessions"),
-        CommandEntry("rename", (), "Rename the session"),
+        SlashEntry("exit", ("quit",), "Leave"),
+        SlashEntry("sessions", ("resume",), "Sessions"),
+        SlashEntry("rename", (), "Rename the session"),
     ]
     assert [entry.name for entry in matching_commands(entries, "re")] == ["rename", "sessions"]
     assert [entry.name for entry in matching_commands(entries, "sess")] == ["sessions", "rename"]

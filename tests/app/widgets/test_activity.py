@@ -24,15 +24,17 @@ def test_a_long_error_message_is_cut_before_the_hint_how_to_stop(width: int) -> 
 
 
 def test_silence_of_the_model_is_counted_from_30_seconds_on() -> None:
-    work = Activity(status=Busy(1.0), since=1.0, silent=10.0)
+    work = Activity(status=Busy(1.0), since=1.0, silent_since=10.0)
     assert "Working" in activity_text(work, 39.0, "◐", 80).plain
     assert "silent for 41s" in activity_text(work, 51.0, "◐", 80).plain
-    assert "Working" in activity_text(replace(work, silent=0.0), 51.0, "◐", 80).plain
+    assert "Working" in activity_text(replace(work, silent_since=0.0), 51.0, "◐", 80).plain
 
 
 def test_a_long_command_can_be_moved_to_the_background() -> None:
     """It is offered after a while, next to the hint how to stop, which has precedence."""
-    work = Activity(status=Busy(1.0), since=1.0, command=10.0, background="ctrl+b", queued=2)
+    work = Activity(
+        status=Busy(1.0), since=1.0, command_since=10.0, background_key="ctrl+b", queued=2
+    )
     assert "background" not in activity_text(work, 11.0, "◐", 80).plain
     assert activity_text(work, 12.0, "◐", 100).plain.endswith(
         "2 messages waiting, up to edit   ctrl+b to background   esc to interrupt"

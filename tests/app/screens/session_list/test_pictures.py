@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.screens.session_list.screen import SessionsScreen
+from app.screens.session_list.screen import SessionListScreen
 from tests.app.conftest import Running, Starter
 from tests.support import records
 from tests.support.snapshots import assert_in_light, assert_snapshot
@@ -30,7 +30,7 @@ def utc(monkeypatch: pytest.MonkeyPatch):
     time.tzset()
 
 
-async def listed(running: Running) -> SessionsScreen:
+async def listed(running: Running) -> SessionListScreen:
     store = running.runtime.store
     for n, (session_id, title, hours, more) in enumerate(TITLES):
         session = replace(
@@ -45,7 +45,7 @@ async def listed(running: Running) -> SessionsScreen:
         held = [moved(item, session_id) for item in history(n + 1)]
         await store.save(session, *(r for item in held for r in (item.message, *item.parts)))
     controller = running.app.controller
-    return SessionsScreen(running.runtime, current="ses_a", tasks=controller.tasks, now=NOW)
+    return SessionListScreen(running.runtime, current="ses_a", tasks=controller.tasks, now=NOW)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
