@@ -90,10 +90,7 @@ class AcpAgent:
     ) -> schema.NewSessionResponse:
         with protocol_errors():
             opened = start_announced(await self._sessions.new(cwd, mcp_servers), new=True)
-            modes, choices = _choices(opened)
-        return schema.NewSessionResponse(
-            session_id=opened.session.id, modes=modes, config_options=choices
-        )
+            return schema.NewSessionResponse(session_id=opened.session.id, **_choices(opened))
 
     async def load_session(
         self,
@@ -108,8 +105,7 @@ class AcpAgent:
             opened = start_announced(
                 await self._sessions.load(cwd, session_id, mcp_servers, replay=True)
             )
-            modes, choices = _choices(opened)
-        return schema.LoadSessionResponse(modes=modes, config_options=choices)
+            return schema.LoadSessionResponse(**_choices(opened))
 
     async def resume_session(
         self,
@@ -124,8 +120,7 @@ class AcpAgent:
             opened = start_announced(
                 await self._sessions.load(cwd, session_id, mcp_servers, replay=False)
             )
-            modes, choices = _choices(opened)
-        return schema.ResumeSessionResponse(modes=modes, config_options=choices)
+            return schema.ResumeSessionResponse(**_choices(opened))
 
     async def fork_session(
         self,
@@ -137,10 +132,7 @@ class AcpAgent:
     ) -> schema.ForkSessionResponse:
         with protocol_errors():
             opened = start_announced(await self._sessions.fork(cwd, session_id, mcp_servers))
-            modes, choices = _choices(opened)
-        return schema.ForkSessionResponse(
-            session_id=opened.session.id, modes=modes, config_options=choices
-        )
+            return schema.ForkSessionResponse(session_id=opened.session.id, **_choices(opened))
 
     async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
         """Cancel what runs in a session and send no more updates. It stays stored."""
@@ -231,10 +223,13 @@ async def _prompt_input(
     return prompt_of(prompt, runtime.directory, agents)
 
 
-def _choices(opened: OpenSession) -> tuple[schema.SessionModeState, list[options.Option]]:
+def _choices(opened: OpenSession) -> dict[str, Any]:
     """Return what can be chosen in a session, in both forms that the protocol has."""
     runtime, session = opened.runtime, opened.session
-    return options.modes(runtime, session), options.options(runtime, session)
+    return {
+        "modes": options.modes(runtime, session),
+        "config_options": options.options(runtime, session),
+    }
 
 
 def _login(*, terminal: bool) -> schema.TerminalAuthMethod | schema.AuthMethodAgent:

@@ -40,7 +40,7 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps({"days": arguments.days, "rows": [asdict(row) for row in rows]}, indent=1))
         return
-    from app.screens.stats import stats_text  # loads Textual
+    from app.screens.usage import stats_text  # loads Textual
 
     width = min(100, shutil.get_terminal_size().columns)
     print(f"The last {arguments.days} days\n\n{stats_text(rows, width).plain}")

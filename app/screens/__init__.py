@@ -1,2 +1,1 @@
-"""The screens and dialogs of the terminal interface: base/, session/, sessions/, permission/,
-review/, and one module for each small screen."""
+"""The screens and dialogs: base/, session/, session_list/, permission/, review/, small ones flat."""

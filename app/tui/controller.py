@@ -26,10 +26,10 @@ from app.tui.request_dialogs import RequestDialogs, send_reply
 from app.tui.runtime_startup import (
     OpenRuntime,
     RuntimeOpener,
+    ServerMonitor,
     SettingsApplier,
     StartupSequence,
 )
-from app.tui.server_monitor import ServerMonitor
 from app.widgets.transcript.paging import HistoryPager
 
 

@@ -1,6 +1,8 @@
-"""Opening the runtime after the first frame, and applying the folder's settings to the screen."""
+"""Opening the runtime after the first frame, applying its settings to the screen, and showing the
+state of its servers."""
 
 import contextlib
+from asyncio import Task
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,13 +11,14 @@ from typing import TYPE_CHECKING, cast
 from textual.app import App
 
 from agent.records.errors import OpencodePyError
+from agent.records.events import Event, LspChanged, McpChanged
 from app.actions.background import detach_key
-from app.actions.custom_commands import user_command_actions
+from app.actions.custom_commands import mcp_prompt_actions, user_command_actions
 from app.commands.registry import actions, provide
 from app.screens.permission.trust import TrustScreen
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
-from app.session.workspace import read_workspace
+from app.session.workspace import lsp_summary, mcp_summary, read_workspace
 from app.startup.launch import LaunchOptions
 from app.theme import themes
 from app.theme.preferences import apply_settings
@@ -25,12 +28,12 @@ from app.tui.mention_search import MentionSearch
 from app.tui.notifier import Notices
 from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender
-from app.tui.server_monitor import ServerMonitor
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.commands import CommandInfo
     from agent.permission.trust.trust import AskTrust, TrustAnswer, TrustQuestion
     from agent.runtime.runtime import Runtime
+
 
 OpenRuntime = Callable[[LaunchOptions, Mapping[str, str], "AskTrust"], Awaitable["Runtime"]]
 
@@ -39,6 +42,57 @@ USER_COMMANDS = "commands"
 
 MAX_RECENT = 3
 """Sessions that the first-run page lists."""
+
+
+MCP_PROMPTS = "mcp"
+"""The owner of the servers' prompts among the actions."""
+
+
+class ServerMonitor:
+    """Starts the servers of each runtime once it is open, and shows their state in the status line
+    and their prompts among the slash commands."""
+
+    def __init__(self, tasks: Tasks, main: SessionScreen) -> None:
+        self._tasks = tasks
+        self._main = main
+        self._following: Task[object] | None = None
+        self._prompts: tuple[str, ...] = ()
+
+    def follow(self, runtime: "Runtime") -> None:
+        """Monitor the servers of *runtime* from now on, and no others."""
+        if self._following is not None:
+            self._following.cancel()
+            self._following = None
+        self._show(runtime)
+        self._following = self._tasks.spawn(self._follow(runtime), "following servers")
+        if runtime.mcp:
+            runtime.mcp.start()
+
+    def close(self) -> None:
+        """Remove the servers' prompts from the actions."""
+        provide(MCP_PROMPTS, ())
+
+    async def _follow(self, runtime: "Runtime") -> None:
+        def is_server_event(event: Event) -> bool:
+            return isinstance(event, McpChanged | LspChanged)
+
+        with runtime.bus.subscribe(is_server_event) as events:
+            async for event in events:
+                if isinstance(event, LspChanged):
+                    languages = lsp_summary(runtime.code.servers.statuses)
+                    self._main.status.show(languages=languages)
+                else:
+                    self._show(runtime)
+
+    def _show(self, runtime: "Runtime") -> None:
+        statuses = runtime.mcp.statuses()
+        self._main.status.show(servers=mcp_summary(statuses))
+        prompts = mcp_prompt_actions(statuses)
+        names = tuple(one.id for one in prompts)
+        if names != self._prompts:
+            self._prompts = names
+            provide(MCP_PROMPTS, prompts)
+            self._main.set_actions(actions())
 
 
 @dataclass(slots=True, eq=False)

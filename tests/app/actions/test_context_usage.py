@@ -8,7 +8,7 @@ import pytest
 from agent.records.messages import CompactionPart
 from agent.session.review.context_usage import ContextSource, ContextUsage
 from app.screens.base.page import PageScreen
-from app.screens.context_usage import bar, context_usage_text
+from app.screens.usage import bar, context_usage_text
 from tests.app.conftest import Running, Starter
 from tests.support.hosting import Host
 from tests.support.model_server import ModelServer

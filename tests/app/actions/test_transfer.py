@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.records.messages import Usage
 from agent.store.stats import UsageRow
 from app.commands.registry import find
-from app.screens.stats import bar, stats_text
+from app.screens.usage import stats_bar, stats_text
 from tests.app.conftest import Starter
 from tests.support import records
 
@@ -70,10 +70,10 @@ async def test_actions_report_that_the_runtime_is_still_opening(start: Starter) 
 
 
 def test_bars_are_in_proportion_and_never_empty() -> None:
-    assert bar(1.0, 8) == "█" * 8
-    assert bar(0.0, 8) == " " * 8
-    assert bar(0.0001, 8) == "▏" + " " * 7
-    assert bar(0.5, 8) == "████    "
+    assert stats_bar(1.0, 8) == "█" * 8
+    assert stats_bar(0.0, 8) == " " * 8
+    assert stats_bar(0.0001, 8) == "▏" + " " * 7
+    assert stats_bar(0.5, 8) == "████    "
 
 
 def test_a_page_fits_its_width() -> None:

@@ -8,7 +8,7 @@ import pytest
 from agent.records.usage import Usage
 from agent.session.review.costs import SessionCosts, Spending
 from app.screens.base.page import PageScreen
-from app.screens.cost import cost_text
+from app.screens.usage import cost_text
 from app.session.summary import cache_hit_rate, session_cost
 from app.widgets.status import Status, status_text
 from tests.app.conftest import Starter

@@ -7,11 +7,9 @@ from agent.records.errors import NothingToDo
 from agent.records.messages import Session
 from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
-from app.screens import cost as cost_page
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.context_usage import context_usage_text
-from app.screens.stats import DEFAULT_DAYS, stats_text
+from app.screens.usage import DEFAULT_DAYS, context_usage_text, cost_text, stats_text
 from app.text.excerpt import excerpt
 
 
@@ -46,7 +44,7 @@ async def cost(context: ActionContext, argument: str, session: Session) -> None:
 
     del argument
     found = await session_costs(context.live.runtime.store, session.id)
-    await context.show(PageScreen("Cost", partial(cost_page.cost_text, found)))
+    await context.show(PageScreen("Cost", partial(cost_text, found)))
 
 
 @action("app.stats", "What was used", "Program", slash=("stats",), argument="[days]")
