@@ -1,8 +1,9 @@
 """The user's own slash commands and the prompts of MCP servers, as actions."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.records.errors import OpencodePyError, ToolError
@@ -14,7 +15,13 @@ if TYPE_CHECKING:  # not loaded for the first frame
     from agent.commands import CommandInfo
     from agent.mcp.records import Prompt, ServerStatus
     from agent.records.messages import Session
+    from agent.runtime.runtime import Runtime
     from agent.session.api import PromptInput
+
+    Make = Callable[[Runtime, str, Session, PromptInput], Coroutine[object, object, PromptInput]]
+
+PREFIX = "command."
+"""The prefix of the ids of users' commands; the command's name follows, for keybinds."""
 
 
 def mcp_prompt_actions(statuses: "Iterable[ServerStatus]") -> list[Action]:
@@ -60,42 +67,30 @@ def prompt_arguments(prompt: "Prompt", argument: str) -> dict[str, str]:
 def _mcp_prompt_action(server: str, prompt: "Prompt") -> Action:
     name = "".join(f"{server}:{prompt.name}".split())
 
-    async def run(context: ActionContext, argument: str) -> None:
-        typed = f"/{name} {argument}".strip()
+    async def make(
+        runtime: "Runtime", argument: str, _session: "Session", base: "PromptInput"
+    ) -> "PromptInput":
+        from agent.mcp.tool import text_of  # loads the agent package
 
-        async def make(session: "Session", base: "PromptInput") -> "PromptInput":
-            from agent.mcp.tool import text_of  # loads the agent package
-
-            given = prompt_arguments(prompt, argument)
-            answer = await context.live.runtime.mcp.prompt(server, prompt.name, given)
-            text = text_of(answer.content).strip()
-            if not text:
-                raise ToolError(f"The MCP server {server} gave an empty prompt.")
-            return replace(base, text=text, display_text=typed)
-
-        try:
-            await context.live.send(typed, make=make)
-        except OpencodePyError:
-            if not context.prompt.text:
-                context.prompt.set_text(typed)
-            raise
+        given = prompt_arguments(prompt, argument)
+        answer = await runtime.mcp.prompt(server, prompt.name, given)
+        text = text_of(answer.content).strip()
+        if not text:
+            raise ToolError(f"The MCP server {server} gave an empty prompt.")
+        return replace(base, text=text, display_text=base.text)
 
     hints = (f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)
     return Action(
         id=f"mcp.prompt.{name}",
         title=sanitize_line(prompt.description)
         or f"A prompt of the MCP server {sanitize_line(server)}",
-        run=run,
+        run=partial(_send, name, make),
         group="Commands",
         slash=(sanitize_line(name),),
         argument=sanitize_line(" ".join(hints)),
         sends_prompt=True,
         note=sanitize_line(f"the prompt of the MCP server {server}"),
     )
-
-
-PREFIX = "command."
-"""The prefix of their ids; the command's name follows, for keybinds."""
 
 
 def user_command_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
@@ -105,26 +100,29 @@ def user_command_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
 def _user_command_action(command: "CommandInfo") -> Action:
     name = command.name
 
-    async def run(context: ActionContext, argument: str) -> None:
-        typed = f"/{name} {argument}".strip()
-        runtime = context.live.runtime
-        try:
-            await context.live.send(
-                typed,
-                make=lambda session, base: runtime.commands.prompt(name, argument, session, base),
-            )
-        except OpencodePyError:
-            if not context.prompt.text:
-                context.prompt.set_text(typed)
-            raise
+    async def make(
+        runtime: "Runtime", argument: str, session: "Session", base: "PromptInput"
+    ) -> "PromptInput":
+        return await runtime.commands.prompt(name, argument, session, base)
 
     return Action(
         id=f"{PREFIX}{name}",
         title=sanitize_line(command.description) or f"The {command.kind} {sanitize_line(name)}",
-        run=run,
+        run=partial(_send, name, make),
         group="Commands",
         slash=(name,),
         argument=sanitize_line(command.hint),
         sends_prompt=True,
         note=sanitize_line(f"the {command.kind} in {command.source}"),
     )
+
+
+async def _send(name: str, make: "Make", context: ActionContext, argument: str) -> None:
+    """Send the prompt that *make* returns; a command that cannot be sent returns to the prompt."""
+    typed = f"/{name} {argument}".strip()
+    try:
+        await context.live.send(typed, make=partial(make, context.live.runtime, argument))
+    except OpencodePyError:
+        if not context.prompt.text:
+            context.prompt.set_text(typed)
+        raise

@@ -28,7 +28,7 @@ from agent.session.api import PromptInput
 from app.console.printer import Printer
 from app.session.prompt_preparation import PromptPreparation
 from app.session.summary import session_cost
-from app.startup.launch import LaunchOptions, load_runtime
+from app.startup.launch import LaunchOptions, load_runtime, named_session
 from app.startup.logs import start_log
 from app.text.units import money
 
@@ -167,7 +167,9 @@ class PlainConsole:
         self.runtime.mcp.start()
         for notice in self.runtime.notices:
             self.printer.line(notice)
-        await self._open_first()
+        session = await named_session(self.runtime.sessions.repository, self.launch)
+        if session is not None:
+            await self._attach(session)
         self.printer.line(f"opencode-py in {self.launch.directory}. /help helps.")
         await self._print_status()
         if self.launch.prompt:
@@ -205,18 +207,6 @@ class PlainConsole:
             if not line.endswith("\\"):
                 return text + line
             text += line[:-1] + "\n"
-
-    async def _open_first(self) -> None:
-        repository = self.runtime.sessions.repository
-        session: Session | None = None
-        if self.launch.session is not None:
-            session = await repository.get(self.launch.session)
-        elif self.launch.resume:
-            session = await repository.latest()
-        if session is not None and self.launch.fork:
-            session = await repository.fork(session.id)
-        if session is not None:
-            await self._attach(session)
 
     async def _attach(self, session: Session) -> None:
         if self._subscription is not None:

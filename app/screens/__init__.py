@@ -1,1 +1,1 @@
-"""The screens and dialogs: base/, session/, session_list/, permission/, review/, small ones flat."""
+"""The screens and dialogs: base/, session/, session_list/, permission/, review/; others flat."""

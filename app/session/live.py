@@ -14,7 +14,7 @@ from agent.session.api import PromptInput
 from agent.session.prompt.mentions import agents_in, mentions_in, resources_in
 from app.session.prompt_preparation import PromptPreparation
 from app.session.view import NO_CHANGE, Change, SessionView
-from app.startup.launch import LaunchOptions
+from app.startup.launch import LaunchOptions, named_session
 
 if TYPE_CHECKING:  # the runtime loads the agent package, which the first frame is without
     from agent.bus import Subscription
@@ -142,14 +142,7 @@ class LiveSession:
             self._overridden = (self.model, self._effort)
             self._model = runtime.catalog.model(own.model).full_name
             self._effort = self._effort or own.effort
-        repository = runtime.sessions.repository
-        wanted: Session | None = None
-        if launch.session is not None:
-            wanted = await repository.get(launch.session)
-        elif launch.resume:
-            wanted = await repository.latest()
-        if wanted is not None and launch.fork:
-            wanted = await repository.fork(wanted.id)
+        wanted = await named_session(runtime.sessions.repository, launch)
         if wanted is not None:
             await self._attach(wanted.id)
         else:

@@ -12,7 +12,9 @@ from agent.records.json import Json
 
 if TYPE_CHECKING:
     from agent.permission.trust.trust import AskTrust
+    from agent.records.messages import Session
     from agent.runtime.runtime import Runtime
+    from agent.session.repository import SessionRepository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,3 +75,13 @@ async def load_runtime(
         ask_trust=ask_trust,
         wait_for_background=wait_for_subagents,
     )
+
+
+async def named_session(repository: "SessionRepository", launch: LaunchOptions) -> "Session | None":
+    """Return the session that the command line names, or its copy; None for a new one."""
+    session = None
+    if launch.session is not None:
+        session = await repository.get(launch.session)
+    elif launch.resume:
+        session = await repository.latest()
+    return await repository.fork(session.id) if session is not None and launch.fork else session

@@ -9,9 +9,6 @@ from textual.widgets.option_list import Option
 
 from app.text.sanitize import sanitize_line
 
-VISIBLE_ROWS = 8
-"""Rows shown at once; the rest scrolls."""
-
 MAX_NAME_WIDTH = 24
 """Cells of a name with which the others are aligned."""
 

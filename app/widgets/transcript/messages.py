@@ -27,7 +27,7 @@ from app.text.units import tokens
 from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
-from app.widgets.transcript.tool_calls import Moment, duration
+from app.widgets.transcript.tool_calls import Moment, precise_duration
 
 USER_LINES = 24
 """Rows of a message of the user before it folds."""
@@ -96,9 +96,13 @@ def reasoning_lines(
     thinking = part.ended is None
     seconds = (moment.now if part.ended is None else part.ended) - part.started
     timed = part.started > 0 and seconds >= 1
-    title = "Thinking" if thinking else "Thought" + (f" for {duration(seconds)}" if timed else "")
+    title = (
+        "Thinking"
+        if thinking
+        else "Thought" + (f" for {precise_duration(seconds)}" if timed else "")
+    )
     if thinking and timed:
-        title += f"  {duration(seconds)}"
+        title += f"  {precise_duration(seconds)}"
     if part.interrupted:
         title += ", interrupted"
     content = [Segment(title, palette.style("muted"))]

@@ -17,7 +17,7 @@ from agent.records.decisions import decision_label
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
 from app.text.sanitize import sanitize, sanitize_line
-from app.text.units import tokens
+from app.text.units import duration, tokens
 from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block, hidden_lines_row
 from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
 
@@ -178,13 +178,15 @@ def _facts(part: ToolPart, moment: Moment) -> list[Fact]:
             seconds = moment.now - started
             left = any(isinstance(block, SubtaskBlock) and block.background for block in blocks)
             facts = [("background", "faint")] if left else []
-            facts += [(duration(seconds), "accent")] if seconds >= 1 else []
+            facts += [(precise_duration(seconds), "accent")] if seconds >= 1 else []
             if any(isinstance(block, ShellBlock) for block in blocks):
                 facts.append(("esc to stop", "accent"))
             return facts
         case Completed(facts=words, started=started, ended=ended):
             facts = [(sanitize_line(word), "faint") for word in (*words, *_user_decision(part))]
-            took = [(duration(ended - started), "faint")] if started else []  # imported: unknown
+            took = (
+                [(precise_duration(ended - started), "faint")] if started else []
+            )  # imported: unknown
             return [*facts, *_state_facts(part), *took]
         case Failed():
             return _state_facts(part)
@@ -250,11 +252,6 @@ def _invalid_input_row(context: BlockContext) -> Line:
     return make_line(segments, prefix=context.gutter, toggles=True)
 
 
-def duration(seconds: float) -> str:
-    """Return a duration such as 12ms, 4s, 1m 12s or 2h 5m."""
-    if seconds < 1:
-        return f"{max(0, round(seconds * 1000))}ms"
-    minutes, whole = divmod(int(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60}h {minutes % 60}m"
-    return f"{minutes}m {whole}s" if minutes else f"{whole}s"
+def precise_duration(seconds: float) -> str:
+    """Return a duration, in milliseconds (``12ms``) below one second."""
+    return duration(seconds) if seconds >= 1 else f"{max(0, round(seconds * 1000))}ms"

@@ -20,7 +20,7 @@ from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.blocks import RENDERERS, SHELL_LINES, BlockContext, draw_block
 from app.widgets.transcript.lines import Page
-from app.widgets.transcript.tool_calls import FRAMES, Moment, duration, tool_lines, tool_row
+from app.widgets.transcript.tool_calls import FRAMES, Moment, precise_duration, tool_lines, tool_row
 from tests.support.records import (
     completed,
     diff,
@@ -404,7 +404,7 @@ def test_output_of_a_tool_without_a_shell_block_is_shown_while_it_runs() -> None
     [(0.012, "12ms"), (4.9, "4s"), (72, "1m 12s"), (7500, "2h 5m"), (-1, "0ms")],
 )
 def test_durations(seconds: float, shown: str) -> None:
-    assert duration(seconds) == shown
+    assert precise_duration(seconds) == shown
 
 
 def test_the_error_for_the_model_is_folded() -> None:
