@@ -48,7 +48,7 @@ soak: $(STAMP)
 	$(PIP) 'llmock>=0.2,<0.3'
 	CHAOS_EXAMPLES=200 $(BIN)/pytest tests/chaos
 	TRIAL_SIZE=full $(BIN)/pytest tests/e2e/test_large_inputs.py
-	@$(BIN)/python -m tests.support.aftermath build/fault-table
+	@$(BIN)/python -m tests.support.after_turn build/fault-table
 
 # Changes the permission rules, the reading of shell commands, edit matching and the stream
 # processor in one place at a time, and counts how many changes the tests notice: of a sample of 200

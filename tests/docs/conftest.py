@@ -1,5 +1,5 @@
 """Fixtures for tests of the documentation."""
 
-from tests.support.installed import place, scripted
+from tests.support.installed import installed, scripted
 
-__all__ = ["place", "scripted"]
+__all__ = ["installed", "scripted"]

@@ -75,9 +75,9 @@ def named(example: Example) -> str:
     return f"{example.page}: {example.text.strip().splitlines()[0][:40]}"
 
 
-def loaded(place: InstalledProgram) -> LoadedConfig:
-    env = {**environment(place.home), **GIVEN}
-    return load_config(place.project, place.project, env)
+def loaded(installed: InstalledProgram) -> LoadedConfig:
+    env = {**environment(installed.home), **GIVEN}
+    return load_config(installed.project, installed.project, env)
 
 
 def test_the_reference_matches_the_program() -> None:
@@ -99,73 +99,75 @@ def test_links_have_targets(page: Path) -> None:
 
 @pytest.mark.parametrize("example", examples("config"), ids=named)
 def test_settings_in_the_docs_load_without_a_notice(
-    place: InstalledProgram, example: Example
+    installed: InstalledProgram, example: Example
 ) -> None:
-    (place.home / "config").mkdir()
-    (place.home / "config" / "config.jsonc").write_text(example.text)
-    found = loaded(place)
+    (installed.home / "config").mkdir()
+    (installed.home / "config" / "config.jsonc").write_text(example.text)
+    found = loaded(installed)
     assert found.notices == ()
     assert found.sources or found.rules
 
 
 @pytest.mark.parametrize("example", examples(*FOLDERS), ids=named)
-def test_files_in_the_docs_load_without_a_notice(place: InstalledProgram, example: Example) -> None:
+def test_files_in_the_docs_load_without_a_notice(
+    installed: InstalledProgram, example: Example
+) -> None:
     kind, _, name = example.kind.partition(" ")
-    file = place.home / "config" / FOLDERS[kind].format(name)
+    file = installed.home / "config" / FOLDERS[kind].format(name)
     file.parent.mkdir(parents=True)
     file.write_text(example.text)
-    found = loaded(place)
+    found = loaded(installed)
     assert found.notices == ()
     if kind == "command":
         assert "$1" in str(found.config.command[name].template)
     elif kind == "agent":
         assert Agents(found).get(name).description
     else:
-        env = environment(place.home)
+        env = environment(installed.home)
         paths = Paths.find(env)
-        skills = Skills(place.project, place.project, paths, env, lambda: False).find()
+        skills = Skills(installed.project, installed.project, paths, env, lambda: False).find()
         assert (list(skills.skills), skills.notes) == ([name], ())
 
 
-def test_permissions_are_decided_as_in_the_table(place: InstalledProgram) -> None:
+def test_permissions_are_decided_as_in_the_table(installed: InstalledProgram) -> None:
     (config,) = [each for each in examples("config") if each.kind == "config permissions"]
-    (place.home / "config").mkdir()
-    (place.home / "config" / "config.jsonc").write_text(config.text)
+    (installed.home / "config").mkdir()
+    (installed.home / "config" / "config.jsonc").write_text(config.text)
     text = (DOCS / "permissions.md").read_text("utf-8")
     rows = re.findall(r"^\| `([^`]+)` \| (allow|ask|deny) \|", text, re.MULTILINE)
     assert len(rows) > 5
     for command, verdict in rows:
         done = subprocess.run(
             [sys.executable, str(ROOT / "opencode_py.py"), "debug", "permission", "bash", command],
-            cwd=place.project, env=place.env, capture_output=True, text=True, check=True,
+            cwd=installed.project, env=installed.env, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert f"Together: {verdict}" in done.stdout, command
 
 
 @pytest.mark.parametrize("example", examples("run"), ids=named)
 def test_pipelines_in_the_docs_run(
-    place: InstalledProgram, scripted: ServerThread, example: Example
+    installed: InstalledProgram, scripted: ServerThread, example: Example
 ) -> None:
     if "jq" in example.text and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     scripted.server.always(answer(Text("Mend the sum")))
-    programs = place.home / "bin"
+    programs = installed.home / "bin"
     programs.mkdir()
     launcher = programs / "opencode-py"
     launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/opencode_py.py" "$@"\n')
     launcher.chmod(0o755)
-    (place.project / "calc.py").write_text("def add(a, b):\n    return a + b\n")
-    subprocess.run(["git", "add", "-A"], cwd=place.project, env=place.env, check=True)
+    (installed.project / "calc.py").write_text("def add(a, b):\n    return a + b\n")
+    subprocess.run(["git", "add", "-A"], cwd=installed.project, env=installed.env, check=True)
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", example.text],
-        cwd=place.project,
-        env={**place.env, "PATH": f"{programs}:{os.defpath}:{os.environ['PATH']}"},
+        cwd=installed.project,
+        env={**installed.env, "PATH": f"{programs}:{os.defpath}:{os.environ['PATH']}"},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "{{" not in done.stdout
     if "message.txt" in example.text:
-        assert (place.project / "message.txt").read_text() == "Mend the sum\n"
+        assert (installed.project / "message.txt").read_text() == "Mend the sum\n"
         assert "+    return a + b" in str(scripted.server.requests[0].body["messages"])
     if ".answer" in example.text:
         assert done.stdout == "Mend the sum\n"
@@ -195,45 +197,45 @@ def test_commands_named_in_the_docs_exist(page: Path) -> None:
     }
 
 
-def test_the_settings_of_the_readme_load(place: InstalledProgram) -> None:
+def test_the_settings_of_the_readme_load(installed: InstalledProgram) -> None:
     (text,) = re.findall(r"^```jsonc\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    (place.home / "config").mkdir()
-    (place.home / "config" / "config.jsonc").write_text(text)
-    found = loaded(place)
+    (installed.home / "config").mkdir()
+    (installed.home / "config" / "config.jsonc").write_text(text)
+    found = loaded(installed)
     assert (found.notices, found.config.model) == ((), "local/qwen3-coder")
 
 
 def test_the_hook_in_the_docs_rejects_a_change(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     (script,) = examples("hook")
     (settings,) = [each for each in examples("config") if "PreToolUse" in each.text]
-    file = place.project / "check-edit.sh"
+    file = installed.project / "check-edit.sh"
     file.write_text(script.text)
     file.chmod(0o755)
     given = {
         **config_for(scripted.server),
         **json.loads(re.sub(r",(\s*[}\]])", r"\1", settings.text)),
     }
-    write_config(place.home, given)
+    write_config(installed.home, given)
     calls = [
         Call("write", {"file_path": f"{at}/a.py", "content": "x\n"}) for at in ("vendor", "own")
     ]
     scripted.server.script(*map(answer, calls), answer(Text("done")))
-    done = ask(place, "--auto-approve", "edit")
+    done = ask(installed, "--auto-approve", "edit")
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     assert "vendor/ is not edited by hand" in str(scripted.server.requests[-1].body["messages"])
-    assert sorted(path.parent.name for path in place.project.glob("*/a.py")) == ["own"]
+    assert sorted(path.parent.name for path in installed.project.glob("*/a.py")) == ["own"]
 
 
-def test_the_plugin_in_the_docs_works(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_the_plugin_in_the_docs_works(installed: InstalledProgram, scripted: ServerThread) -> None:
     (plugin,) = examples("plugin")
-    write_config(place.home, config_for(scripted.server))
-    folder = place.home / "config" / "plugins"
+    write_config(installed.home, config_for(scripted.server))
+    folder = installed.home / "config" / "plugins"
     folder.mkdir()
     (folder / "team.py").write_text(plugin.text)
     scripted.server.script(answer(Call("weather", {"city": "Oslo"})), answer(Text("done")))
-    done = ask(place, "--auto")
+    done = ask(installed, "--auto")
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     assert "Oslo: sunny" in str(scripted.server.requests[-1].body["messages"])
 
@@ -245,11 +247,11 @@ def test_the_theme_in_the_docs_is_valid(tmp_path: Path, example: Example) -> Non
     assert ([theme.name for theme in themes], faults) == (["sea"], [])
 
 
-def ask(place: InstalledProgram, *words: str) -> subprocess.CompletedProcess[str]:
+def ask(installed: InstalledProgram, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(ROOT / "opencode_py.py"), "run", "go", *words],
-        cwd=place.project, env=place.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        check=False,
+        cwd=installed.project, env=installed.env, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.installed import InstalledProgram, ServerThread, left_as_found, place, scripted
+from tests.support.installed import (
+    InstalledProgram,
+    ServerThread,
+    installed,
+    left_as_found,
+    scripted,
+)
 from tests.support.terminal import Terminal
 
-__all__ = ["InstalledProgram", "Runner", "ServerThread", "place", "run", "scripted"]
+__all__ = ["InstalledProgram", "Runner", "ServerThread", "installed", "run", "scripted"]
 
 COMMAND = str(Path(sys.executable).with_name("opencode-py"))
 READY = r"Ask for anything"
@@ -19,7 +25,7 @@ Runner = Callable[..., AbstractContextManager[Terminal]]
 
 
 @pytest.fixture
-def run(place: InstalledProgram) -> Runner:
+def run(installed: InstalledProgram) -> Runner:
     """Start the command with arguments; *columns*, *rows* and *env* are keywords. Afterwards the
     terminal, the processes and the database must be clean."""
 
@@ -29,12 +35,12 @@ def run(place: InstalledProgram) -> Runner:
     ) -> Iterator[Terminal]:
         with Terminal(
             [COMMAND, *arguments],
-            cwd=place.project,
-            env={**place.env, **(env or {})},
+            cwd=installed.project,
+            env={**installed.env, **(env or {})},
             columns=columns,
             rows=rows,
         ) as terminal:
             yield terminal
-            left_as_found(terminal, place)
+            left_as_found(terminal, installed)
 
     return start

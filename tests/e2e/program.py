@@ -13,9 +13,11 @@ MCP_SERVER = str(Path(__file__).parents[1] / "agent" / "mcp" / "servers" / "raw.
 LANGUAGE_SERVER = str(Path(__file__).parents[1] / "support" / "language_server.py")
 
 
-def allow_everything(place: InstalledProgram, scripted: ServerThread, **settings: object) -> None:
+def allow_everything(
+    installed: InstalledProgram, scripted: ServerThread, **settings: object
+) -> None:
     """Write a config that allows every tool, with more *settings*."""
-    write_config(place.home, config_for(scripted.server, permission="allow", **settings))
+    write_config(installed.home, config_for(scripted.server, permission="allow", **settings))
 
 
 def run_turn(terminal: Terminal, text: str, ending: str) -> None:

@@ -50,10 +50,10 @@ def test_a_missing_key_names_the_variable_and_keeps_the_prompt(run: Runner) -> N
 
 
 def test_a_broken_config_is_reported_and_the_rest_works(
-    run: Runner, place: InstalledProgram
+    run: Runner, installed: InstalledProgram
 ) -> None:
-    write_config(place.home, {})
-    (place.home / "config" / "config.json").write_text('{\n  "model": ')
+    write_config(installed.home, {})
+    (installed.home / "config" / "config.json").write_text('{\n  "model": ')
     with run(columns=120) as terminal:
         terminal.wait(READY)
         terminal.wait(r"config\.json")
@@ -62,9 +62,9 @@ def test_a_broken_config_is_reported_and_the_rest_works(
 
 
 def test_a_wrong_config_value_is_reported_with_its_line(
-    run: Runner, place: InstalledProgram
+    run: Runner, installed: InstalledProgram
 ) -> None:
-    write_config(place.home, {"model": 17, "colour": "red"})
+    write_config(installed.home, {"model": 17, "colour": "red"})
     with run(columns=140) as terminal:
         terminal.wait(r"config\.json:1: +model:")
         terminal.wait(r"config\.json:1: +colour:")
@@ -72,16 +72,18 @@ def test_a_wrong_config_value_is_reported_with_its_line(
         terminal.wait(r"● List")
 
 
-def test_an_unknown_model_in_the_config_is_reported(run: Runner, place: InstalledProgram) -> None:
-    write_config(place.home, {"model": "nobody/model"})
+def test_an_unknown_model_in_the_config_is_reported(
+    run: Runner, installed: InstalledProgram
+) -> None:
+    write_config(installed.home, {"model": "nobody/model"})
     code, text = ended(run)
     assert code == 1
     assert "There is no provider nobody." in text.rpartition("\x1b[?1049l")[2]
     assert "Traceback" not in text
 
 
-def test_an_unreadable_database_is_reported(run: Runner, place: InstalledProgram) -> None:
-    (place.home / "data" / "sessions.db").mkdir(parents=True)
+def test_an_unreadable_database_is_reported(run: Runner, installed: InstalledProgram) -> None:
+    (installed.home / "data" / "sessions.db").mkdir(parents=True)
     code, text = ended(run)
     assert code == 1
     assert "cannot be opened" in text.rpartition("\x1b[?1049l")[2]
@@ -89,9 +91,9 @@ def test_an_unreadable_database_is_reported(run: Runner, place: InstalledProgram
 
 
 @pytest.mark.parametrize("arguments", ["", "--plain ."])
-def test_a_removed_folder_is_reported(place: InstalledProgram, arguments: str) -> None:
+def test_a_removed_folder_is_reported(installed: InstalledProgram, arguments: str) -> None:
     script = f"mkdir gone && cd gone && rmdir ../gone && exec {COMMAND} {arguments}"
-    with Terminal(["sh", "-c", script], cwd=place.project, env=place.env) as terminal:
+    with Terminal(["sh", "-c", script], cwd=installed.project, env=installed.env) as terminal:
         assert terminal.exit_code() == 2
         assert "There is no folder here: it was removed." in terminal.screen
 
@@ -106,8 +108,8 @@ def test_a_folder_without_write_permission(run: Runner) -> None:
         terminal.wait(r"● List")
 
 
-def test_a_damaged_database_is_set_aside(run: Runner, place: InstalledProgram) -> None:
-    data = place.home / "data"
+def test_a_damaged_database_is_set_aside(run: Runner, installed: InstalledProgram) -> None:
+    data = installed.home / "data"
     data.mkdir()
     (data / "sessions.db").write_bytes(b"this is no database, and long enough to be read" * 200)
     with run(columns=120) as terminal:
@@ -119,8 +121,8 @@ def test_a_damaged_database_is_set_aside(run: Runner, place: InstalledProgram) -
     assert len(kept) == 1
 
 
-def test_a_newer_database_is_refused(run: Runner, place: InstalledProgram) -> None:
-    data = place.home / "data"
+def test_a_newer_database_is_refused(run: Runner, installed: InstalledProgram) -> None:
+    data = installed.home / "data"
     data.mkdir()
     with sqlite3.connect(data / "sessions.db") as connection:
         connection.execute("PRAGMA user_version = 9999")
@@ -131,9 +133,9 @@ def test_a_newer_database_is_refused(run: Runner, place: InstalledProgram) -> No
     assert "Traceback" not in text
 
 
-def test_a_data_folder_that_cannot_be_made(run: Runner, place: InstalledProgram) -> None:
-    (place.home / "file").write_text("in the way")
-    code, text = ended(run, env={"OPENCODE_PY_DATA": str(place.home / "file" / "data")})
+def test_a_data_folder_that_cannot_be_made(run: Runner, installed: InstalledProgram) -> None:
+    (installed.home / "file").write_text("in the way")
+    code, text = ended(run, env={"OPENCODE_PY_DATA": str(installed.home / "file" / "data")})
     assert code == 1
     assert "OPENCODE_PY_DATA" in text
     assert "Traceback" not in text

@@ -30,21 +30,23 @@ def test_the_demo_lists_reads_and_searches(run: Runner) -> None:
         terminal.wait(r"Working|Waiting", gone=True)
 
 
-def test_an_edit_shows_its_diff_and_once_allows_it(run: Runner, place: InstalledProgram) -> None:
+def test_an_edit_shows_its_diff_and_once_allows_it(
+    run: Runner, installed: InstalledProgram
+) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("replace a - b with a + b in calc.py")
         terminal.wait(r"\+ +return a \+ b")
-        assert (place.project / "calc.py").read_text() == "def add(a, b):\n    return a - b\n"
+        assert (installed.project / "calc.py").read_text() == "def add(a, b):\n    return a - b\n"
         terminal.answer("o")
         terminal.wait(r"● Edit calc.py")
         terminal.until(
-            lambda: "a + b" in (place.project / "calc.py").read_text(), "the file is unchanged"
+            lambda: "a + b" in (installed.project / "calc.py").read_text(), "the file is unchanged"
         )
 
 
 def test_program_data_is_private_and_files_made_for_the_user_are_not(
-    run: Runner, place: InstalledProgram
+    run: Runner, installed: InstalledProgram
 ) -> None:
     with run() as terminal:
         terminal.wait(READY)
@@ -57,27 +59,27 @@ def test_program_data_is_private_and_files_made_for_the_user_are_not(
         terminal.enter("/exit")
         terminal.exit_code()
     for name in ("notes.txt", "made.txt"):
-        assert (place.project / name).stat().st_mode & 0o777 == 0o644
-    kept = list((place.home / "data").rglob("*"))
+        assert (installed.project / name).stat().st_mode & 0o777 == 0o644
+    kept = list((installed.home / "data").rglob("*"))
     assert kept
     for path in kept:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
 def test_reject_leaves_the_file_alone_and_the_prompt_works(
-    run: Runner, place: InstalledProgram
+    run: Runner, installed: InstalledProgram
 ) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("create notes.txt with hello")
         terminal.answer("r")
         terminal.wait(r"✕ Write notes.txt")
-        assert not (place.project / "notes.txt").exists()
+        assert not (installed.project / "notes.txt").exists()
         terminal.enter("read README.md")
         terminal.wait(r"● Read README.md")
 
 
-def test_always_covers_the_second_time(run: Runner, place: InstalledProgram) -> None:
+def test_always_covers_the_second_time(run: Runner, installed: InstalledProgram) -> None:
     with run(rows=40) as terminal:
         terminal.wait(READY)
         terminal.enter("run touch one.txt")
@@ -85,7 +87,7 @@ def test_always_covers_the_second_time(run: Runner, place: InstalledProgram) -> 
         terminal.wait(r"● Bash touch one.txt")
         terminal.enter("run touch one.txt")
         terminal.wait(r"(?s)● Bash touch one.txt.*● Bash touch one.txt")
-        assert (place.project / "one.txt").exists()
+        assert (installed.project / "one.txt").exists()
 
 
 def test_ctrl_c_stops_a_long_response_and_the_prompt_works_at_once(run: Runner) -> None:
@@ -144,7 +146,9 @@ def test_a_prompt_on_the_command_line_is_sent_at_once(run: Runner) -> None:
         terminal.wait(r"● Read README.md")
 
 
-def test_plain_is_line_based_and_asks_for_permission(run: Runner, place: InstalledProgram) -> None:
+def test_plain_is_line_based_and_asks_for_permission(
+    run: Runner, installed: InstalledProgram
+) -> None:
     with run("--plain", rows=60) as terminal:
         terminal.wait(r"demo/offline")
         terminal.send("read README.md\n")
@@ -152,7 +156,7 @@ def test_plain_is_line_based_and_asks_for_permission(run: Runner, place: Install
         terminal.send("create notes.txt with hello\n")
         terminal.wait(r"(?i)once|\by/")
         terminal.send("o\n")
-        terminal.until((place.project / "notes.txt").exists, "the file was never written")
+        terminal.until((installed.project / "notes.txt").exists, "the file was never written")
         terminal.send("\x04")
         assert terminal.exit_code() == 0
         assert b"\x1b[?1049h" not in terminal.raw

@@ -77,9 +77,9 @@ def fills(
 
 
 def test_a_full_disk_is_reported_and_nothing_is_lost(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    write_config(place.home, config_for(scripted.server, permission="allow"))
+    write_config(installed.home, config_for(scripted.server, permission="allow"))
     with run(rows=40) as terminal:
         limited = no_file_may_grow(terminal.pid)
         fills(terminal, scripted, limited.__enter__, lambda: limited.__exit__(None, None, None))
@@ -99,14 +99,16 @@ def may_mount() -> bool:
 
 
 @pytest.mark.skipif(not may_mount(), reason="this user may mount nothing, not even for itself")
-def test_a_small_file_system_that_fills_up(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_a_small_file_system_that_fills_up(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
     """The data folder is a file system of 3 MB that another program fills."""
-    write_config(place.home, config_for(scripted.server, permission="allow"))
-    data = place.home / "data"
+    write_config(installed.home, config_for(scripted.server, permission="allow"))
+    data = installed.home / "data"
     data.mkdir()
     script = f"mount -t tmpfs -o size=3m,mode=700 tmpfs {data} && exec {COMMAND}"
     words = ["unshare", "-rm", "sh", "-c", script]
-    with Terminal(words, cwd=place.project, env=place.env, rows=40) as terminal:
+    with Terminal(words, cwd=installed.project, env=installed.env, rows=40) as terminal:
         terminal.wait(r"model-1")
         filler = Path(f"/proc/{terminal.pid}/root{data}/filler")
 
@@ -120,4 +122,4 @@ def test_a_small_file_system_that_fills_up(place: InstalledProgram, scripted: Se
                         continue
 
         fills(terminal, scripted, full, filler.unlink)
-        left_as_found(terminal, place)
+        left_as_found(terminal, installed)

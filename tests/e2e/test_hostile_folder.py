@@ -17,21 +17,21 @@ KINDS = ("fsmonitor", "ssh command of a promisor", "submodule", "committed neste
 
 
 @pytest.fixture(params=KINDS)
-def mark(request: pytest.FixtureRequest, place: InstalledProgram, tmp_path: Path) -> Path:
+def mark(request: pytest.FixtureRequest, installed: InstalledProgram, tmp_path: Path) -> Path:
     """Make the project a hostile repository; return the file that its program would create."""
     mark, script = tmp_path / "sprung", tmp_path / "run"
     script.write_text(f"#!/bin/sh\ntouch {mark}\n")
     script.chmod(0o755)
-    shutil.rmtree(place.project)
-    TRAPS[request.param].plant(place.project, str(script))
+    shutil.rmtree(installed.project)
+    TRAPS[request.param].plant(installed.project, str(script))
     mark.unlink(missing_ok=True)
     return mark
 
 
 def test_the_screen_a_turn_and_an_undo_run_nothing(
-    run: Runner, place: InstalledProgram, scripted: ServerThread, mark: Path
+    run: Runner, installed: InstalledProgram, scripted: ServerThread, mark: Path
 ) -> None:
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
     scripted.server.script(
         answer(Call("write", {"file_path": "made.txt", "content": "x"})), answer(Text("all done"))
     )
@@ -43,17 +43,21 @@ def test_the_screen_a_turn_and_an_undo_run_nothing(
         terminal.enter("/undo")
         terminal.wait(r"made\.txt +is deleted")
         terminal.send("\r")
-        terminal.until(lambda: not (place.project / "made.txt").exists(), "nothing was undone")
+        terminal.until(lambda: not (installed.project / "made.txt").exists(), "nothing was undone")
         assert not mark.exists()
 
 
 def test_a_headless_run_runs_nothing(
-    place: InstalledProgram, scripted: ServerThread, mark: Path
+    installed: InstalledProgram, scripted: ServerThread, mark: Path
 ) -> None:
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
     scripted.server.script(answer(Text("all done")))
     done = subprocess.run(
-        [COMMAND, "run", "go"], cwd=place.project, env=place.env, capture_output=True, check=False
+        [COMMAND, "run", "go"],
+        cwd=installed.project,
+        env=installed.env,
+        capture_output=True,
+        check=False,
     )
     assert done.stdout == b"all done\n", done
     assert not mark.exists()

@@ -43,11 +43,11 @@ def sleeps(terminal: Terminal, most: int = MOST) -> None:
 
 
 def test_an_idle_program_never_wakes_up(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     """Checked before the first turn and after one, with one server of each kind running."""
     allow_everything(
-        place,
+        installed,
         scripted,
         mcp={"chats": {"type": "local", "command": [sys.executable, MCP_SERVER, "chats"]}},
         lsp={"tiny": {"command": [sys.executable, LANGUAGE_SERVER, "good"], "extensions": [".t"]}},

@@ -51,12 +51,12 @@ def opened(gate: Path) -> bool:
 
 
 def test_keys_work_during_a_flood_of_output_and_memory_is_bounded(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     flood = f"yes {'0123456789' * 4} | head -c {SIZE.flood}; cat go"
-    os.mkfifo(place.project / "go")
+    os.mkfifo(installed.project / "go")
     scripted.server.script(answer(Call("bash", {"command": flood})), answer(Text("all seen")))
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
     with run() as terminal:
         terminal.wait(r"model-1")
         before = memory(terminal.pid, "VmRSS")
@@ -64,7 +64,7 @@ def test_keys_work_during_a_flood_of_output_and_memory_is_bounded(
         terminal.wait(r"0123456789")
         terminal.send("my draft")
         terminal.wait(r"▌ my draft")
-        terminal.until(lambda: opened(place.project / "go"), "the flood did not end")
+        terminal.until(lambda: opened(installed.project / "go"), "the flood did not end")
         terminal.wait(r"all seen")
         assert memory(terminal.pid, "VmRSS") - before < 150 * MB
         assert "▌ my draft" in terminal.screen
@@ -74,9 +74,9 @@ def test_keys_work_during_a_flood_of_output_and_memory_is_bounded(
 
 
 def test_memory_is_bounded_over_many_commands(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
     held: list[int] = []
     with run() as terminal:
         terminal.wait(r"model-1")
@@ -90,17 +90,17 @@ def test_memory_is_bounded_over_many_commands(
             held.append(memory(terminal.pid, "VmRSS"))
             scripted.server.requests.clear()  # in this process, which is not measured
         assert held[-1] - held[9] < 100 * MB
-    stored = sum(file.stat().st_size for file in (place.home / "data").glob("sessions.db*"))
+    stored = sum(file.stat().st_size for file in (installed.home / "data").glob("sessions.db*"))
     assert stored < SIZE.turns * 300 * 1024
 
 
 def test_a_file_of_50_mb_is_edited(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    file = place.project / "big.txt"
+    file = installed.project / "big.txt"
     file.write_bytes(b"".join(b"line %08d %s\n" % (n, b"x" * 35) for n in range(1_070_000)))
     size = file.stat().st_size
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
 
     def edit(old: str, new: str, **more: object) -> object:
         return answer(
@@ -153,14 +153,14 @@ def copied(database: sqlite3.Connection, sessions: int, turns: int) -> None:
 
 
 def test_five_thousand_sessions_are_listed_and_filtered(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.always(answer(Text("done")))
     subprocess.run(
-        [COMMAND, "run", "the first"], cwd=place.project, env=place.env, check=True,
+        [COMMAND, "run", "the first"], cwd=installed.project, env=installed.env, check=True,
         capture_output=True,
     )  # fmt: skip
-    with closing(sqlite3.connect(place.home / "data" / "sessions.db")) as database, database:
+    with closing(sqlite3.connect(installed.home / "data" / "sessions.db")) as database, database:
         copied(database, 5_000, SIZE.messages // 2)
         (messages,) = database.execute("SELECT count(*) FROM message").fetchone()
         assert messages == 5_000 * SIZE.messages + 2
@@ -175,7 +175,7 @@ def test_five_thousand_sessions_are_listed_and_filtered(
 
 
 def test_a_large_tree_without_git_delays_neither_start_nor_completion(
-    run: Runner, place: InstalledProgram, tmp_path: Path
+    run: Runner, installed: InstalledProgram, tmp_path: Path
 ) -> None:
     tree = tmp_path / "tree"
     for folder in range(SIZE.folders):
@@ -192,39 +192,39 @@ def test_a_large_tree_without_git_delays_neither_start_nor_completion(
 
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_home_folder_gets_no_snapshot(
-    run: Runner, place: InstalledProgram, scripted: ServerThread, linked: bool
+    run: Runner, installed: InstalledProgram, scripted: ServerThread, linked: bool
 ) -> None:
     """Nothing is copied, not even through a symbolic link, and /undo says so."""
-    home = place.home
+    home = installed.home
     if linked:
-        home = place.home.with_name("link")
-        home.symlink_to(place.home)
-    (place.home / "big.bin").write_bytes(os.urandom(MB))
-    allow_everything(place, scripted)
+        home = installed.home.with_name("link")
+        home.symlink_to(installed.home)
+    (installed.home / "big.bin").write_bytes(os.urandom(MB))
+    allow_everything(installed, scripted)
     scripted.server.script(answer(Call("bash", {"command": "echo z > made"})), answer(Text("done")))
-    with run(str(place.home), rows=40, env={"HOME": str(home)}) as terminal:
+    with run(str(installed.home), rows=40, env={"HOME": str(home)}) as terminal:
         terminal.wait(r"model-1")
         terminal.enter("go")
         terminal.wait(r"done")
         terminal.wait(BUSY, gone=True)
         terminal.enter("/undo")
         terminal.wait(r"(?s)The home folder is\s.*no project")
-    kept = sum(f.stat().st_size for f in (place.home / "data").rglob("*") if f.is_file())
+    kept = sum(f.stat().st_size for f in (installed.home / "data").rglob("*") if f.is_file())
     assert kept < MB
 
 
 def test_large_and_ignored_files_are_not_copied_for_undo(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    with (place.project / "big.bin").open("wb") as file:
+    with (installed.project / "big.bin").open("wb") as file:
         for _ in range(0, SIZE.large, MB):
             file.write(os.urandom(MB))
-    (place.project / ".gitignore").write_text("node_modules\n")
+    (installed.project / ".gitignore").write_text("node_modules\n")
     for number in range(SIZE.ignored):
         if number % 1_000 == 0:
-            (place.project / "node_modules" / f"d{number}").mkdir(parents=True)
-        (place.project / "node_modules" / f"d{number // 1_000 * 1_000}" / f"f{number}").touch()
-    allow_everything(place, scripted)
+            (installed.project / "node_modules" / f"d{number}").mkdir(parents=True)
+        (installed.project / "node_modules" / f"d{number // 1_000 * 1_000}" / f"f{number}").touch()
+    allow_everything(installed, scripted)
     command = "echo z >> big.bin; echo made > small.txt"
     scripted.server.script(answer(Call("bash", {"command": command})), answer(Text("all done")))
     with run(rows=40) as terminal:
@@ -236,5 +236,5 @@ def test_large_and_ignored_files_are_not_copied_for_undo(
         terminal.wait(r"big\.bin +cannot be taken back")
         terminal.wait(r"small\.txt +is deleted")
         terminal.send(ESC)
-    kept = sum(f.stat().st_size for f in (place.home / "data").rglob("*") if f.is_file())
+    kept = sum(f.stat().st_size for f in (installed.home / "data").rglob("*") if f.is_file())
     assert kept < (50 * MB if SIZE.large > 50 * MB else 2 * MB)

@@ -28,10 +28,10 @@ def cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def talked(place: InstalledProgram) -> None:
+async def talked(installed: InstalledProgram) -> None:
     """Write a session of 500 messages to the database."""
-    store = await Store.open(place.home / "data" / "sessions.db", Bus())
-    here = str(place.project)
+    store = await Store.open(installed.home / "data" / "sessions.db", Bus())
+    here = str(installed.project)
     session = make_session(
         directory=here, project=here, title="long", turns=TURNS, updated=time.time() + 60
     )
@@ -71,9 +71,9 @@ def streamed(run: Runner, scripted: ServerThread, *arguments: str) -> float:
 
 
 def test_a_streamed_word_costs_the_same_after_500_messages(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     fresh = streamed(run, scripted)
-    asyncio.run(talked(place))
+    asyncio.run(talked(installed))
     long = streamed(run, scripted, "--continue")
     assert long < 1.5 * fresh + SPARE

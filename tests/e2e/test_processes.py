@@ -31,7 +31,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_background_processes_end_with_the_program(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     commands = (
         "sleep 600 & echo done",
@@ -39,7 +39,7 @@ def test_background_processes_end_with_the_program(
         "nohup sleep 600 >/dev/null 2>&1 & echo done",
         "setsid sleep 600 & disown; echo done",
     )
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
     scripted.server.script(
         *(answer(Call("bash", {"command": command})) for command in commands),
         answer(Text("all done")),
@@ -50,13 +50,13 @@ def test_background_processes_end_with_the_program(
         for told in tool_results(scripted):
             assert "done" in told
             assert "background process of this command still runs" in told
-        assert len([line for line in started_in(place.home) if "sleep 600" in line]) >= 3
+        assert len([line for line in started_in(installed.home) if "sleep 600" in line]) >= 3
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
 
 
 def test_no_command_waits_for_input_a_pager_or_an_editor(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     commands = {
         'read -p "ok? " x; echo rc=$?': "rc=1",
@@ -67,7 +67,7 @@ def test_no_command_waits_for_input_a_pager_or_an_editor(
         "git rebase -i HEAD~2; echo rc=$?": "rc=",
         "man ls 2>&1; echo rc=$?": "rc=",
     }
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
     scripted.server.script(
         *(answer(Call("bash", {"command": command})) for command in commands),
         answer(Text("all done")),
@@ -84,11 +84,11 @@ def test_no_command_waits_for_input_a_pager_or_an_editor(
 
 @pytest.mark.parametrize("way", ["timeout", "esc"])
 def test_the_whole_process_tree_of_a_command_ends(
-    run: Runner, place: InstalledProgram, scripted: ServerThread, way: str
+    run: Runner, installed: InstalledProgram, scripted: ServerThread, way: str
 ) -> None:
     mark = f"sleep 300.{os.getpid() % 10_000:04}"
     command = f"echo before; (trap '' TERM HUP; {mark}) & sh -c '{mark}; true'; true"
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
     call = {"command": command, **({"timeout": 2_000} if way == "timeout" else {})}
     scripted.server.script(answer(Call("bash", call)))
     scripted.server.always(answer(Text("all done")))
@@ -112,7 +112,7 @@ def test_the_whole_process_tree_of_a_command_ends(
 
 
 def test_exit_ends_every_language_server(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     servers = {
         name: {"command": [sys.executable, LANGUAGE_SERVER, "good"], "extensions": [f".{name}"]}
@@ -125,17 +125,17 @@ def test_exit_ends_every_language_server(
         ),
         answer(Text("written")),
     )
-    allow_everything(place, scripted, lsp=servers)
+    allow_everything(installed, scripted, lsp=servers)
     with run() as terminal:
         terminal.wait(r"model-1")
         run_turn(terminal, "go", r"written")
-        assert len([line for line in started_in(place.home) if LANGUAGE_SERVER in line]) == 2
+        assert len([line for line in started_in(installed.home) if LANGUAGE_SERVER in line]) == 2
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
 
 
 def test_no_language_server_delays_an_edit(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     """Servers that never start, that crash, and that report 10,000 diagnostics."""
     names = ("mute", "dies", "flood")
@@ -149,7 +149,7 @@ def test_no_language_server_delays_an_edit(
         answer(Call("lsp", {"operation": "diagnostics", "file_path": "a.flood"})),
         answer(Text("all seen")),
     )
-    allow_everything(place, scripted, lsp=servers)
+    allow_everything(installed, scripted, lsp=servers)
     with run(rows=40) as terminal:
         terminal.wait(r"model-1")
         terminal.enter("go")
@@ -173,7 +173,7 @@ def test_no_language_server_delays_an_edit(
 
 
 def test_bad_mcp_servers_delay_neither_start_nor_exit(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     def raw(kind: str) -> dict[str, object]:
         return {"type": "local", "command": [sys.executable, MCP_SERVER, kind]}
@@ -185,7 +185,9 @@ def test_bad_mcp_servers_delay_neither_start_nor_exit(
     }  # fmt: skip
     scripted.server.script(answer(Call("chats_good", {})), answer(Text("all done")))
     with mute_sse() as (url, _):
-        allow_everything(place, scripted, mcp={**servers, "mute": {"type": "remote", "url": url}})
+        allow_everything(
+            installed, scripted, mcp={**servers, "mute": {"type": "remote", "url": url}}
+        )
         with run(rows=40) as terminal:
             terminal.wait(r"model-1")
             terminal.enter("/mcp")
@@ -217,9 +219,9 @@ def test_text_that_arrives_with_enter_is_the_next_message(
 
 
 def test_a_model_server_that_always_fails_is_given_up_with_the_reason(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    allow_everything(place, scripted, retry={"attempts": 3, "delay": 900})
+    allow_everything(installed, scripted, retry={"attempts": 3, "delay": 900})
     scripted.server.always(Failure(500, '{"error": {"message": "the backend is on fire"}}'))
     with run() as terminal:
         terminal.wait(r"model-1")
@@ -233,9 +235,9 @@ def test_a_model_server_that_always_fails_is_given_up_with_the_reason(
 
 
 def test_programs_started_together_lose_no_turn(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    allow_everything(place, scripted, limits={"repeats": 0})
+    allow_everything(installed, scripted, limits={"repeats": 0})
     scripted.server.always(
         lambda body: (
             answer(Text("done"))
@@ -247,14 +249,19 @@ def test_programs_started_together_lose_no_turn(
     def one(number: int) -> int:
         words = [COMMAND, "run", f"prompt {number}"]
         done = subprocess.run(
-            words, cwd=place.project, env=place.env, capture_output=True, timeout=300, check=False
+            words,
+            cwd=installed.project,
+            env=installed.env,
+            capture_output=True,
+            timeout=300,
+            check=False,
         )
         assert done.stdout == b"done\n", done
         return done.returncode
 
     with ThreadPoolExecutor(10) as pool:
         assert list(pool.map(one, range(10))) == [0] * 10
-    with closing(sqlite3.connect(place.home / "data" / "sessions.db")) as database:
+    with closing(sqlite3.connect(installed.home / "data" / "sessions.db")) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert database.execute("SELECT count(*) FROM session").fetchone() == (10,)
         assert database.execute("SELECT count(*) FROM message WHERE open").fetchone() == (0,)
@@ -263,13 +270,13 @@ def test_programs_started_together_lose_no_turn(
 
 @pytest.mark.parametrize("way", ["SIGTERM", "SIGKILL"])
 def test_no_language_server_outlives_the_program(
-    run: Runner, place: InstalledProgram, scripted: ServerThread, way: str
+    run: Runner, installed: InstalledProgram, scripted: ServerThread, way: str
 ) -> None:
-    mark = f"mark-{place.project.parent.name}"
+    mark = f"mark-{installed.project.parent.name}"
     server = {"command": [sys.executable, LANGUAGE_SERVER, "good", mark], "extensions": [".tiny"]}
     write = Call("write", {"file_path": "a.tiny", "content": "fine\n"})
     scripted.server.script(answer(write), answer(Text("written")))
-    allow_everything(place, scripted, lsp={"tiny": server})
+    allow_everything(installed, scripted, lsp={"tiny": server})
     with run() as terminal:
         terminal.wait(r"model-1")
         terminal.enter("go")
@@ -281,11 +288,11 @@ def test_no_language_server_outlives_the_program(
 
 
 def test_a_redirected_response_is_plain_text(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     """With output redirected to a file, only the text is written."""
     scripted.server.script(answer(Text("**bold** `code`")))
     script = f"{COMMAND} run go > out.txt"
-    with Terminal(["sh", "-c", script], cwd=place.project, env=place.env) as terminal:
+    with Terminal(["sh", "-c", script], cwd=installed.project, env=installed.env) as terminal:
         assert terminal.exit_code() == 0
-    assert (place.project / "out.txt").read_bytes() == b"**bold** `code`\n"
+    assert (installed.project / "out.txt").read_bytes() == b"**bold** `code`\n"

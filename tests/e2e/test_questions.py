@@ -19,13 +19,13 @@ CHILDREN = ("alpha", "beta", "gamma")
 
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
 def test_stopping_with_one_call_done_one_running_one_asking(
-    run: Runner, place: InstalledProgram, scripted: ServerThread, key: str
+    run: Runner, installed: InstalledProgram, scripted: ServerThread, key: str
 ) -> None:
     """Esc rejects the request, which ends the turn; ctrl+c cancels the turn. Either way each call
     gets a result at once, and the strict server accepts the next prompt."""
     mark = f"sleep 62.{os.getpid() % 10_000:04}"
-    (place.project / ".env").write_text("KEY=1\n")
-    write_config(place.home, config_for(scripted.server, permission={"bash": "allow"}))
+    (installed.project / ".env").write_text("KEY=1\n")
+    write_config(installed.home, config_for(scripted.server, permission={"bash": "allow"}))
     scripted.server.script(
         answer(
             Call("list", {}),
@@ -57,7 +57,7 @@ def test_stopping_with_one_call_done_one_running_one_asking(
 
 @pytest.mark.parametrize("last", ["o", "\x1b"])
 def test_three_sub_agents_ask_at_once(
-    run: Runner, place: InstalledProgram, scripted: ServerThread, last: str
+    run: Runner, installed: InstalledProgram, scripted: ServerThread, last: str
 ) -> None:
     """One dialog at a time, with the number waiting; each answer goes to its own request, and Esc
     rejects only that one."""
@@ -65,7 +65,7 @@ def test_three_sub_agents_ask_at_once(
         name: [answer(Call("bash", {"command": f"touch {name}"})), answer(Text(f"end {name}"))]
         for name in CHILDREN
     }
-    write_config(place.home, config_for(scripted.server))
+    write_config(installed.home, config_for(scripted.server))
     scripted.server.always(
         Script(answer(*map(task, CHILDREN)), answer(Text("all three told")), **work)
     )
@@ -83,7 +83,7 @@ def test_three_sub_agents_ask_at_once(
         terminal.wait(r"all three told")
         terminal.wait(BUSY, gone=True)
     assert len(allowed) == (3 if last == "o" else 2)
-    made = {path.name for path in place.project.iterdir()}
+    made = {path.name for path in installed.project.iterdir()}
     assert made & set(CHILDREN) == set(allowed)
     for name, told in zip(CHILDREN, tool_results(scripted), strict=True):
         if name in allowed:

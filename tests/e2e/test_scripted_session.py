@@ -16,7 +16,7 @@ def transcript(screen: str) -> str:
 
 
 def test_a_whole_session_and_its_continuation(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(
         answer(
@@ -44,7 +44,7 @@ def test_a_whole_session_and_its_continuation(
         shown = transcript(screen)
         terminal.enter("/exit")
         assert terminal.exit_code() == 0
-    assert "a + b" in (place.project / "calc.py").read_text()
+    assert "a + b" in (installed.project / "calc.py").read_text()
     with run("--continue", rows=40) as terminal:
         terminal.wait(r"It adds now\.")
         terminal.until(lambda: transcript(terminal.screen) == shown, "it looks otherwise")

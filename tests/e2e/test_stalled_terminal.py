@@ -28,12 +28,12 @@ def unread(holds: Callable[[], bool], complaint: str) -> None:
         time.sleep(0.02)
 
 
-def start(terminal: Terminal, place: InstalledProgram) -> None:
+def start(terminal: Terminal, installed: InstalledProgram) -> None:
     """Start a turn that paints a lot, and read nothing until its command is done."""
     terminal.wait(r"model-1")
     terminal.enter("go")
     terminal.wait(r"0{100}")
-    unread((place.project / "made").exists, "the command is held up by the terminal")
+    unread((installed.project / "made").exists, "the command is held up by the terminal")
 
 
 def whole(terminal: Terminal, pattern: str) -> None:
@@ -47,9 +47,9 @@ def whole(terminal: Terminal, pattern: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def chatter(place: InstalledProgram, scripted: ServerThread) -> None:
+def chatter(installed: InstalledProgram, scripted: ServerThread) -> None:
     permission = {"bash": "allow", "edit": "ask"}
-    write_config(place.home, config_for(scripted.server, permission=permission))
+    write_config(installed.home, config_for(scripted.server, permission=permission))
     scripted.server.script(
         answer(Call("bash", {"command": CHATTER})),
         answer(Call("write", {"file_path": "next", "content": "x"})),
@@ -58,23 +58,23 @@ def chatter(place: InstalledProgram, scripted: ServerThread) -> None:
 
 
 def test_work_continues_and_the_final_screen_is_complete(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     """A permission dialog that opened meanwhile is there too."""
     with run(**SIZE) as terminal:
-        start(terminal, place)
+        start(terminal, installed)
         unread(lambda: len(scripted.server.requests) == 2, "the turn is held up by the terminal")
         terminal.answer("o")
         terminal.wait(r"all done")
         terminal.wait(r"esc to interrupt", gone=True)
         terminal.send("a draft")
         whole(terminal, r"▌ a draft")
-    assert (place.project / "next").read_text() == "x"
+    assert (installed.project / "next").read_text() == "x"
 
 
-def test_the_program_ends_though_nobody_reads(run: Runner, place: InstalledProgram) -> None:
+def test_the_program_ends_though_nobody_reads(run: Runner, installed: InstalledProgram) -> None:
     with run(**SIZE) as terminal:
-        start(terminal, place)
+        start(terminal, installed)
         terminal.signal(signal.SIGTERM)
         unread(terminal._ended, "the program waits for its terminal")
         assert terminal.exit_code() == 128 + signal.SIGTERM

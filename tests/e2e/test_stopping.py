@@ -60,7 +60,7 @@ def test_ctrl_c_during_the_wait_for_a_retry(run: Runner, scripted: ServerThread)
 
 
 def test_ctrl_c_in_the_permission_dialog_cancels_the_turn(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(
         answer(Call("write", {"file_path": "a.txt", "content": "x"})), answer(Text("fine now"))
@@ -76,7 +76,7 @@ def test_ctrl_c_in_the_permission_dialog_cancels_the_turn(
         assert len(scripted.server.requests) == 1
         terminal.enter("again")
         terminal.wait(r"fine now")
-    assert not (place.project / "a.txt").exists()
+    assert not (installed.project / "a.txt").exists()
 
 
 @pytest.mark.parametrize("ending", ["call", "error"])
@@ -124,12 +124,12 @@ def test_a_queued_message_survives_a_restart(run: Runner, scripted: ServerThread
     assert (text.count("second thing"), text.count("third thing")) == (1, 1)
 
 
-def _stored(place: InstalledProgram, text: bytes) -> bool:
-    return any(text in file.read_bytes() for file in (place.home / "data").glob("sessions.db*"))
+def _stored(installed: InstalledProgram, text: bytes) -> bool:
+    return any(text in file.read_bytes() for file in (installed.home / "data").glob("sessions.db*"))
 
 
 def test_a_kill_during_a_stream_loses_nothing_stored(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     rest: Answer = answer(Text("fine now"))
     scripted.server.script(answer(Text("half of it "), Hold()), rest)
@@ -137,7 +137,7 @@ def test_a_kill_during_a_stream_loses_nothing_stored(
         terminal.wait(r"model-1")
         terminal.enter("go")
         terminal.wait(r"half of it")
-        terminal.until(lambda: _stored(place, b"half of it"), "the text is never stored")
+        terminal.until(lambda: _stored(installed, b"half of it"), "the text is never stored")
         terminal.signal(signal.SIGKILL)
         terminal.exit_code()
     with run("--continue") as terminal:
@@ -148,7 +148,7 @@ def test_a_kill_during_a_stream_loses_nothing_stored(
 
 
 def test_esc_stops_a_sub_agent_and_its_command(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     mark = f"sleep 61.{os.getpid() % 10_000:04}"
     scripted.server.script(
@@ -156,7 +156,7 @@ def test_esc_stops_a_sub_agent_and_its_command(
         answer(Call("bash", {"command": mark})),
     )
     scripted.server.always(answer(Text("fine now")))
-    allow_everything(place, scripted)
+    allow_everything(installed, scripted)
     with run() as terminal:
         terminal.wait(r"model-1")
         terminal.enter("go")

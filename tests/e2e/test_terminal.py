@@ -14,18 +14,18 @@ pytestmark = pytest.mark.e2e
 END = "\x1b[F"
 
 
-def test_a_terminal_of_20_columns_is_enough(run: Runner, place: InstalledProgram) -> None:
+def test_a_terminal_of_20_columns_is_enough(run: Runner, installed: InstalledProgram) -> None:
     with run(columns=20, rows=8) as terminal:
         terminal.wait(READY)
         terminal.enter("create a with b")
         terminal.wait(r"once always reject")
         terminal.answer("o")
-        terminal.until((place.project / "a").exists, "the file was never written")
+        terminal.until((installed.project / "a").exists, "the file was never written")
         terminal.wait(READY)
 
 
 def test_a_long_command_scrolls_and_the_answer_buttons_stay(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     lines = "\n".join(f"line {n}" for n in range(200))
     scripted.server.script(
@@ -50,8 +50,8 @@ def test_a_long_command_scrolls_and_the_answer_buttons_stay(
         scroll_to(terminal, r"line 199(?s:.*)once +reject")
         terminal.answer("o")
         terminal.wait(r"fine now")
-    assert (place.project / "the_end").exists()
-    assert (place.project / "out.txt").read_text() == lines + "\n"
+    assert (installed.project / "the_end").exists()
+    assert (installed.project / "out.txt").read_text() == lines + "\n"
 
 
 def scroll_to(terminal: Terminal, pattern: str) -> None:
@@ -59,10 +59,10 @@ def scroll_to(terminal: Terminal, pattern: str) -> None:
     terminal.again(END, pattern)
 
 
-def test_ctrl_z_suspends_and_fg_repaints_everything(place: InstalledProgram) -> None:
+def test_ctrl_z_suspends_and_fg_repaints_everything(installed: InstalledProgram) -> None:
     # A shell that leaves the terminal modes to programs, as many do; bash repairs them.
     shell = "dash -i" if shutil.which("dash") else "bash --norc --noediting -i"
-    with Terminal(shell.split(), cwd=place.project, env=place.env) as terminal:
+    with Terminal(shell.split(), cwd=installed.project, env=installed.env) as terminal:
         terminal.enter(COMMAND)
         terminal.wait(READY)
         terminal.enter("read README.md")
@@ -147,10 +147,10 @@ def test_keys_of_one_read_work_in_order(run: Runner, scripted: ServerThread) -> 
 
 
 def test_untrusted_text_is_shown_literally_everywhere(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    (place.project / "[").mkdir()
-    (place.project / "[" / "b].txt").write_text("[/file]\n")
+    (installed.project / "[").mkdir()
+    (installed.project / "[" / "b].txt").write_text("[/file]\n")
     scripted.server.script(
         answer(
             Text("see [/] and \x1b]0;stolen\x07 and \x1b[2J"),
@@ -182,10 +182,10 @@ def test_untrusted_text_is_shown_literally_everywhere(
 
 
 def test_the_external_editor_gets_the_screen_and_returns_it(
-    run: Runner, place: InstalledProgram
+    run: Runner, installed: InstalledProgram
 ) -> None:
     """The text from the editor becomes the prompt, and the program repaints."""
-    script = place.project.parent / "editor"
+    script = installed.project.parent / "editor"
     script.write_text('#!/bin/sh\nprintf "in the editor "; read answer\necho "$answer!" > "$1"\n')
     script.chmod(0o755)
     with run(env={"EDITOR": str(script), "VISUAL": ""}) as terminal:

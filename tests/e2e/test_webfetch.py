@@ -11,7 +11,7 @@ from tests.e2e.conftest import InstalledProgram, Runner, ServerThread
 from tests.e2e.program import BUSY, MB, memory, tool_results
 from tests.support.harness import config_for, write_config
 from tests.support.script import Call, Text, answer
-from tests.support.web_server import Asked, Handler, WebServer, page, redirect
+from tests.support.web_server import Handler, ReceivedRequest, WebServer, page, redirect
 
 pytestmark = pytest.mark.e2e
 
@@ -41,28 +41,28 @@ def served(pages: dict[str, Handler]) -> Iterator[WebServer]:
         thread.join(30)
 
 
-def fetching(place: InstalledProgram, scripted: ServerThread) -> None:
+def fetching(installed: InstalledProgram, scripted: ServerThread) -> None:
     more = {"permission": "allow", "webfetch": {"allow": ["127.0.0.0/8"]}}
-    write_config(place.home, config_for(scripted.server, **more))
+    write_config(installed.home, config_for(scripted.server, **more))
 
 
 def fetch(server: WebServer, path: str, **more: object) -> Call:
     return Call("webfetch", {"url": server.url + path, **more})
 
 
-async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
+async def drip(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
     """Send one byte now and then, forever."""
     writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n")
-    while not asked.gone.is_set():
+    while not request.gone.is_set():
         writer.write(b"x")
         await writer.drain()
         await asyncio.sleep(0.05)
 
 
 def test_heavy_pages_are_reported_within_bounds(
-    run: Runner, place: InstalledProgram, scripted: ServerThread
+    run: Runner, installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    fetching(place, scripted)
+    fetching(installed, scripted)
     with served({**HEAVY, "/drip": drip}) as server, run(rows=40) as terminal:
         calls = [fetch(server, path) for path in HEAVY]
         calls.append(fetch(server, "/drip", timeout=1_500))
@@ -82,17 +82,17 @@ def test_heavy_pages_are_reported_within_bounds(
 
 @pytest.mark.parametrize("path", ["/drip", "/choking"])
 def test_keys_work_while_a_page_is_fetched(
-    run: Runner, place: InstalledProgram, scripted: ServerThread, path: str
+    run: Runner, installed: InstalledProgram, scripted: ServerThread, path: str
 ) -> None:
     """During the download and during the conversion to text; Esc ends either."""
-    fetching(place, scripted)
+    fetching(installed, scripted)
     scripted.server.always(answer(Text("fine now")))
     with served({"/drip": drip, "/choking": page(CHOKING)}) as server, run() as terminal:
         scripted.server.script(answer(fetch(server, path)))
         terminal.wait(r"model-1")
         terminal.enter("go")
         terminal.wait(r"Fetch http")
-        terminal.until(lambda: bool(server.asked), "it was never asked for")
+        terminal.until(lambda: bool(server.requests), "it was never asked for")
         for word in ("my", "own", "draft"):
             terminal.send(f" {word}")
             terminal.wait(rf"▌ .*{word}")

@@ -21,11 +21,11 @@ class OpenFiles:
     writes: bool = True
     stores: Callable[[str], bytes] | None = _as_it_is
     refuses: dict[str, str] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    reads: list[tuple[str, str]] = field(default_factory=list)
     saved: list[tuple[str, str]] = field(default_factory=list)
 
     def text(self, session_id: str, path: str) -> str | None:
-        self.asked.append((session_id, path))
+        self.reads.append((session_id, path))
         if path in self.unsaved:
             return self.unsaved[path]
         with open(path, encoding="utf-8", newline="") as file:  # noqa: PTH123 - line endings are kept

@@ -33,7 +33,7 @@ class InstalledProgram:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> InstalledProgram:
+def installed(tmp_path: Path) -> InstalledProgram:
     home, project = tmp_path / "home", tmp_path / "shop"
     home.mkdir()
     project.mkdir()
@@ -49,15 +49,15 @@ def place(tmp_path: Path) -> InstalledProgram:
     return InstalledProgram(home, project)
 
 
-def left_as_found(terminal: Terminal, place: InstalledProgram) -> None:
+def left_as_found(terminal: Terminal, installed: InstalledProgram) -> None:
     """Check after a test that the program exits on request, without a traceback and with the
     terminal restored; that none of its processes is left; and that its database is intact."""
     code = terminal.end()
     assert b"Traceback" not in terminal.raw, terminal.screen
     if not terminal.hung_up and code != -signal.SIGKILL:
         assert terminal.modes_now == terminal.modes_before
-    terminal.until(lambda: not started_in(place.home), f"{started_in(place.home)} live on")
-    stored = place.home / "data" / "sessions.db"
+    terminal.until(lambda: not started_in(installed.home), f"{started_in(installed.home)} live on")
+    stored = installed.home / "data" / "sessions.db"
     if stored.is_file() and stored.read_bytes()[:16] == b"SQLite format 3\0":
         with closing(sqlite3.connect(stored)) as database:
             assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -107,11 +107,11 @@ class ServerThread:
 
 
 @pytest.fixture
-def scripted(place: InstalledProgram) -> Iterator[ServerThread]:
+def scripted(installed: InstalledProgram) -> Iterator[ServerThread]:
     """Serve as the only provider of the config; the server must refuse nothing."""
     thread = ServerThread()
     thread.start()
-    write_config(place.home, config_for(thread.server))
+    write_config(installed.home, config_for(thread.server))
     yield thread
     thread.stop()
     assert thread.server.refused == []

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Self
 
-Handler = Callable[["Asked", asyncio.StreamWriter], Awaitable[None]]
+Handler = Callable[["ReceivedRequest", asyncio.StreamWriter], Awaitable[None]]
 
 
 @dataclass
-class Asked:
+class ReceivedRequest:
     """A received request. *gone* is set when the client hung up."""
 
     method: str
@@ -32,7 +32,7 @@ def page(
     """Respond with *body*; without *length* the end of the connection ends it."""
     data = body.encode() if isinstance(body, str) else body
 
-    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(_: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         more = {"content-type": mime, **{k.replace("_", "-"): v for k, v in headers.items()}}
         if length:
             more["content-length"] = str(len(data))
@@ -56,7 +56,7 @@ class WebServer:
     def __init__(self, pages: dict[str, Handler], *, tls: ssl.SSLContext | None = None) -> None:
         self.pages = pages
         self._tls = tls
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.port = 0
         self._server: asyncio.Server | None = None
 
@@ -82,14 +82,14 @@ class WebServer:
             }
             body = await reader.readexactly(int(headers.get("content-length", "0")))
             method, path, _ = first.split(" ")
-            asked = Asked(method, path, headers, body)
-            self.asked.append(asked)
-            watching = asyncio.create_task(_watch(reader, asked))
+            request = ReceivedRequest(method, path, headers, body)
+            self.requests.append(request)
+            watching = asyncio.create_task(_watch(reader, request))
             try:
                 handler = self.pages.get(path.partition("?")[0], page("no such page", status=404))
-                await handler(asked, writer)
+                await handler(request, writer)
             except ConnectionError:
-                asked.gone.set()
+                request.gone.set()
             finally:
                 watching.cancel()
         with contextlib.suppress(ConnectionError):
@@ -97,7 +97,7 @@ class WebServer:
             await writer.wait_closed()
 
 
-async def _watch(reader: asyncio.StreamReader, asked: Asked) -> None:
+async def _watch(reader: asyncio.StreamReader, request: ReceivedRequest) -> None:
     with contextlib.suppress(ConnectionError):
         await reader.read(1)
-        asked.gone.set()
+        request.gone.set()

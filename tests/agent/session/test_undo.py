@@ -284,7 +284,7 @@ async def test_an_undo_restores_the_users_unsaved_text(tmp_path: Path, *, deputy
         session = await harness.session()
         await turn(harness, session, "go", *steps)
         assert path.read_text() == "agent\ntyped\n"
-        assert {root for root, _ in open_files.asked} == {session.id}
+        assert {root for root, _ in open_files.reads} == {session.id}
         made = await plan(harness, session)
         assert sorted(f.path for f in made.files) == ["a.txt", "made"]
         await harness.runtime.sessions.undo.undo(made, files=True, conversation=True)

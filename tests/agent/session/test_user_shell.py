@@ -8,7 +8,7 @@ import pytest
 from agent.records.errors import SessionBusy
 from agent.records.events import Event
 from agent.records.messages import Completed, Failed, Running, ToolPart, UserMessage
-from tests.support.aftermath import left_clean
+from tests.support.after_turn import assert_left_clean
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.script import Call, Hold, Text, answer
 
@@ -72,7 +72,7 @@ async def test_it_is_cancelled_like_a_turn_and_keeps_its_output(harness: Harness
     harness.server.script(answer(Text("fine")))
     before = len(harness.events)
     assert (await harness.turn(session, "go on")).outcome == "completed"
-    await left_clean(harness, session, before, "own command: cancelled")
+    await assert_left_clean(harness, session, before, "own command: cancelled")
 
 
 async def test_it_waits_for_no_turn_and_queued_messages_stay_queued(harness: Harness) -> None:
@@ -115,4 +115,4 @@ async def test_it_is_not_between_a_call_and_its_result(harness: Harness) -> None
     harness.server.script(answer(Call("list", {})), answer(Text("done")))
     before = len(harness.events)
     assert (await harness.turn(session, "look")).outcome == "completed"
-    await left_clean(harness, session, before, "own command: before calls")
+    await assert_left_clean(harness, session, before, "own command: before calls")

@@ -16,7 +16,7 @@ from agent.records.messages import AssistantMessage, Completed, Failed, ToolPart
 from agent.session.context.request_turns import request_turns
 from agent.store.store import Store
 from tests.agent.store.samples import rows, start_child
-from tests.support.aftermath import trial
+from tests.support.after_turn import trial
 
 POINTS = int(os.environ.get("KILL_POINTS", "20"))
 GROUPS = 10

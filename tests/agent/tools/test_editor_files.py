@@ -185,7 +185,7 @@ async def test_files_outside_the_sessions_folder_bypass_the_editor(
     read = await run(ReadTool(), ctx, file_path="../a.py")
     assert "three" not in read.output
     await edit(ctx, "two = 2", "x", "../a.py")
-    assert (stored(file), editor.asked, editor.saved) == ("one = 1\nx\n", [], [])
+    assert (stored(file), editor.reads, editor.saved) == ("one = 1\nx\n", [], [])
 
 
 async def test_a_patch_is_all_or_nothing_through_an_editor(

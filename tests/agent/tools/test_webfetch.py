@@ -22,7 +22,7 @@ from tests.agent.tools.conftest import MakeContext
 from tests.agent.tools.run import plan, run
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
-from tests.support.web_server import Asked, WebServer, page, redirect
+from tests.support.web_server import ReceivedRequest, WebServer, page, redirect
 
 LOCAL = AllowedHosts.from_settings(("127.0.0.0/8",))
 
@@ -42,7 +42,7 @@ async def test_a_page_becomes_markdown(make_context: MakeContext) -> None:
         assert result.output == f"# Shop\n\nIt **sells** [things]({server.url}/t)."
         assert result.blocks == (TextBlock(result.output, markdown=True),)
         assert result.label == ToolLabel("Fetch", f"{server.url}/")
-        sent = server.asked[0].headers
+        sent = server.requests[0].headers
         assert sent["host"] == f"127.0.0.1:{server.port}"
         assert not {"cookie", "referer", "authorization"} & set(sent)
         text = await run(tool(), make_context(), url=f"{server.url}/", format="text")
@@ -156,7 +156,7 @@ async def test_the_checked_address_is_the_one_that_is_contacted(make_context: Ma
         url = f"http://no-such-name.test:{server.port}/"
         result = await run(tool(web), make_context(), url=url)
         assert result.output == "here"
-        assert server.asked[0].headers["host"] == f"no-such-name.test:{server.port}"
+        assert server.requests[0].headers["host"] == f"no-such-name.test:{server.port}"
     assert looked_up == ["no-such-name.test"]
 
 
@@ -217,7 +217,7 @@ async def test_a_redirect_loop_ends(make_context: MakeContext) -> None:
     async with WebServer({"/": redirect("/")}) as server:
         with pytest.raises(ToolError, match="More than 5 redirects"):
             await run(tool(), make_context(), url=server.url)
-        assert len(server.asked) == 6
+        assert len(server.requests) == 6
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ async def test_a_redirect_to_another_host_needs_permission(make_context: MakeCon
         refusing = replace(ctx, ask=answerer([], no=True))
         with pytest.raises(PermissionRejected):
             await run(tool(web), refusing, url=f"http://one.test:{server.port}/a")
-        assert [one.path for one in server.asked] == ["/a", "/b", "/a"]
+        assert [one.path for one in server.requests] == ["/a", "/b", "/a"]
 
 
 async def test_the_time_of_a_question_is_not_the_pages(make_context: MakeContext) -> None:
@@ -320,9 +320,9 @@ def test_addresses_that_can_leak_data_need_permission(url: str, carries: bool) -
     assert (need.always is None) is carries
 
 
-async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
+async def drip(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n")
-    while not asked.gone.is_set():
+    while not request.gone.is_set():
         writer.write(b"x")
         await writer.drain()
         await asyncio.sleep(0.05)
@@ -334,15 +334,15 @@ async def test_a_page_without_end_ends_at_its_time(make_context: MakeContext) ->
         with pytest.raises(ToolError, match=r"did not answer completely within 0\.6 seconds \(\d+"):
             await run(tool(), make_context(), url=server.url, timeout=600)
         async with asyncio.timeout(30):
-            await server.asked[0].gone.wait()
+            await server.requests[0].gone.wait()
 
 
 async def test_a_cancel_closes_the_connection(make_context: MakeContext) -> None:
     started = asyncio.Event()
 
-    async def hold(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def hold(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         started.set()
-        await asked.gone.wait()
+        await request.gone.wait()
 
     async with WebServer({"/": hold}) as server:
         fetching = asyncio.create_task(run(tool(), make_context(), url=server.url))
@@ -351,7 +351,7 @@ async def test_a_cancel_closes_the_connection(make_context: MakeContext) -> None
             fetching.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await fetching
-            await server.asked[0].gone.wait()
+            await server.requests[0].gone.wait()
 
 
 @pytest.mark.parametrize("length", [True, False])

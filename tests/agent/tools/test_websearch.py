@@ -59,11 +59,11 @@ async def test_each_engine_is_queried_in_its_own_way(
         result = await run(search, make_context(), query=" what  is\nit ")
         assert result.output == SHOWN
         assert result.facts == ("2 results",)
-        (asked,) = server.asked
-        assert asked.method == method
-        assert asked.headers["x-own"] == "1"
-        assert header is None or asked.headers[header[0]] == header[1]
-        sent = asked.body.decode() or asked.path
+        (request,) = server.requests
+        assert request.method == method
+        assert request.headers["x-own"] == "1"
+        assert header is None or request.headers[header[0]] == header[1]
+        sent = request.body.decode() or request.path
         assert "what is it" in sent.replace("%20", " ").replace("+", " ")
 
 

@@ -23,7 +23,7 @@ from acp.schema import (
 )
 
 from tests.support.harness import GUARD, config_for, environment, write_config
-from tests.support.installed import InstalledProgram, place
+from tests.support.installed import InstalledProgram, installed
 from tests.support.model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -143,9 +143,9 @@ class Home:
 
 
 @pytest.fixture
-async def home(place: InstalledProgram) -> AsyncIterator[Home]:
+async def home(installed: InstalledProgram) -> AsyncIterator[Home]:
     async with ModelServer() as server:
-        made = Home(place.home, place.project, server)
+        made = Home(installed.home, installed.project, server)
         made.settings()
         yield made
     assert server.refused == []
@@ -158,4 +158,4 @@ async def desk(home: Home) -> AsyncIterator[Desk]:
         yield made
 
 
-__all__ = ["Desk", "Editor", "Home", "RequestError", "place", "text_content"]
+__all__ = ["Desk", "Editor", "Home", "RequestError", "installed", "text_content"]

@@ -14,7 +14,7 @@ from tests.support.processes import gone, pids_in
 from tests.support.script import Text, answer
 
 
-def place(folders: Mapping[str, str]) -> Path:
+def folder(folders: Mapping[str, str]) -> Path:
     return Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
 
 
@@ -34,7 +34,7 @@ async def known(running: Running, name: str) -> None:
 async def test_a_command_is_listed_expanded_and_sent(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
-    write(place(folders) / "commands/git/fix.md", "---\ndescription: Fix an issue\n---\nMend $1.")
+    write(folder(folders) / "commands/git/fix.md", "---\ndescription: Fix an issue\n---\nMend $1.")
     scripted.script(answer(Text("Mended.")))
     async with start() as running:
         await known(running, "git/fix")
@@ -53,7 +53,7 @@ async def test_a_command_is_listed_expanded_and_sent(
 async def test_commands_are_in_the_palette_and_the_help(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
-    write(place(folders) / "commands/tidy.md", "---\ndescription: Tidy up\n---\nTidy.")
+    write(folder(folders) / "commands/tidy.md", "---\ndescription: Tidy up\n---\nTidy.")
     async with start(size=(100, 60)) as running:
         await known(running, "tidy")
         await running.type("/help", "enter")
@@ -70,9 +70,9 @@ async def test_commands_are_in_the_palette_and_the_help(
 async def test_several_lines_can_follow_and_a_taken_name_is_reported(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
-    write(place(folders) / "commands/note.md", "Note:")
-    write(place(folders) / "commands/new.md", "Never.")
-    write(place(folders) / "commands/init.md", "My own init.")
+    write(folder(folders) / "commands/note.md", "Note:")
+    write(folder(folders) / "commands/new.md", "Never.")
+    write(folder(folders) / "commands/init.md", "My own init.")
     scripted.script(answer(Text("Noted.")), answer(Text("Begun.")))
     async with start() as running:
         await running.until_shown("/new is taken")
@@ -89,7 +89,7 @@ async def test_several_lines_can_follow_and_a_taken_name_is_reported(
 async def test_a_refused_command_returns_to_the_prompt(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
-    write(place(folders) / "commands/state.md", "State: !`rm -rf x`")
+    write(folder(folders) / "commands/state.md", "State: !`rm -rf x`")
     async with start() as running:
         await known(running, "state")
         await running.type("/state", "enter")
@@ -108,7 +108,7 @@ async def test_stopping_a_command_ends_its_processes(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter, work: Path, key: str
 ) -> None:
     line = "sleep 1000 & echo $$ $! > pids; wait"
-    write(place(folders) / "commands/slow.md", f"State: !`{line}`")
+    write(folder(folders) / "commands/slow.md", f"State: !`{line}`")
     async with start(env=ANYTHING) as running:
         await known(running, "slow")
         await running.type("/slow", "enter")
@@ -131,7 +131,7 @@ async def test_stopping_a_command_ends_its_processes(
 async def test_a_command_that_waits_for_permission_can_be_stopped(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
-    write(place(folders) / "commands/state.md", "State: !`rm -rf x`")
+    write(folder(folders) / "commands/state.md", "State: !`rm -rf x`")
     async with start() as running:
         await known(running, "state")
         await running.type("/state", "enter")
@@ -163,7 +163,7 @@ async def test_an_agents_own_model_is_used_only_with_it(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(
-        place(folders) / "agents/deep.md",
+        folder(folders) / "agents/deep.md",
         "---\ndescription: Thinks long\nmode: primary\nmodel: scripted/other\ncolor: '#ff8800'\n"
         "---\nThink.",
     )
@@ -185,7 +185,7 @@ async def test_an_agents_own_model_is_used_only_with_it(
 async def test_the_picker_shows_the_source_of_each_agent(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
-    write(place(folders) / "agents/look.md", "---\ndescription: Looks\nmode: subagent\n---\nLook.")
+    write(folder(folders) / "agents/look.md", "---\ndescription: Looks\nmode: subagent\n---\nLook.")
     async with start(size=(120, 30)) as running:
         await running.type("/agents", "enter")
         await running.until(lambda: isinstance(running.app.screen, Picker))
@@ -214,7 +214,7 @@ async def test_a_plugins_theme_can_be_chosen_and_an_invalid_one_is_reported(
     scripted: ModelServer, folders: Mapping[str, str], start: Starter
 ) -> None:
     write(
-        place(folders) / "plugins/looks.py",
+        folder(folders) / "plugins/looks.py",
         "def register(plugin):\n"
         "    plugin.theme('sea', {'primary': '#5aa9e6', 'background': '#0b1d2a'})\n"
         "    plugin.theme('mud', {'primary': 'no colour'})\n",

@@ -20,20 +20,20 @@ GUARD = 60
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     (tmp_path / "home").mkdir()
     (tmp_path / "shop").mkdir()
     return tmp_path
 
 
 def run(
-    place: Path, *words: str, given: str = "", env: Mapping[str, str] | None = None
+    folder: Path, *words: str, given: str = "", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(ROOT / "opencode_py.py"), *words],
         input=given,
-        cwd=place / "shop",
-        env={**environment(place / "home"), **(env or {})},
+        cwd=folder / "shop",
+        env={**environment(folder / "home"), **(env or {})},
         capture_output=True,
         text=True,
         timeout=GUARD,
@@ -41,27 +41,27 @@ def run(
     )
 
 
-def test_a_piped_key_is_stored_listed_by_its_last_characters_and_removed(place: Path) -> None:
-    login = run(place, "auth", "login", "groq", given=f"{KEY}\n")
+def test_a_piped_key_is_stored_listed_by_its_last_characters_and_removed(folder: Path) -> None:
+    login = run(folder, "auth", "login", "groq", given=f"{KEY}\n")
     assert login.returncode == 0
-    listed = run(place, "auth", "list")
+    listed = run(folder, "auth", "list")
     assert listed.stdout.split() == ["groq", "Groq", "stored", "…ghij"]
-    named = json.loads(run(place, "auth", "list", "--json").stdout)["providers"]
+    named = json.loads(run(folder, "auth", "list", "--json").stdout)["providers"]
     assert named == [{"provider": "groq", "name": "Groq", "source": "stored", "tail": "…ghij"}]
-    models = run(place, "models", "groq")
+    models = run(folder, "models", "groq")
     assert "groq/openai/gpt-oss-120b" in models.stdout
-    assert run(place, "auth", "logout", "groq").returncode == 0
-    assert run(place, "auth", "list").stdout.startswith("No provider has a key.")
+    assert run(folder, "auth", "logout", "groq").returncode == 0
+    assert run(folder, "auth", "list").stdout.startswith("No provider has a key.")
     for done in (login, listed, models):
         assert KEY not in done.stdout + done.stderr
 
 
-def test_a_key_is_typed_without_echo(place: Path) -> None:
+def test_a_key_is_typed_without_echo(folder: Path) -> None:
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, str(ROOT / "opencode_py.py"), "auth", "login", "mistral"],
-        cwd=place / "shop",
-        env=environment(place / "home"),
+        cwd=folder / "shop",
+        env=environment(folder / "home"),
         stdin=slave,
         stdout=slave,
         stderr=slave,
@@ -78,7 +78,7 @@ def test_a_key_is_typed_without_echo(place: Path) -> None:
     os.close(master)
     assert KEY.encode() not in shown
     assert b"console.mistral.ai" in shown
-    stored = json.loads((place / "home" / "data" / "auth.json").read_text())
+    stored = json.loads((folder / "home" / "data" / "auth.json").read_text())
     assert stored["keys"]["mistral"]["key"] == KEY
 
 
@@ -95,39 +95,39 @@ def test_a_key_is_typed_without_echo(place: Path) -> None:
     ],
 )
 def test_impossible_logins_are_refused_in_a_sentence(
-    place: Path, words: tuple[str, ...], given: str, sentence: str
+    folder: Path, words: tuple[str, ...], given: str, sentence: str
 ) -> None:
-    done = run(place, *words, given=given)
+    done = run(folder, *words, given=given)
     assert done.returncode == 1
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_login_without_a_provider_needs_a_terminal(place: Path) -> None:
-    assert run(place, "auth", "login", given=KEY).returncode == 2
+def test_login_without_a_provider_needs_a_terminal(folder: Path) -> None:
+    assert run(folder, "auth", "login", given=KEY).returncode == 2
 
 
-def test_a_variable_that_overrides_the_stored_key_is_named(place: Path) -> None:
-    done = run(place, "auth", "login", "groq", given=KEY, env={"GROQ_API_KEY": "gsk-other-key"})
+def test_a_variable_that_overrides_the_stored_key_is_named(folder: Path) -> None:
+    done = run(folder, "auth", "login", "groq", given=KEY, env={"GROQ_API_KEY": "gsk-other-key"})
     assert "the one in GROQ_API_KEY goes before it" in done.stderr
-    logout = run(place, "auth", "logout", "groq", env={"GROQ_API_KEY": "gsk-other-key"})
+    logout = run(folder, "auth", "logout", "groq", env={"GROQ_API_KEY": "gsk-other-key"})
     assert "The one in GROQ_API_KEY is still used." in logout.stderr
 
 
-def test_every_known_provider_is_listed_with_its_requirements(place: Path) -> None:
-    listed = run(place, "auth", "list", "--all").stdout
+def test_every_known_provider_is_listed_with_its_requirements(folder: Path) -> None:
+    listed = run(folder, "auth", "list", "--all").stdout
     assert "needs ANTHROPIC_API_KEY" in listed
     assert "needs GEMINI_API_KEY or GOOGLE_API_KEY" in listed
 
 
-def test_unknown_context_and_prices_are_dashes(place: Path) -> None:
+def test_unknown_context_and_prices_are_dashes(folder: Path) -> None:
     model = {"name": "Own", "limit": {"context": 8000}}
     server = {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"own": model}}
-    write_config(place / "home", {"provider": {"acme": server}})
-    head, row = run(place, "models", "acme").stdout.splitlines()
+    write_config(folder / "home", {"provider": {"acme": server}})
+    head, row = run(folder, "models", "acme").stdout.splitlines()
     assert head.split() == ["MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED"]
     assert row.split() == ["acme/own", "8.0k", "–", "–", "–"]
-    answer = json.loads(run(place, "models", "acme", "--json").stdout)["models"][0]
+    answer = json.loads(run(folder, "models", "acme", "--json").stdout)["models"][0]
     assert (answer["model"], answer["context"], answer["input_price"]) == ("acme/own", 8000, None)
 
 
@@ -137,21 +137,21 @@ async def web() -> AsyncIterator[WebServer]:
         yield server
 
 
-async def test_refresh_requests_and_stores_the_list(place: Path, web: WebServer) -> None:
+async def test_refresh_requests_and_stores_the_list(folder: Path, web: WebServer) -> None:
     listed = {"data": [{"id": "new-model", "context_length": 64_000}]}
     web.pages["/v1/models"] = page(json.dumps(listed), "application/json")
     server = {"options": {"baseURL": f"{web.url}/v1", "apiKey": "sk-1"}}
-    write_config(place / "home", {"provider": {"acme": server}})
-    fresh = await asyncio.to_thread(run, place, "models", "acme", "--refresh")
+    write_config(folder / "home", {"provider": {"acme": server}})
+    fresh = await asyncio.to_thread(run, folder, "models", "acme", "--refresh")
     assert "acme/new-model" in fresh.stdout
-    again = await asyncio.to_thread(run, place, "models", "acme")
+    again = await asyncio.to_thread(run, folder, "models", "acme")
     assert again.stdout == fresh.stdout
 
 
-async def test_a_list_that_cannot_be_read_is_reported(place: Path, web: WebServer) -> None:
+async def test_a_list_that_cannot_be_read_is_reported(folder: Path, web: WebServer) -> None:
     web.pages["/v1/models"] = page('{"error": "no such key"}', "application/json", status=401)
     server = {"options": {"baseURL": f"{web.url}/v1", "apiKey": "sk-1"}}
-    write_config(place / "home", {"provider": {"acme": server}})
-    done = await asyncio.to_thread(run, place, "models", "acme", "--refresh")
+    write_config(folder / "home", {"provider": {"acme": server}})
+    done = await asyncio.to_thread(run, folder, "models", "acme", "--refresh")
     assert done.returncode == 1
     assert "acme refused the key" in done.stderr

@@ -23,11 +23,13 @@ GUARD = 60
 KEY = "sk-" + "a1b2c3d4" * 4
 
 
-def run(place: InstalledProgram, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    installed: InstalledProgram, *words: str, given: str = ""
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*LAUNCHER, *words],
-        cwd=place.project,
-        env=place.env,
+        cwd=installed.project,
+        env=installed.env,
         input=given,
         capture_output=True,
         text=True,
@@ -37,14 +39,14 @@ def run(place: InstalledProgram, *words: str, given: str = "") -> subprocess.Com
 
 
 @pytest.fixture
-def filled(place: InstalledProgram) -> InstalledProgram:
+def filled(installed: InstalledProgram) -> InstalledProgram:
     """Create two sessions of the project and one of another folder."""
 
     async def fill() -> None:
-        data = place.home / "data"
+        data = installed.home / "data"
         data.mkdir()
         store = await Store.open(data / "sessions.db", Bus())
-        here = str(place.project.resolve())
+        here = str(installed.project.resolve())
         for n, (name, folder) in enumerate((("a", here), ("b", here), ("c", "/elsewhere"))):
             session_id = f"ses_{name}"
             session = replace(
@@ -70,7 +72,7 @@ def filled(place: InstalledProgram) -> InstalledProgram:
         await store.close()
 
     asyncio.run(fill())
-    return place
+    return installed
 
 
 def test_columns_are_aligned_with_their_headings(
@@ -145,8 +147,8 @@ def test_stats_by_command(filled: InstalledProgram) -> None:
     assert run(filled, "stats", "--days", "0").returncode == 2
 
 
-def test_each_command_has_help(place: InstalledProgram) -> None:
+def test_each_command_has_help(installed: InstalledProgram) -> None:
     for words in (["session"], ["export"], ["import"], ["stats"], ["session", "list"]):
-        done = run(place, *words, "--help")
+        done = run(installed, *words, "--help")
         assert (done.returncode, done.stderr) == (0, "")
-    assert run(place, "session").returncode == 2
+    assert run(installed, "session").returncode == 2

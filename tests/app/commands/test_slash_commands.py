@@ -6,7 +6,7 @@ from app.actions import actions
 from app.commands.keymap import build
 from app.commands.registry import GROUPS, ORDER, action, find_by_slash, parse_command
 from app.screens.help import help_text
-from app.screens.session.layout import command_entries
+from app.screens.session.layout import slash_entries
 from app.widgets.completion_list import SlashEntry, matching_commands
 from tests.app.conftest import Starter
 
@@ -86,7 +86,7 @@ def test_each_built_in_action_has_its_position() -> None:
 
 
 def test_enter_runs_a_complete_name() -> None:
-    listed = command_entries(actions())
+    listed = slash_entries(actions())
     for entry in listed:
         for name in (entry.name, *entry.aliases):
             assert matching_commands(listed, name)[0] is entry

@@ -24,7 +24,7 @@ BASE = f"http://127.0.0.1:{PORT}"
 seen: list[str] = []
 
 
-class Doorman:
+class AuthorizationServer:
     """An authorization server that keeps everything in memory."""
 
     def __init__(self) -> None:
@@ -93,10 +93,10 @@ class Doorman:
         return None
 
 
-doorman = Doorman()
+authorization = AuthorizationServer()
 server = MCPServer(
     "guarded",
-    auth_server_provider=doorman,
+    auth_server_provider=authorization,
     auth=AuthSettings(
         issuer_url=BASE,
         resource_server_url=f"{BASE}/mcp",
@@ -118,9 +118,9 @@ async def tell(_):
 
 @server.custom_route("/forget", methods=["GET"])
 async def forget(request):
-    doorman.access.clear()
+    authorization.access.clear()
     if "renewals" in request.query_params:
-        doorman.fresh.clear()
+        authorization.fresh.clear()
     return PlainTextResponse("forgotten")
 
 
@@ -148,6 +148,6 @@ class Open:
 
 app = server.streamable_http_app()
 if os.environ.get("GUARDED_OPEN"):
-    doorman.access["guest"] = AccessToken(token="guest", client_id="guest", scopes=[])
+    authorization.access["guest"] = AccessToken(token="guest", client_id="guest", scopes=[])
     app = Open(app)
 uvicorn.run(app, host="127.0.0.1", port=PORT)

@@ -16,7 +16,7 @@ import pytest
 
 from agent.permission.rules import DEFAULT_RULES, Rule, evaluate
 from agent.permission.shell.analysis import command_needs
-from tests.support.aftermath import trial
+from tests.support.after_turn import trial
 
 BUDGET = 6_000 if os.environ.get("CANCEL_POINTS") == "0" else 300
 """Lines of each depth of nesting."""

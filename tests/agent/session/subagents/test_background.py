@@ -18,7 +18,7 @@ from agent.records.events import (
 from agent.records.messages import Completed, Failed, Idle, Session, TextPart, ToolPart
 from agent.runtime.runtime import open_runtime
 from agent.session.review.timeline import timeline
-from tests.support.aftermath import left_clean, marked_processes
+from tests.support.after_turn import assert_left_clean, marked_processes
 from tests.support.harness import APIS, Harness, environment, open_harness
 from tests.support.script import Answer, Call, Failure, Hold, Text, Tokens, answer
 from tests.support.subagents import Script, children, output, task
@@ -115,7 +115,7 @@ async def test_a_report_starts_a_turn_of_an_idle_session_once(tmp_path: Path, ap
         before = len(harness.events)
         await harness.turn(session, "thanks")
         assert request_text(harness).count("Three files.") == 1
-        await left_clean(harness, session, before, "background task: idle")
+        await assert_left_clean(harness, session, before, "background task: idle")
 
 
 async def test_a_running_turn_receives_the_report_at_its_next_step(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_a_running_turn_receives_the_report_at_its_next_step(tmp_path: Pat
         await harness.idle(session)
         assert "Three files." in request_text(harness)
         assert len(idles(harness, session)) == 1
-        await left_clean(harness, session, 0, "background task: mid turn")
+        await assert_left_clean(harness, session, 0, "background task: mid turn")
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -169,7 +169,7 @@ async def test_an_unattended_turn_ends_after_its_reports(tmp_path: Path, api: st
             == request_text(harness).count("report beta")
             == 1
         )
-        await left_clean(harness, session, 0, "background task: held")
+        await assert_left_clean(harness, session, 0, "background task: held")
 
 
 async def test_a_sub_agent_waits_for_its_background_tasks(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ async def test_a_sub_agent_waits_for_its_background_tasks(tmp_path: Path) -> Non
         assert output(call).startswith("The deep says: found.")
         (outer,) = await children(harness, session)
         assert [r.text for r in await reports(harness, outer)] == ["from the deep"]
-        await left_clean(harness, session, 0, "background task: below a sub-agent")
+        await assert_left_clean(harness, session, 0, "background task: below a sub-agent")
 
 
 async def test_a_full_cancel_stops_the_background_tasks_too(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ async def test_a_full_cancel_stops_the_background_tasks_too(tmp_path: Path) -> N
         await harness.send(session, "and now?")
         await harness.idle(session, after=before)
         assert "was stopped by the user" in request_text(harness)
-        await left_clean(harness, session, before, "background task: cancelled")
+        await assert_left_clean(harness, session, before, "background task: cancelled")
 
 
 async def test_a_cancel_of_the_turn_alone_leaves_tasks_running_and_queues_their_report(
@@ -327,7 +327,7 @@ async def test_task_output_waits_and_returns_the_report_once(tmp_path: Path) -> 
         assert await reports(harness, session) == []
         assert len(idles(harness, session)) == 1
         assert request_text(harness).count("Three files.") == 1
-        await left_clean(harness, session, 0, "background task: waited for")
+        await assert_left_clean(harness, session, 0, "background task: waited for")
 
 
 async def test_task_output_checks_and_stops_a_task(tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ async def test_task_output_checks_and_stops_a_task(tmp_path: Path) -> None:
         assert child.background_task is not None
         assert child.background_task.state == "cancelled"
         assert len(idles(harness, session)) == 2
-        await left_clean(harness, session, before, "background task: stopped by the model")
+        await assert_left_clean(harness, session, before, "background task: stopped by the model")
 
 
 async def test_a_running_task_reads_further_prompts_and_can_be_resumed(

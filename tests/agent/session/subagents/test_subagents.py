@@ -9,7 +9,7 @@ import pytest
 from agent.records.blocks import SubtaskBlock
 from agent.records.events import PartUpdated, PermissionAsked, SessionCreated, SessionIdle
 from agent.records.messages import Completed, Failed, Idle, Running, Session, ToolPart
-from tests.support.aftermath import left_clean, marked_processes
+from tests.support.after_turn import assert_left_clean, marked_processes
 from tests.support.harness import APIS, Harness, open_harness, tool_names
 from tests.support.scenarios import EACH, LONGEST
 from tests.support.script import Call, Failure, Hold, Text, Tokens, answer
@@ -37,7 +37,7 @@ async def test_the_report_comes_back_with_counts_and_the_session(tmp_path: Path,
         assert (child.parent_id, child.title, child.agent) == (session.id, "look", "general")
         (block,) = call.state.blocks
         assert block == SubtaskBlock(child.id, "general", "<look>", text="Three files.")
-        await left_clean(harness, session, 0, "sub-agent: done")
+        await assert_left_clean(harness, session, 0, "sub-agent: done")
 
 
 async def test_a_child_has_no_task_nor_todo_tools_and_a_clean_context(
@@ -80,7 +80,7 @@ async def test_several_sub_agents_run_at_once_and_each_has_its_own_report(tmp_pa
         assert "The sub-agent failed." in beta
         assert "beta is broken" in beta
         assert gamma.startswith("on the way")
-        await left_clean(harness, session, 0, "sub-agent: three at once")
+        await assert_left_clean(harness, session, 0, "sub-agent: three at once")
 
 
 async def test_the_activity_is_reported_while_it_runs(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ async def test_cancelling_the_parent_cancels_the_children(tmp_path: Path, comman
             (call,) = await harness.tools(child)
             assert isinstance(call.state, Failed)
         assert marked_processes() == []
-        await left_clean(harness, session, 0, "sub-agent: parent cancelled")
+        await assert_left_clean(harness, session, 0, "sub-agent: parent cancelled")
 
 
 async def test_a_child_that_is_cancelled_alone_gives_an_error_result(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ async def test_a_child_that_is_cancelled_alone_gives_an_error_result(tmp_path: P
         assert "half" in output(call)
         assert isinstance(call.state, Failed)
         assert call.state.kind == "aborted"  # a cancel, as of any other call, and no error
-        await left_clean(harness, session, 0, "sub-agent: child cancelled")
+        await assert_left_clean(harness, session, 0, "sub-agent: child cancelled")
 
 
 async def test_an_always_rule_applies_to_the_whole_tree(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ async def test_a_sub_agent_that_cannot_start_gives_a_reason(
     session = await harness.session()
     await harness.turn(session, "go")
     assert said in output((await harness.tools(session))[0])
-    await left_clean(harness, session, 0, "sub-agent: not started")
+    await assert_left_clean(harness, session, 0, "sub-agent: not started")
 
 
 async def test_usage_of_children_counts_for_the_parents_limit(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ async def test_a_child_cancelled_with_its_parent_at_any_moment(tmp_path: Path) -
                 assert harness.runtime.sessions.status(child.id) == Idle()
                 for call in await harness.tools(child):
                     assert isinstance(call.state, Completed | Failed)
-            await left_clean(harness, session, before, "sub-agent: cancel at an event")
+            await assert_left_clean(harness, session, before, "sub-agent: cancel at an event")
 
 
 def _reached(harness: Harness, session: Session, count: int, event: object) -> bool:

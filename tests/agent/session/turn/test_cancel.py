@@ -14,7 +14,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from tests.support.aftermath import left_clean
+from tests.support.after_turn import assert_left_clean
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Call, Hold, Text, Tokens, answer
 
@@ -140,7 +140,7 @@ async def test_one_done_one_running_one_asking(tmp_path: Path) -> None:
         for state in (running, asking):
             assert isinstance(state, Failed)
             assert state.kind == "aborted"
-        await left_clean(harness, session, 0, "one done, one running, one asking")
+        await assert_left_clean(harness, session, 0, "one done, one running, one asking")
         sent = harness.server.requests[-1].body["messages"]
         results = [message["content"] for message in sent if message["role"] == "tool"]
         assert ".env" in results[0]

@@ -13,7 +13,7 @@ import pytest
 
 from agent.records.events import SessionIdle
 from agent.records.messages import AssistantMessage, Idle
-from tests.support.aftermath import left_clean, trial
+from tests.support.after_turn import assert_left_clean, trial
 from tests.support.counting_loop import CountingLoop, run
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.scenarios import EACH, LONGEST, SCENARIOS, answer_everything
@@ -63,7 +63,7 @@ async def _attempt(harness: Harness, loop: CountingLoop, name: str, point: int |
         last = (await harness.messages(session))[-1].message
         assert isinstance(last, AssistantMessage), f"{name} {point}: no message of the stop"
         assert last.interrupted or last.finish == "stop", f"{name} {point}: {last}"
-    await left_clean(
+    await assert_left_clean(
         harness, session, before, f"cancel at an iteration: {name}", f"{point}: {idle.outcome}"
     )
     return took

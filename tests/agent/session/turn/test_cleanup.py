@@ -8,7 +8,7 @@ import pytest
 
 from agent.records.events import PartUpdated, PermissionAsked, SessionStatusChanged
 from agent.records.messages import Completed, Failed, Retry, Running, Session, ToolPart
-from tests.support.aftermath import left_clean, marked_processes
+from tests.support.after_turn import assert_left_clean, marked_processes
 from tests.support.harness import APIS, Harness, open_harness
 from tests.support.script import Call, Cut, Failure, Hold, Reason, Text, answer
 
@@ -54,7 +54,7 @@ async def test_a_cancel_ends_processes_that_a_command_left_running(
         (tool,) = await harness.tools(session)
         assert isinstance(tool.state, Failed)
         assert (tool.state.kind, "begun" in tool.state.output) == ("aborted", True)
-        await left_clean(harness, session, 0, f"cancel: {name}")
+        await assert_left_clean(harness, session, 0, f"cancel: {name}")
 
 
 async def test_a_slow_tool_is_waited_for(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ async def test_a_slow_tool_is_waited_for(tmp_path: Path) -> None:
         slow, _ = await harness.tools(session)
         assert isinstance(slow.state, Completed)
         assert "late" in slow.state.output
-        await left_clean(harness, session, 0, "a tool of three seconds")
+        await assert_left_clean(harness, session, 0, "a tool of three seconds")
 
 
 async def test_a_call_that_runs_when_the_stream_breaks_is_waited_for(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_a_call_that_runs_when_the_stream_breaks_is_waited_for(tmp_path: P
         assert isinstance(whole.state, Completed)
         assert "end" in whole.state.output
         assert isinstance(half.state, Failed)
-        await left_clean(harness, session, 0, "stream breaks while a call runs")
+        await assert_left_clean(harness, session, 0, "stream breaks while a call runs")
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -101,7 +101,7 @@ async def test_a_cancel_with_three_questions_open_withdraws_all(tmp_path: Path, 
         assert not harness.answer(request, "once")
         states = [tool.state for tool in await harness.tools(session)]
         assert all(isinstance(s, Failed) and s.kind == "aborted" for s in states)
-        await left_clean(harness, session, 0, "cancel in a permission question")
+        await assert_left_clean(harness, session, 0, "cancel in a permission question")
 
 
 async def test_cancelled_again_and_again_ends_once(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ async def test_cancelled_again_and_again_ends_once(tmp_path: Path) -> None:
             await service.cancel(session.id)
             await asyncio.sleep(0)
         await harness.idle(session)
-        await left_clean(harness, session, 0, "cancelled again and again")
+        await assert_left_clean(harness, session, 0, "cancelled again and again")
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -129,7 +129,7 @@ async def test_a_cancel_in_a_retry_wait(tmp_path: Path, api: str) -> None:
             lambda e: isinstance(e, SessionStatusChanged) and isinstance(e.status, Retry)
         )
         await stopped(harness, session)
-        await left_clean(harness, session, 0, "cancel in a retry wait")
+        await assert_left_clean(harness, session, 0, "cancel in a retry wait")
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -146,7 +146,7 @@ async def test_a_cancel_during_a_compaction(tmp_path: Path, api: str) -> None:
         await hold.reached.wait()
         await stopped(harness, session, before)
         hold.gate.set()
-        await left_clean(harness, session, before, "cancel in a compaction")
+        await assert_left_clean(harness, session, before, "cancel in a compaction")
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -167,7 +167,7 @@ async def test_a_cancel_in_mid_stream_hangs_up(
         await stopped(harness, session)
         await asyncio.wait_for(harness.server.requests[0].closed.wait(), 30)
         hold.gate.set()
-        await left_clean(harness, session, 0, "cancel in mid-stream")
+        await assert_left_clean(harness, session, 0, "cancel in mid-stream")
 
 
 async def test_every_task_cancelled_at_once_ends_the_turn_in_order(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ async def test_every_task_cancelled_at_once_ends_the_turn_in_order(tmp_path: Pat
             await harness.idle(one)
         assert marked_processes() == []
         for one in (session, asking):
-            await left_clean(harness, one, 0, "every task cancelled at once")
+            await assert_left_clean(harness, one, 0, "every task cancelled at once")
 
 
 async def test_the_folder_is_deleted_underneath(tmp_path: Path) -> None:
@@ -216,4 +216,4 @@ async def test_the_folder_is_deleted_underneath(tmp_path: Path) -> None:
         for tool in (await harness.tools(session))[1:4]:
             assert isinstance(tool.state, Failed), tool
             assert "Traceback" not in tool.state.error
-        await left_clean(harness, session, 0, "the folder is deleted underneath")
+        await assert_left_clean(harness, session, 0, "the folder is deleted underneath")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Completed, Failed, Session, TextPart
-from tests.support.aftermath import trial
+from tests.support.after_turn import trial
 from tests.support.chat_dialect import ChatWriter
 from tests.support.counting_loop import run
 from tests.support.harness import Harness, open_harness

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Failed
-from tests.support.aftermath import left_clean
+from tests.support.after_turn import assert_left_clean
 from tests.support.harness import open_harness
 from tests.support.script import Call, Text, Tokens, answer
 
@@ -25,7 +25,7 @@ async def test_calls_of_unknown_tools_do_not_continue_forever(tmp_path: Path, na
         for tool in await harness.tools(session):
             if isinstance(tool.state, Failed) and tool.state.kind != "denied":
                 assert "read" in tool.state.error, "the error lists the tools"
-        await left_clean(harness, session, 0, "a tool that there is not")
+        await assert_left_clean(harness, session, 0, "a tool that there is not")
 
 
 @pytest.mark.parametrize("allowed", ["allow", {"*": "allow"}, {"doom*": "allow", "*": "allow"}])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.messages import Completed, Failed
-from tests.support.aftermath import left_clean
+from tests.support.after_turn import assert_left_clean
 from tests.support.harness import APIS, TEXT_APIS, Harness, open_harness
 from tests.support.script import (
     Answer,
@@ -154,7 +154,7 @@ async def test_faults_of_the_stream(tmp_path: Path, api: str, name: str) -> None
             assert len(harness.server.requests) == case.requests
         for failure in (tool.state for tool in tools):
             assert isinstance(failure, Completed) or failure.error
-        await left_clean(harness, session, 0, f"stream: {name}")
+        await assert_left_clean(harness, session, 0, f"stream: {name}")
 
 
 def ran(harness: Harness) -> str:
@@ -188,7 +188,7 @@ async def test_interleaved_calls_keep_their_arguments(tmp_path: Path) -> None:
         session = await harness.session()
         assert (await harness.turn(session, "go")).outcome == "completed"
         assert ran(harness) == "ab"
-        await left_clean(harness, session, 0, "stream: interleaved indices")
+        await assert_left_clean(harness, session, 0, "stream: interleaved indices")
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -201,4 +201,4 @@ async def test_silence_after_a_call_closes_the_step(tmp_path: Path, api: str) ->
         assert (await harness.turn(session, "go")).outcome == "completed"
         assert ran(harness) == "a"
         hold.gate.set()
-        await left_clean(harness, session, 0, "stream: silence")
+        await assert_left_clean(harness, session, 0, "stream: silence")

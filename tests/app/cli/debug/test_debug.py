@@ -15,18 +15,18 @@ COMMAND = [sys.executable, str(Path(__file__).parents[4] / "opencode_py.py")]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     (tmp_path / "home").mkdir()
     (tmp_path / "shop").mkdir()
     return tmp_path
 
 
-def debug(place: Path, *arguments: str, given: str = "") -> str:
+def debug(folder: Path, *arguments: str, given: str = "") -> str:
     done = subprocess.run(
         [*COMMAND, "debug", *arguments],
         input=given,
-        cwd=place / "shop",
-        env=environment(place / "home"),
+        cwd=folder / "shop",
+        env=environment(folder / "home"),
         capture_output=True,
         text=True,
         check=False,
@@ -39,8 +39,8 @@ def lines(*records: object) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def test_permission_cases_are_judged_by_their_own_rules_only(place: Path) -> None:
-    write_config(place / "home", {"permission": {"bash": "allow"}})
+def test_permission_cases_are_judged_by_their_own_rules_only(folder: Path) -> None:
+    write_config(folder / "home", {"permission": {"bash": "allow"}})
     case = {
         "id": "one",
         "command": "git status && rm x > out",
@@ -51,28 +51,28 @@ def test_permission_cases_are_judged_by_their_own_rules_only(place: Path) -> Non
             {"permission": "bash", "pattern": "rm *", "action": "deny"},
         ],
     }
-    (line,) = debug(place, "permission", "--jsonl", given=lines(case)).splitlines()
+    (line,) = debug(folder, "permission", "--jsonl", given=lines(case)).splitlines()
     found = json.loads(line)
     assert (found["id"], found["verdict"], found["analysable"]) == ("one", "deny", True)
     assert found["commands"] == ["git", "rm"]
     assert found["edits"] == ["/w/p/out"]
 
 
-def test_the_explanation_names_the_deciding_rule_and_the_always_pattern(place: Path) -> None:
-    write_config(place / "home", {"permission": {"bash": {"git push *": "deny"}}})
-    printed = debug(place, "permission", "bash", "git push && npm run build")
+def test_the_explanation_names_the_deciding_rule_and_the_always_pattern(folder: Path) -> None:
+    write_config(folder / "home", {"permission": {"bash": {"git push *": "deny"}}})
+    printed = debug(folder, "permission", "bash", "git push && npm run build")
     assert "deny  git push" in printed
     assert "git push *" in printed
     assert "config.json" in printed
     assert "Together: deny" in printed
-    printed = debug(place, "permission", "bash", "npm --prefix web publish > AGENTS.md")
+    printed = debug(folder, "permission", "bash", "npm --prefix web publish > AGENTS.md")
     assert "the same as: npm publish, in web" in printed
     assert "no rule covers it" in printed
     assert "Always would store: bash: cd web && npm publish\n" in printed
-    assert "npm run build *" in debug(place, "permission", "bash", "npm run build")
+    assert "npm run build *" in debug(folder, "permission", "bash", "npm run build")
 
 
-def test_edits_are_answered_with_the_text_or_the_reason(place: Path) -> None:
+def test_edits_are_answered_with_the_text_or_the_reason(folder: Path) -> None:
     cases = [
         {
             "id": "a",
@@ -84,23 +84,23 @@ def test_edits_are_answered_with_the_text_or_the_reason(place: Path) -> None:
         {"id": "b", "before": "x\nx\n", "old": "x", "new": "y", "replace_all": False},
     ]
     first, second = map(
-        json.loads, debug(place, "edit", "--jsonl", given=lines(*cases)).splitlines()
+        json.loads, debug(folder, "edit", "--jsonl", given=lines(*cases)).splitlines()
     )
     assert first["after"] == "\ufeffone\r\n$1\r\n"
     assert "after" not in second
     assert second["error"]
 
 
-def test_each_setting_names_its_source(place: Path) -> None:
-    write_config(place / "home", {"model": "demo/offline", "permission": {"edit": "allow"}})
-    printed = debug(place, "config")
+def test_each_setting_names_its_source(folder: Path) -> None:
+    write_config(folder / "home", {"model": "demo/offline", "permission": {"edit": "allow"}})
+    printed = debug(folder, "config")
     assert "model" in printed
     assert "config.json" in printed
     assert "allow edit: *" in printed
-    assert str(place / "home" / "data") in debug(place, "paths")
+    assert str(folder / "home" / "data") in debug(folder, "paths")
 
 
-async def test_a_stream_is_read_through_the_real_provider_layer(place: Path) -> None:
+async def test_a_stream_is_read_through_the_real_provider_layer(folder: Path) -> None:
     import asyncio
 
     async with ModelServer() as server:
@@ -111,7 +111,7 @@ async def test_a_stream_is_read_through_the_real_provider_layer(place: Path) -> 
         case = {"provider": "acme", "api": "openai-chat", "model": "m", "base_url": server.url}
         given = [lines({"id": name, **case}) for name in ("whole", "broken")]
         found = [
-            json.loads(await asyncio.to_thread(debug, place, "stream", "--jsonl", given=one))
+            json.loads(await asyncio.to_thread(debug, folder, "stream", "--jsonl", given=one))
             for one in given
         ]
     whole, broken = found
@@ -123,7 +123,7 @@ async def test_a_stream_is_read_through_the_real_provider_layer(place: Path) -> 
     assert broken["error"]["class"] == "network"
 
 
-def test_an_unknown_part_exits_with_2(place: Path) -> None:
+def test_an_unknown_part_exits_with_2(folder: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "debug", "nonsense"], capture_output=True, text=True, check=False
     )
@@ -131,16 +131,16 @@ def test_an_unknown_part_exits_with_2(place: Path) -> None:
     assert "nonsense" in done.stderr
 
 
-def test_info_and_lists_are_json_too(place: Path) -> None:
+def test_info_and_lists_are_json_too(folder: Path) -> None:
     settings = {"provider": {"openai": {"options": {"apiKey": "sk-very-secret"}}}}
-    write_config(place / "home", {**settings, "permission": {"bash": {"ls *": "allow"}}})
-    facts = json.loads(debug(place, "info", "--json"))
+    write_config(folder / "home", {**settings, "permission": {"bash": {"ls *": "allow"}}})
+    facts = json.loads(debug(folder, "info", "--json"))
     assert facts["python"].startswith("3.")
-    assert facts["folder"] == str(place / "shop")
+    assert facts["folder"] == str(folder / "shop")
     assert facts["settings from"]
-    assert "trust" in debug(place, "info")
-    assert json.loads(debug(place, "paths", "--json"))["data"] == str(place / "home" / "data")
-    config = debug(place, "config", "--json")
+    assert "trust" in debug(folder, "info")
+    assert json.loads(debug(folder, "paths", "--json"))["data"] == str(folder / "home" / "data")
+    config = debug(folder, "config", "--json")
     assert json.loads(config)["rules"][0]["pattern"] == "ls *"
-    for printed in (config, debug(place, "config"), debug(place, "info"), json.dumps(facts)):
+    for printed in (config, debug(folder, "config"), debug(folder, "info"), json.dumps(facts)):
         assert "sk-very-secret" not in printed

@@ -11,25 +11,25 @@ GUARD = 60
 
 
 def run(
-    place: InstalledProgram, *words: str, given: str | bytes = "", **more: object
+    installed: InstalledProgram, *words: str, given: str | bytes = "", **more: object
 ) -> subprocess.CompletedProcess[bytes]:
     """Run it to its end, with *given* on standard input."""
     data = given.encode() if isinstance(given, str) else given
     return subprocess.run(
-        [*LAUNCHER, *words], cwd=place.project, env=place.env, input=data, capture_output=True,
-        timeout=GUARD, check=False, **more,  # type: ignore[call-overload]
+        [*LAUNCHER, *words], cwd=installed.project, env=installed.env, input=data,
+        capture_output=True, timeout=GUARD, check=False, **more,  # type: ignore[call-overload]
     )  # fmt: skip
 
 
 def start(
-    place: InstalledProgram, *words: str, python: tuple[str, ...] = ()
+    installed: InstalledProgram, *words: str, python: tuple[str, ...] = ()
 ) -> subprocess.Popen[bytes]:
     """Start it without standard input; *python* are options of the interpreter."""
     interpreter, *rest = LAUNCHER
     return subprocess.Popen(
         [interpreter, *python, *rest, *words],
-        cwd=place.project,
-        env=place.env,
+        cwd=installed.project,
+        env=installed.env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -25,43 +25,43 @@ def sent(scripted: ServerThread) -> str:
 
 
 def test_only_the_response_is_on_standard_output(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(
         answer(Reason("hm"), Text("I look."), Call("list", {})), answer(Text("Two \x1b[31mfiles."))
     )
-    done = run(place, "what", "is", "here?")
+    done = run(installed, "what", "is", "here?")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode() == "Two \u241b[31mfiles.\n"
     assert "what is here?" in str(scripted.server.requests[0].body["messages"][-1])
 
 
-def test_piped_input_is_added(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_piped_input_is_added(installed: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
-    assert run(place, "explain", given="Traceback: é\n").returncode == 0
-    assert run(place, given=b"only \xff this\n").returncode == 0
+    assert run(installed, "explain", given="Traceback: é\n").returncode == 0
+    assert run(installed, given=b"only \xff this\n").returncode == 0
     first, second = (str(r.body["messages"][-1]["content"]) for r in scripted.server.requests)
     assert "explain\\n\\nTraceback: é" in first.replace("\n", "\\n")
     assert "only \ufffd this" in second
 
 
 def test_files_are_attached_and_count_as_read(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     edit = Call("edit", {"file_path": "calc.py", "old_string": "a - b", "new_string": "a + b"})
     scripted.server.script(answer(edit), answer(Text("mended")))
-    done = run(place, "mend it", "-f", "calc.py", "--auto-approve", "edit:calc.py")
+    done = run(installed, "mend it", "-f", "calc.py", "--auto-approve", "edit:calc.py")
     assert done.returncode == 0, done.stderr
     assert "return a - b" in str(scripted.server.requests[0].body["messages"])
-    assert "a + b" in (place.project / "calc.py").read_text()
+    assert "a + b" in (installed.project / "calc.py").read_text()
 
 
-def test_json_reports_each_thing_once(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_json_reports_each_thing_once(installed: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.script(
         answer(Reason("hm"), Call("list", {}), Call("nope", {}), Tokens(100, 10)),
         answer(Text("done"), Tokens(200, 20)),
     )
-    done = run(place, "go", "--format", "json")
+    done = run(installed, "go", "--format", "json")
     events = lines(done)
     assert {line["v"] for line in events} == {1}
     kinds = [line["type"] for line in events]
@@ -74,27 +74,31 @@ def test_json_reports_each_thing_once(place: InstalledProgram, scripted: ServerT
     assert (end["usage"]["input"], end["usage"]["output"]) == (300, 30)
 
 
-def test_deltas_are_reported_on_request(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_deltas_are_reported_on_request(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
     scripted.server.script(answer(Text("one "), Text("two")))
-    events = lines(run(place, "go", "--format", "json", "--deltas"))
+    events = lines(run(installed, "go", "--format", "json", "--deltas"))
     assert "".join(line["text"] for line in events if line["type"] == "delta") == "one two"
 
 
-def test_sessions_are_continued_and_forked(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_sessions_are_continued_and_forked(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
     scripted.server.always(answer(Text("ok")))
-    first = lines(run(place, "the first words", "--format", "json"))[0]["session"]
-    again = lines(run(place, "-c", "more", "--format", "json"))[0]["session"]
-    copied = lines(run(place, "-s", first, "--fork", "else", "--format", "json"))[0]["session"]
+    first = lines(run(installed, "the first words", "--format", "json"))[0]["session"]
+    again = lines(run(installed, "-c", "more", "--format", "json"))[0]["session"]
+    copied = lines(run(installed, "-s", first, "--fork", "else", "--format", "json"))[0]["session"]
     assert again == first != copied
     assert "the first words" in str(scripted.server.requests[-1].body["messages"])
 
 
 @pytest.mark.parametrize("words", [(), ("--auto",), ("--auto-approve", "*")])
 def test_a_repeating_tool_call_is_refused(
-    place: InstalledProgram, scripted: ServerThread, words: tuple[str, ...]
+    installed: InstalledProgram, scripted: ServerThread, words: tuple[str, ...]
 ) -> None:
     scripted.server.always(answer(Call("list", {})))
-    done = run(place, "go", *words)
+    done = run(installed, "go", *words)
     assert done.returncode == 3
     assert len(scripted.server.requests) == 3
 
@@ -116,9 +120,13 @@ def test_a_repeating_tool_call_is_refused(
     ],
 )
 def test_wrong_usage_is_a_sentence_and_a_code(
-    place: InstalledProgram, scripted: ServerThread, words: tuple[str, ...], code: int, message: str
+    installed: InstalledProgram,
+    scripted: ServerThread,
+    words: tuple[str, ...],
+    code: int,
+    message: str,
 ) -> None:
-    done = run(place, *words)
+    done = run(installed, *words)
     assert (done.returncode, done.stdout) == (code, b"")
     assert message in done.stderr.decode()
     assert b"Traceback" not in done.stderr
@@ -135,35 +143,35 @@ def test_wrong_usage_is_a_sentence_and_a_code(
     ],
 )
 def test_a_failed_run_reports_its_failure(
-    place: InstalledProgram, scripted: ServerThread, script: object, code: int, message: str
+    installed: InstalledProgram, scripted: ServerThread, script: object, code: int, message: str
 ) -> None:
-    settings = json.loads((place.home / "config" / "config.json").read_text())
+    settings = json.loads((installed.home / "config" / "config.json").read_text())
     settings["retry"] = {"attempts": 2, "delay": 5}
-    (place.home / "config" / "config.json").write_text(json.dumps(settings))
+    (installed.home / "config" / "config.json").write_text(json.dumps(settings))
     scripted.server.always(script)
-    done = run(place, "go")
+    done = run(installed, "go")
     assert (done.returncode, done.stdout) == (code, b"")
     assert message in done.stderr.decode()
 
 
 def test_a_failed_tool_call_does_not_fail_the_run(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(answer(Call("read", {"file_path": "no.txt"})), answer(Text("fine")))
-    assert run(place, "go").returncode == 0
+    assert run(installed, "go").returncode == 0
 
 
 def test_requests_that_no_user_can_approve_are_refused_and_reported(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(
         answer(Call("bash", {"command": "touch made"})), answer(Text("not done"))
     )
-    done = run(place, "go")
+    done = run(installed, "go")
     assert (done.returncode, done.stdout) == (3, b"not done\n")
     assert b"touch made" in done.stderr
     assert "Nobody is here to allow" in str(scripted.server.requests[-1].body["messages"])
-    assert not (place.project / "made").exists()
+    assert not (installed.project / "made").exists()
 
 
 @pytest.mark.parametrize(
@@ -178,25 +186,25 @@ def test_requests_that_no_user_can_approve_are_refused_and_reported(
     ],
 )
 def test_an_auto_approved_command_runs(
-    place: InstalledProgram, scripted: ServerThread, approved: tuple[str, ...], *, made: bool
+    installed: InstalledProgram, scripted: ServerThread, approved: tuple[str, ...], *, made: bool
 ) -> None:
     scripted.server.script(answer(Call("bash", {"command": "touch made"})), answer(Text("end")))
-    done = run(place, "go", *approved)
-    assert (place.project / "made").exists() == made
+    done = run(installed, "go", *approved)
+    assert (installed.project / "made").exists() == made
     assert done.returncode == (0 if made else 3)
 
 
-def test_no_approval_overrides_a_deny(place: InstalledProgram, scripted: ServerThread) -> None:
-    settings = json.loads((place.home / "config" / "config.json").read_text())
+def test_no_approval_overrides_a_deny(installed: InstalledProgram, scripted: ServerThread) -> None:
+    settings = json.loads((installed.home / "config" / "config.json").read_text())
     settings["permission"] = {"bash": {"touch *": "deny"}}
-    (place.home / "config" / "config.json").write_text(json.dumps(settings))
+    (installed.home / "config" / "config.json").write_text(json.dumps(settings))
     scripted.server.script(answer(Call("bash", {"command": "touch made"})), answer(Text("end")))
-    run(place, "go", "--auto-approve", "bash", "--auto")
-    assert not (place.project / "made").exists()
+    run(installed, "go", "--auto-approve", "bash", "--auto")
+    assert not (installed.project / "made").exists()
 
 
 def test_a_sub_agents_request_follows_the_same_policy(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(
         answer(Call("task", {"description": "d", "prompt": "p"})),
@@ -204,20 +212,20 @@ def test_a_sub_agents_request_follows_the_same_policy(
         answer(Text("I could not")),
         answer(Text("it could not")),
     )
-    done = run(place, "go", "--format", "json")
+    done = run(installed, "go", "--format", "json")
     events = lines(done)
     assert done.returncode == 3
     child = next(line["session"] for line in events if line["type"] == "permission")
     assert child != events[0]["session"]
     assert events[-1]["answer"] == "it could not"
-    assert not (place.project / "made").exists()
+    assert not (installed.project / "made").exists()
     (refused,) = (m for m in scripted.server.requests[2].body["messages"] if m["role"] == "tool")
     assert "Nobody is here" in refused["content"], "the child gets the reason"
 
 
-def test_a_limit_has_its_own_exit_code(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_a_limit_has_its_own_exit_code(installed: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.always(answer(Call("list", {}), Tokens(900, 200)))
-    done = run(place, "go", "--max-tokens", "1000")
+    done = run(installed, "go", "--max-tokens", "1000")
     assert done.returncode == 4
     assert b"of 1.0k tokens" in done.stderr
 
@@ -226,11 +234,11 @@ def test_a_limit_has_its_own_exit_code(place: InstalledProgram, scripted: Server
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_a_signal_exits_cleanly(
-    place: InstalledProgram, scripted: ServerThread, number: int, code: int
+    installed: InstalledProgram, scripted: ServerThread, number: int, code: int
 ) -> None:
     hold = Hold()
     scripted.server.script(answer(Text("half"), hold))
-    process = start(place, "go", "--format", "json")
+    process = start(installed, "go", "--format", "json")
     assert process.stdout is not None
     while json.loads(process.stdout.readline())["type"] != "start":
         pass
@@ -242,7 +250,7 @@ def test_a_signal_exits_cleanly(
     assert json.loads(out.splitlines()[-1])["outcome"] == "cancelled"
     assert b"Traceback" not in err
     scripted.server.replace((answer(Text("and on")),))
-    assert run(place, "-c", "go on").stdout == b"and on\n"
+    assert run(installed, "-c", "go on").stdout == b"and on\n"
 
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
@@ -251,10 +259,10 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 @pytest.mark.parametrize("loaded", ["app.cli.main", "argparse", "asyncio", "agent.records.events"])
 def test_a_signal_while_it_loads_exits_with_a_sentence(
-    place: InstalledProgram, scripted: ServerThread, loaded: str, number: int, code: int
+    installed: InstalledProgram, scripted: ServerThread, loaded: str, number: int, code: int
 ) -> None:
     """From the first line of the launcher on: no traceback of the imports, no silent death."""
-    process = start(place, "go", python=("-X", "importtime"))
+    process = start(installed, "go", python=("-X", "importtime"))
     assert process.stderr is not None
     while process.stderr.readline().split()[-1:] != [loaded.encode()]:
         assert process.poll() is None
@@ -269,12 +277,12 @@ def test_a_signal_while_it_loads_exits_with_a_sentence(
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_a_signal_while_servers_connect_exits(
-    place: InstalledProgram, scripted: ServerThread, number: int, code: int
+    installed: InstalledProgram, scripted: ServerThread, number: int, code: int
 ) -> None:
     mute = ["sh", "-c", "echo $$ > pids; exec sleep 1000"]
-    more_settings(place, mcp={"mute": {"type": "local", "command": mute}})
-    process = start(place, "go")
-    while not (pids := pids_in(place.project / "pids", 1)):
+    more_settings(installed, mcp={"mute": {"type": "local", "command": mute}})
+    process = start(installed, "go")
+    while not (pids := pids_in(installed.project / "pids", 1)):
         assert process.poll() is None
     process.send_signal(number)
     _, err = process.communicate(timeout=GUARD)
@@ -285,14 +293,14 @@ def test_a_signal_while_servers_connect_exits(
 
 @pytest.mark.parametrize("name", ["INT", "HUP"])
 def test_an_ignored_signal_stays_ignored(
-    place: InstalledProgram, scripted: ServerThread, name: str
+    installed: InstalledProgram, scripted: ServerThread, name: str
 ) -> None:
     """As with ``nohup``, and in background jobs of scripts."""
     hold = Hold()
     scripted.server.script(answer(Text("whole"), hold))
     process = subprocess.Popen(
         ["sh", "-c", f'trap "" {name}; exec "$@"', "sh", *LAUNCHER, "go"],
-        cwd=place.project, env=place.env, stdin=subprocess.DEVNULL,
+        cwd=installed.project, env=installed.env, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     while not hold.reached.is_set():
@@ -303,21 +311,21 @@ def test_an_ignored_signal_stays_ignored(
     assert (process.returncode, out, err) == (0, b"whole\n", b"")
 
 
-def more_settings(place: InstalledProgram, **more: object) -> None:
-    settings = place.home / "config/config.json"
+def more_settings(installed: InstalledProgram, **more: object) -> None:
+    settings = installed.home / "config/config.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), **more}))
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_the_processes_of_a_command(
-    place: InstalledProgram, scripted: ServerThread, number: int, code: int
+    installed: InstalledProgram, scripted: ServerThread, number: int, code: int
 ) -> None:
-    folder = place.home / "config/commands"
+    folder = installed.home / "config/commands"
     folder.mkdir(parents=True)
     (folder / "slow.md").write_text("!`sleep 1000 & echo $$ $! > pids; wait`")
-    more_settings(place, permission={"bash": "allow", "edit": "allow"})
-    process = start(place, "--command", "slow")
-    while not (pids := pids_in(place.project / "pids", 2)):
+    more_settings(installed, permission={"bash": "allow", "edit": "allow"})
+    process = start(installed, "--command", "slow")
+    while not (pids := pids_in(installed.project / "pids", 2)):
         assert process.poll() is None
     process.send_signal(number)
     _, err = process.communicate(timeout=GUARD)
@@ -327,11 +335,11 @@ def test_a_signal_ends_the_processes_of_a_command(
     assert not scripted.server.requests
 
 
-def test_a_closed_pipe_exits_cleanly(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_a_closed_pipe_exits_cleanly(installed: InstalledProgram, scripted: ServerThread) -> None:
     scripted.server.always(answer(*(Text("x" * 5_000) for _ in range(40))))
     reading, writing = os.pipe()
     process = subprocess.Popen(
-        [*LAUNCHER, "go", "--format", "json", "--deltas"], cwd=place.project, env=place.env,
+        [*LAUNCHER, "go", "--format", "json", "--deltas"], cwd=installed.project, env=installed.env,
         stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.PIPE,
     )  # fmt: skip
     os.close(writing)
@@ -343,11 +351,11 @@ def test_a_closed_pipe_exits_cleanly(place: InstalledProgram, scripted: ServerTh
 
 
 def test_a_question_is_declined_with_a_sentence(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     ask = {"questions": [{"question": "Which way?", "options": [{"label": "left"}]}]}
     scripted.server.script(answer(Call("question", ask)), answer(Text("I took left.")))
-    done = run(place, "go")
+    done = run(installed, "go")
     assert (done.returncode, done.stdout) == (0, b"I took left.\n")
     content = str(scripted.server.requests[-1].body["messages"][-1]["content"])
     assert "Nobody is here to answer questions" in content
@@ -357,57 +365,59 @@ def test_a_question_is_declined_with_a_sentence(
     "words", [("/greet Ann",), ("/greet", "Ann"), ("--command", "greet", "Ann")]
 )
 def test_a_users_slash_command_is_sent(
-    place: InstalledProgram, scripted: ServerThread, words: tuple[str, ...]
+    installed: InstalledProgram, scripted: ServerThread, words: tuple[str, ...]
 ) -> None:
-    folder = place.home / "config/commands"
+    folder = installed.home / "config/commands"
     folder.mkdir(parents=True)
     (folder / "greet.md").write_text("Say hello to $ARGUMENTS, !`printf 'so %s' kindly`.")
     scripted.server.script(answer(Text("Hello, Ann.")))
-    done = run(place, *words, "-f", "calc.py", "--auto-approve", "bash:printf *", given="piped")
+    done = run(installed, *words, "-f", "calc.py", "--auto-approve", "bash:printf *", given="piped")
     assert (done.returncode, done.stdout) == (0, b"Hello, Ann.\n"), done.stderr
     assert "Say hello to Ann\\n\\npiped, so kindly" in sent(scripted)
     assert "return a - b" in sent(scripted)
 
 
-def test_built_in_slash_commands_work_too(place: InstalledProgram, scripted: ServerThread) -> None:
+def test_built_in_slash_commands_work_too(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
-    assert run(place, "/review", "the", "last", "commit").returncode == 0
+    assert run(installed, "/review", "the", "last", "commit").returncode == 0
     assert "What to look at: the last commit" in sent(scripted)
-    assert run(place, "/init").returncode == 0
+    assert run(installed, "/init").returncode == 0
     assert "AGENTS.md" in sent(scripted)
 
 
 def test_an_unknown_command_is_reported_and_a_path_is_text(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
-    done = run(place, "/grete Ann")
+    done = run(installed, "/grete Ann")
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"There is no command /grete here. There are: /init, /review" in done.stderr
     assert scripted.server.requests == []
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
-    assert run(place, "/tmp is full").returncode == 0
+    assert run(installed, "/tmp is full").returncode == 0
     assert "/tmp is full" in sent(scripted)
-    assert run(place, given="/grete Ann").returncode == 0  # piped input is text
+    assert run(installed, given="/grete Ann").returncode == 0  # piped input is text
     assert "/grete Ann" in sent(scripted)
 
 
 def test_files_that_the_message_mentions_are_attached(
-    place: InstalledProgram, scripted: ServerThread
+    installed: InstalledProgram, scripted: ServerThread
 ) -> None:
     scripted.server.script(answer(Text("ok")))
-    assert run(place, "explain @calc.py", given="and not @README.md").returncode == 0
+    assert run(installed, "explain @calc.py", given="and not @README.md").returncode == 0
     assert "return a - b" in sent(scripted)
     assert "It sells things" not in sent(scripted)
 
 
 @pytest.mark.parametrize("approve", [(), ("--auto-approve", "read")])
 def test_a_secret_file_that_the_prompt_names_is_refused_or_approved_without_waiting(
-    place: InstalledProgram, scripted: ServerThread, approve: tuple[str, ...]
+    installed: InstalledProgram, scripted: ServerThread, approve: tuple[str, ...]
 ) -> None:
     """Permission for it is asked before the turn, when no turn answers yet."""
-    (place.project / ".env").write_text("KEY=value-1\n")
+    (installed.project / ".env").write_text("KEY=value-1\n")
     scripted.server.script(answer(Text("looked")))
-    done = run(place, *approve, "look at @.env")
+    done = run(installed, *approve, "look at @.env")
     sent = [json.dumps(request.body["messages"]) for request in scripted.server.requests]
     assert ("value-1" in "".join(sent)) is bool(approve)
     if approve:

@@ -21,10 +21,10 @@ TITLES: dict[str, Answer] = {
 
 @pytest.mark.parametrize("kind", TITLES)
 def test_a_missing_title_does_not_delay_a_run(
-    place: InstalledProgram, scripted: ServerThread, kind: str
+    installed: InstalledProgram, scripted: ServerThread, kind: str
 ) -> None:
     """The response comes once the title was requested, and nothing else is awaited."""
-    write_config(place.home, config_for(scripted.server, small_model=MODEL))
+    write_config(installed.home, config_for(scripted.server, small_model=MODEL))
     requested = asyncio.Event()
 
     def script(body: dict) -> Answer:
@@ -34,5 +34,5 @@ def test_a_missing_title_does_not_delay_a_run(
         return answer(Hold(gate=requested), Text("the answer"))
 
     scripted.server.always(script)
-    done = run(place, "go")
+    done = run(installed, "go")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"the answer\n", b"")

@@ -28,7 +28,7 @@ class Paged:
         self.app = TranscriptApp(SessionView(snapshot(*held, older=len(self.left))))
 
     @property
-    def asked(self) -> int:
+    def requests(self) -> int:
         """Return how often a page was requested since the last one was loaded."""
         return sum(isinstance(message, Transcript.Earlier) for message in self.app.messages)
 
@@ -50,16 +50,16 @@ async def test_the_previous_page_is_requested_near_the_top() -> None:
     paged = Paged(150)
     async with paged.app.run_test(size=(80, 20)) as pilot:
         await settle(pilot)
-        assert paged.asked == 0
+        assert paged.requests == 0
         assert paged.app.transcript.virtual_size.height > 2_000  # unloaded pages have rows too
-        while paged.asked == 0:
+        while paged.requests == 0:
             assert paged.app.transcript.scroll_offset.y > 0
             await pilot.press("pageup")
             await settle(pilot)
-        asked = paged.asked
+        requests = paged.requests
         say(paged.app, MessageUpdated(replace(paged.messages[-1].message, error=None)))
         await settle(pilot)
-        assert paged.asked == asked  # not again by itself
+        assert paged.requests == requests  # not again by itself
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -74,7 +74,7 @@ async def test_the_visible_lines_stay_while_pages_are_loaded(seed: int) -> None:
             for _ in range(chance.randint(1, 5)):
                 await pilot.press(chance.choice(["pageup", "pageup", "up"]))
             await settle(pilot)
-            if paged.asked and paged.left:
+            if paged.requests and paged.left:
                 before = painted(paged.app)
                 paged.load()
                 await settle(pilot)
@@ -104,7 +104,7 @@ async def test_every_message_is_seen_once_in_order_on_the_way_up() -> None:
                 break
             await pilot.press("pageup")
             await settle(pilot)
-            if paged.asked and paged.left:
+            if paged.requests and paged.left:
                 paged.load()
                 await settle(pilot)
     assert numbers == list(range(119, -1, -1))
@@ -117,7 +117,7 @@ async def test_home_goes_to_the_first_message() -> None:
         await pilot.press("home")
         await settle(pilot)
         while paged.left:
-            assert paged.asked
+            assert paged.requests
             paged.load()
             await settle(pilot)
         assert paged.app.transcript.scroll_offset.y == 0

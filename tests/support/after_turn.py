@@ -1,5 +1,5 @@
 """The checks after a turn, however it ended, and a table of the trials: with ``FAULT_TABLE=file``
-each trial adds a line, and ``python -m tests.support.aftermath file`` prints the sums by class of
+each trial adds a line, and ``python -m tests.support.after_turn file`` prints the sums by class of
 fault."""
 
 import json
@@ -24,7 +24,7 @@ from tests.support.harness import Harness
 from tests.support.script import Text, answer
 
 
-async def left_clean(
+async def assert_left_clean(
     harness: Harness, session: Session, before: int, fault: str, where: str = ""
 ) -> None:
     """Check that the session became idle once, everything ended, nothing runs, and the next prompt
