@@ -119,8 +119,8 @@ def is_guarded(path: str, absolute: str = "") -> bool:
     return _below(parts, frozenset({".config"}), _SETTINGS_FOLDERS)
 
 
-_GIT_PARTS = ("hooks", "config", "config.worktree", "commondir", "gitdir")
-"""Parts of a git directory that run or choose programs, or point to another one."""
+_GIT_FILES = ("config", "config.worktree", "commondir", "gitdir")
+"""Files of a git directory that choose programs, or point to another one."""
 
 _BROWSERS = (
     ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/vivaldi",
@@ -133,16 +133,13 @@ _BROWSERS = (
 
 def guarded_paths(folder: str) -> Iterator[str]:
     """Yield the paths directly in *folder* that a sandbox keeps as they are: those of
-    ``is_guarded``, and those that would govern the agent as soon as they exist. Of a repository
-    only the parts that run something: commits write the others."""
-    for name in (*sorted(_GUARDED_FOLDERS - {".git"}), *_GUARDED_FILES):
-        yield os.path.join(folder, name)
+    ``is_guarded`` that exist. Of a repository these are the parts that run something: commits write
+    the others."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name != ".git" and is_guarded(entry.name, entry.path):
                 yield entry.path
-    for path in _GUARDED_PATHS:
-        yield folder + path
+    yield from filter(os.path.lexists, (folder + path for path in _GUARDED_PATHS))
     git = os.path.join(folder, ".git")
     if os.path.isfile(git):
         yield git
@@ -152,12 +149,13 @@ def guarded_paths(folder: str) -> Iterator[str]:
 
 def guarded_git_paths(git_dir: str) -> Iterator[str]:
     """Yield the guarded parts of a git directory, and of those of its submodules."""
-    for name in _GIT_PARTS:
-        yield os.path.join(git_dir, name)
+    # A folder for hooks could be made by a command; an empty one in its place does no harm.
+    yield os.path.join(git_dir, "hooks")
+    parts = [os.path.join(git_dir, name) for name in _GIT_FILES]
     with contextlib.suppress(OSError):
         for name in os.listdir(os.path.join(git_dir, "modules")):
-            yield os.path.join(git_dir, "modules", name, "hooks")
-            yield os.path.join(git_dir, "modules", name, "config")
+            parts += [os.path.join(git_dir, "modules", name, part) for part in ("hooks", "config")]
+    yield from filter(os.path.lexists, parts)
 
 
 def credential_paths(home: str) -> Iterator[str]:

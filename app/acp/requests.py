@@ -12,6 +12,7 @@ from acp.interfaces import Client
 from pydantic import ValidationError
 
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.sandbox import sandbox_label
 from agent.records.tool_facts import kind_of
 from agent.runtime.runtime import Runtime
 from app.acp.tool_content import content_of, locations_of, text_content
@@ -184,6 +185,9 @@ def _reasons(request: PermissionRequest) -> str:
             reason = need.reason or judged.reason
             shown = sanitize_line(need.shown or need.pattern)
             lines.append(f"{need.permission}: {shown}" + (f" ({reason})" if reason else ""))
+    if request.sandbox is not None:
+        sandbox = request.sandbox
+        lines.append(f"Sandbox: {sandbox_label(sandbox.level, network=sandbox.network)}")
     if request.always:
         lines.append(f"Always, in this session, would allow {', '.join(request.always_labels)}")
     return "\n".join(lines)

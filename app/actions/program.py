@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
@@ -16,6 +17,9 @@ from app.session.summary import session_cost
 from app.session.workspace import lsp_summary, mcp_summary
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money
+
+if TYPE_CHECKING:  # not needed for the first frame
+    from agent.permission.sandbox.service import SandboxStatus
 
 
 @action("app.help", "Keys and commands", "Program", slash=("help",), keys=("f1",))
@@ -100,10 +104,23 @@ async def status(context: ActionContext, argument: str) -> None:
     if not context.live.is_ready:
         context.notify("Still starting. Try again in a moment.")
         return
-    await context.show(PageScreen("Status", status_text(facts(context))))
+    sandbox = await context.live.runtime.sandbox.status()
+    await context.show(PageScreen("Status", status_text(facts(context, sandbox))))
 
 
-def facts(context: ActionContext) -> list[Fact]:
+def sandbox_facts(sandbox: "SandboxStatus") -> list[Fact]:
+    """Return the setting of the sandbox, what this machine has for it, and why no more."""
+    if sandbox.setting == "off":
+        return [Fact("Sandbox", "off: commands are not restricted", "$tone-warn")]
+    missing = sandbox.name == "none"
+    how = f"{sandbox.name} ({sandbox.setting})"
+    return [
+        Fact("Sandbox", how, "$tone-warn" if missing else ""),
+        Fact("", sandbox.reason, "$tone-muted"),
+    ]
+
+
+def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
     live, runtime = context.live, context.live.runtime
     session = live.session
     mcp, code = mcp_summary(runtime.mcp.statuses()), lsp_summary(runtime.code.servers.statuses)
@@ -113,6 +130,7 @@ def facts(context: ActionContext) -> list[Fact]:
         Fact("Version", version("opencode-py")),
         Fact("Folder", str(runtime.directory)),
         Fact("Trust", "" if trusted else UNTRUSTED, "$tone-warn"),
+        *sandbox_facts(sandbox),
         Fact("Session", session.title or "Untitled" if session is not None else "none yet"),
         Fact("", session.id if session is not None else "", "$tone-muted"),
         Fact("Agent", live.agent),

@@ -104,6 +104,11 @@ def parser() -> "argparse.ArgumentParser":
     add("-s", "--session", metavar="ID", help="resume this session")
     add("--fork", action="store_true", help="with -c or -s: go on in a copy")
     add("--auto", action="store_true", help="allow whatever asks, once each; denies still hold")
+    add(
+        "--sandbox",
+        choices=("auto", "required", "off"),
+        help="restrict commands where the machine can, always, or never (default: auto)",
+    )
     add("--plain", action="store_true", help="line by line, without the full screen")
     add("-v", "--version", action="store_true", help="print the version")
     return result
@@ -202,6 +207,7 @@ def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
         session=arguments.session,
         fork=arguments.fork,
         auto=arguments.auto,
+        sandbox=arguments.sandbox,
         plain=arguments.plain,
     )
 

@@ -49,6 +49,9 @@ ANSWERS: Mapping[str, Literal["once", "always", "reject"]] = {
     **dict.fromkeys(("n", "no", "r", "reject"), "reject"),
 }
 
+WITHOUT_SANDBOX = frozenset({"w", "without"})
+"""Answers that allow a command once without the sandbox."""
+
 MAX_LISTED = 20
 
 
@@ -329,15 +332,17 @@ class PlainConsole:
         self.lines.begin_question()
         self.printer.show_permission(request, len(pending))
         always = ", a always" if request.always else ""
+        always += ", w once without the sandbox" if request.can_leave_sandbox else ""
         while True:
             self.printer.line(f"y once{always} or n reject? A word for the model may follow.")
             typed = await self._read_answer(request)
             if typed is None:
                 return
             word, _, comment = typed.strip().partition(" ")
-            answer = ANSWERS.get(word.lower())
+            leaves = request.can_leave_sandbox and word.lower() in WITHOUT_SANDBOX
+            answer = "once" if leaves else ANSWERS.get(word.lower())
             if answer is not None and (answer != "always" or request.always):
-                reply = PermissionReply(answer, comment.strip())
+                reply = PermissionReply(answer, comment.strip(), unsandboxed=leaves)
                 self.runtime.permissions.reply(request.id, reply)
                 return
 

@@ -25,6 +25,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.records.requests import PermissionRequest, Question
+from agent.records.sandbox import sandbox_label
 from app.text.sanitize import sanitize, sanitize_line
 
 
@@ -70,6 +71,9 @@ class Printer:
             reason = judged.reason or need.reason
             self.line(f"  {judged.action:5}  {sanitize_line(need.shown or need.pattern)}  {reason}")
         self.line(f"  folder {request.folder}")
+        if request.sandbox is not None:
+            label = sandbox_label(request.sandbox.level, network=request.sandbox.network)
+            self.line(f"  sandbox {label}")
         if request.always:
             patterns = ", ".join(f"{permission}: {text}" for permission, text in request.always)
             self.line(f"  always would allow {patterns} for this session")

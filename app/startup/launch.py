@@ -34,6 +34,8 @@ class LaunchOptions:
     fork: bool = False
     """Open a copy of that session instead of continuing it."""
     auto: bool = False
+    sandbox: str | None = None
+    """The setting ``bash.sandbox``."""
     plain: bool = False
 
 
@@ -67,6 +69,8 @@ async def load_runtime(
     from agent.runtime.runtime import open_runtime  # loaded just above
 
     overrides: dict[str, Json] = {"model": launch.model, "default_agent": launch.agent}
+    if launch.sandbox is not None:
+        overrides["bash"] = {"sandbox": launch.sandbox}
     return await open_runtime(
         launch.directory,
         env=env,

@@ -102,6 +102,7 @@ class StatusPresenter:
             cached=cache_hit_rate(live.session),
             mode=live.runtime.permissions.mode if live.is_ready else "",
             trusted=self._trusted,
+            sandboxed=_is_sandboxed(live),
         )
         self._sidebar.show()
         self._main.show_agent(color)
@@ -125,6 +126,12 @@ def _title(live: LiveSession) -> str:
     pending = live.view is not None and (live.view.permissions or live.view.questions)
     state = "◆ " if pending else ("◐ " if live.busy else "")
     return f"{state}{title or 'opencode-py'}"
+
+
+def _is_sandboxed(live: LiveSession) -> bool:
+    """Return whether commands run in a sandbox, as far as it is known."""
+    found = live.runtime.sandbox.found if live.is_ready else None
+    return found is None or found.name != "none"
 
 
 def _agent_color(live: LiveSession) -> str:

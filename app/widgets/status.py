@@ -58,6 +58,8 @@ class Status:
     """Commands in the background."""
     subagents: int = 0
     """Sub-agents in the background."""
+    sandboxed: bool = True
+    """False once it is known that commands run without a sandbox."""
     normal: bool = False
     """True in Vim's normal mode."""
 
@@ -121,6 +123,8 @@ def status_text(status: Status, width: int) -> Content:
     left += Content.styled(f"  {status.mode}" if status.mode else "", MODE_TONES[status.mode])
     if not status.trusted:
         left += Content.styled("  not trusted", "$tone-warn")
+    if not status.sandboxed and width >= NARROW:
+        left += Content.styled("  no sandbox", "$tone-warn")
     if status.subagents:
         left += Content.styled(f"  {count(status.subagents, 'sub-agent')}", "$tone-accent")
     if status.shells:

@@ -98,6 +98,11 @@ def parser() -> argparse.ArgumentParser:
     add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
     add("--auto", action="store_true", help="allow whatever asks; denies still hold")
     add(
+        "--sandbox",
+        choices=("auto", "required", "off"),
+        help="restrict commands where the machine can, always, or never (default: auto)",
+    )
+    add(
         "--auto-approve",
         action="append",
         default=[],
@@ -217,6 +222,7 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
             "model": arguments.model,
             "default_agent": arguments.agent,
             **({"limits": limits} if limits else {}),
+            **({"bash": {"sandbox": arguments.sandbox}} if arguments.sandbox else {}),
         },
         auto=arguments.auto,
     )

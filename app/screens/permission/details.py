@@ -7,6 +7,7 @@ from textual.content import Content
 
 from agent.records.blocks import DiffBlock, ShellBlock, TextBlock
 from agent.records.requests import EvaluatedNeed, PermissionRequest
+from agent.records.sandbox import SandboxLevel
 from app.text.hidden import hidden_characters, lookalikes, name_of, reveal
 from app.text.sanitize import sanitize, sanitize_line
 
@@ -27,6 +28,15 @@ MAX_PART = 240
 
 MAX_NAMED = 4
 """Characters of a kind that are named individually."""
+
+
+SANDBOXES: dict[tuple[SandboxLevel, bool], str] = {
+    ("read-only", False): "writes nothing, no network",
+    ("workspace-write", False): "writes in the project, no network",
+    ("workspace-write", True): "writes in the project, with network",
+    ("none", True): "none: it can do all that you can",
+}
+"""The sandbox of a call by level and network, in words."""
 
 
 def needs_text(needs: tuple[EvaluatedNeed, ...], width: int, *, above: bool) -> Content:
@@ -99,6 +109,8 @@ def scope_text(request: PermissionRequest, home: str, width: int) -> Content:
     text = "\n".join(commands)
     if commands:
         facts.append(("lines", str(text.count("\n") + 1)))
+    if request.sandbox is not None:
+        facts.append(("sandbox", SANDBOXES[request.sandbox.level, request.sandbox.network]))
     if len(text) > 400:
         facts.append(("characters", f"{len(text):,}"))
     lines = _side_by_side(facts, width)

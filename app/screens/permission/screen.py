@@ -21,10 +21,25 @@ from app.widgets.input.command_editor import CommandEditor
 from app.widgets.input.field import TextField
 from app.widgets.permission_subject import PermissionSubject
 
-Answer = Literal["once", "always", "reject"]
+Answer = Literal["once", "always", "unsandboxed", "reject"]
 Outcome = PermissionReply | Literal["cancel"] | None
 """The result of the dialog: a reply, ``cancel`` for Ctrl+C (cancel the turn), or None if the
 request was withdrawn."""
+
+LABELS: dict[Answer, str] = {
+    "once": "once",
+    "always": "always",
+    "unsandboxed": "without sandbox",
+    "reject": "reject",
+}
+"""The words on the answers; the first letter is the key."""
+
+TONES: dict[Answer, str] = {
+    "once": "$tone-ok",
+    "always": "$tone-blue",
+    "unsandboxed": "$tone-warn",
+    "reject": "$tone-err",
+}
 
 PAGE = 1_000
 """The number of lines that means one page, whose height is that of the scrolled box."""
@@ -56,9 +71,7 @@ class PermissionScreen(AutoDialog[Outcome]):
         super().__init__(grace)
         self.request = request
         self._pending = pending
-        self._answers: tuple[Answer, ...] = (
-            ("once", "always", "reject") if request.always else ("once", "reject")
-        )
+        self._answers = _answers_to(request, always=bool(request.always))
         self._chosen: Answer | None = None
         shells = [block for block in request.blocks if isinstance(block, ShellBlock)]
         self._editable_shell = shells[0] if len(shells) == 1 and request.tool == "bash" else None
@@ -160,9 +173,9 @@ class PermissionScreen(AutoDialog[Outcome]):
         event.stop()
         event.prevent_default()
         key = event.key
-        letters: dict[str, Answer] = {"o": "once", "a": "always", "r": "reject"}
+        letters: dict[str, Answer] = {LABELS[answer][0]: answer for answer in self._answers}
         letters["escape"] = "reject"
-        if key in letters and letters[key] in self._answers:
+        if key in letters:
             self._answer(letters[key])
         elif key == "enter" and self._chosen is not None:
             self._answer(self._chosen)
@@ -212,7 +225,10 @@ class PermissionScreen(AutoDialog[Outcome]):
             self.dismiss(PermissionReply("reject", comment))
             return
         edited = None if answer == "reject" else self._edited_command
-        self.dismiss(PermissionReply(answer, comment, hunks, edited))
+        if answer == "unsandboxed":
+            self.dismiss(PermissionReply("once", comment, hunks, edited, unsandboxed=True))
+        else:
+            self.dismiss(PermissionReply(answer, comment, hunks, edited))
 
     @property
     def _subject(self) -> PermissionSubject:
@@ -257,7 +273,7 @@ class PermissionScreen(AutoDialog[Outcome]):
     def _offer_always(self, *, allowed: bool) -> None:
         """Show or hide "always": its offer was computed for the command as the model sent it."""
         offered = bool(self.request.always) and allowed
-        self._answers = ("once", "always", "reject") if offered else ("once", "reject")
+        self._answers = _answers_to(self.request, always=offered)
         self._chosen = None
         for button in self.query(".answer"):
             button.remove_class("-chosen")
@@ -295,8 +311,8 @@ class PermissionScreen(AutoDialog[Outcome]):
 
     @staticmethod
     def _label(answer: Answer) -> Content:
-        tone = {"once": "$tone-ok", "always": "$tone-blue", "reject": "$tone-err"}[answer]
-        return Content.assemble((answer[0], f"bold {tone}"), answer[1:])
+        label = LABELS[answer]
+        return Content.assemble((label[0], f"bold {TONES[answer]}"), label[1:])
 
     def _hints(self, width: int) -> Content:
         """Return the key hints that fit; esc is last, since r rejects too."""
@@ -319,6 +335,17 @@ class PermissionScreen(AutoDialog[Outcome]):
                 break
             line = longer
         return line
+
+
+def _answers_to(request: PermissionRequest, *, always: bool) -> tuple[Answer, ...]:
+    """Return the answers that the user can give; *always* if that one is offered."""
+    offered: dict[Answer, bool] = {
+        "once": True,
+        "always": always,
+        "unsandboxed": request.can_leave_sandbox,
+        "reject": True,
+    }
+    return tuple(answer for answer, given in offered.items() if given)
 
 
 def _edited_command(width: int) -> Content:

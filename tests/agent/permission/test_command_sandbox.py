@@ -101,13 +101,15 @@ def test_the_policy_of_what_was_allowed(tmp_path: Path) -> None:
     (project / ".git").mkdir()
     (project / ".envrc").touch()
     (project / ".claude").mkdir()
+    (project / ".git" / "config").touch()
+    (project / "AGENTS.md").touch()
     grant = SandboxGrant("workspace-write", folders=("/srv/out",), writes_outside=True)
     policy = policy_of(grant, folders, directory=str(project), project=str(project))
     assert {str(project), str(tmp_path / "shared"), "/srv/out"} <= set(policy.writable)
     inside = {
         Path(p).relative_to(project).as_posix() for p in policy.protected if str(project) in p
     }
-    assert inside >= {".git/hooks", ".git/config", ".envrc", ".claude", "AGENTS.md", ".mcp.json"}
+    assert inside >= {".git/hooks", ".git/config", ".envrc", ".claude", "AGENTS.md"}
     assert not any(path.endswith("/.ssh") for path in policy.hidden)
     reading = SandboxGrant("workspace-write", folders=("/srv/out",))
     policy = policy_of(reading, folders, directory=str(project), project=str(project))
@@ -123,6 +125,7 @@ def test_the_git_directory_of_a_linked_work_tree_can_be_written(tmp_path: Path) 
     (own / "HEAD").touch()
     (own / "commondir").write_text("../..\n")
     (project / ".git").write_text(f"gitdir: {own}\n")
+    (main / "config").touch()
     grant = SandboxGrant("workspace-write")
     policy = policy_of(grant, folders, directory=str(project), project=str(project))
     assert {str(main), str(own)} <= set(policy.writable)

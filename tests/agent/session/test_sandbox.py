@@ -3,6 +3,7 @@ allowed."""
 
 import http.server
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -243,3 +244,16 @@ async def test_a_refused_call_is_no_command(tmp_path: Path) -> None:
         part = await called(harness, "curl https://example.org")
         assert isinstance(part.state, Failed)
         assert "denied by network" in part.state.error
+
+
+async def test_everyday_work_with_git_and_tests_needs_nothing_more(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
+        (harness.folder / "test_it.py").write_text("def test_it(): assert 1\n")
+        await called(harness, "git init -q -b main")
+        line = "git add -A && git -c user.name=A -c user.email=a@b commit -qm one && ls -A"
+        assert output(await called(harness, line)).split() == [".git", "test_it.py"]
+        assert output(await called(harness, "git status --short")) == "(no output)"
+        more = "git checkout -qb two && git stash list && git log --oneline | wc -l"
+        assert output(await called(harness, more)).strip() == "1"
+        run = f"{sys.executable} -m pytest -q test_it.py"
+        assert "1 passed" in output(await called(harness, run))

@@ -7,6 +7,7 @@ from textual.app import App
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
+from agent.records.sandbox import SandboxGrant
 from app.screens.permission.screen import PermissionScreen
 from app.text.hidden import lookalikes
 from app.theme.themes import register
@@ -387,3 +388,54 @@ async def test_pictures(name: str) -> None:
         await pilot.press(*keys)
         await settle(pilot)
         await assert_pictures(pilot, f"dialog-{name}")
+
+
+def sandboxed(*, can_leave: bool = True, network: bool = False) -> PermissionRequest:
+    grant = SandboxGrant("workspace-write", network=network)
+    return replace(request(), sandbox=grant, can_leave_sandbox=can_leave)
+
+
+@pytest.mark.parametrize("keys", [["w"], ["right", "right", "right", "enter"]])
+async def test_a_command_can_be_allowed_once_without_the_sandbox(keys: list[str]) -> None:
+    host = Host(PermissionScreen(sandboxed(), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert host.outcomes == [PermissionReply("once", unsandboxed=True)]
+
+
+async def test_a_click_gives_that_answer_too() -> None:
+    host = Host(PermissionScreen(sandboxed(), grace=0))
+    async with host.run_test() as pilot:
+        await pilot.click("#ask-unsandboxed")
+        await pilot.pause()
+        assert host.outcomes == [PermissionReply("once", unsandboxed=True)]
+
+
+@pytest.mark.parametrize("given", [request(), sandboxed(can_leave=False)])
+async def test_it_is_offered_only_where_there_is_a_sandbox(given: PermissionRequest) -> None:
+    host = Host(PermissionScreen(given, grace=0))
+    async with host.run_test() as pilot:
+        await pilot.press("w")
+        await pilot.pause()
+        assert host.outcomes == []
+        assert not host.screen.query("#ask-unsandboxed")
+
+
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [(False, "writes in the project, no network"), (True, "writes in the project, with network")],
+)
+async def test_the_sandbox_is_shown(network: bool, words: str) -> None:
+    host = Host(PermissionScreen(sandboxed(network=network), grace=0))
+    async with host.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert words in screen_text(host)
+        assert "without sandbox" in screen_text(host)
+
+
+async def test_picture_of_a_command_with_a_sandbox() -> None:
+    host = Host(PermissionScreen(sandboxed(network=True), grace=0))
+    async with host.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await assert_pictures(pilot, "dialog-sandbox")
