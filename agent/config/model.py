@@ -330,6 +330,8 @@ class ModelConfig:
     """True if the model accepts a temperature."""
     efforts: tuple[str, ...] | None = None
     """Its levels of reasoning effort, lowest first, e.g. ``["low", "high"]``."""
+    effort: str | None = None
+    """Its reasoning effort, if neither the prompt, the session nor the agent sets one."""
     cost: CostConfig | None = None
     """Prices."""
 
@@ -510,6 +512,10 @@ class Config:
 
     model: str | None = None
     """The model to start with, as ``provider/model``."""
+    effort: str | None = None
+    """The reasoning effort of models that reason: ``none``, ``minimal``, ``low``, ``medium``,
+    ``high``, ``xhigh`` or ``max``; a model without this level uses its nearest one. Not set: medium
+    for Claude, the server's default for others."""
     small_model: str | None = None
     """The model for titles, as ``provider/model``; ``none`` for no such requests. Not set: a
     small model of the session's own provider, where one is known."""

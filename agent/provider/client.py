@@ -80,6 +80,9 @@ class ModelInfo:
     efforts: tuple[str, ...] = ()
     """The levels of reasoning effort, lowest first."""
 
+    default_effort: str | None = None
+    """The effort of requests that name none; None for the server's default."""
+
     price: Price | None = None
     wire_id: str = ""
     """The model's name at the server, "" where it is *id*."""
@@ -184,7 +187,7 @@ class ModelRequest:
 
     temperature: float | None = None
     effort: str | None = None
-    """The level of reasoning effort, None for the provider's default."""
+    """The level of reasoning effort, None for the server's default."""
 
     session_id: str = ""
     calls_allowed: bool = True

@@ -79,6 +79,8 @@ class TurnServices:
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
     calibration: Calibration = field(default_factory=Calibration)
     """Corrections of token estimates, learned from reported usage."""
+    output_caps: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """Output caps in tokens, by session and model, that were raised after a response was cut."""
     retry: RetryPolicy = DEFAULT_POLICY
     rng: random.Random = field(default_factory=random.Random)
     """The jitter of retries."""

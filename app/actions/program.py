@@ -122,6 +122,9 @@ def sandbox_facts(sandbox: "SandboxStatus") -> list[Fact]:
 
 def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
     live, runtime = context.live, context.live.runtime
+    from agent.provider.catalog.effort_levels import choose_effort  # loads the provider catalog
+
+    effort, note = choose_effort(runtime.catalog.model(live.model), live.effort)
     session = live.session
     mcp, code = mcp_summary(runtime.mcp.statuses()), lsp_summary(runtime.code.servers.statuses)
     trusted = runtime.trust.status in {"trusted", "nothing"}
@@ -134,7 +137,8 @@ def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
         Fact("Session", session.title or "Untitled" if session is not None else "none yet"),
         Fact("", session.id if session is not None else "", "$tone-muted"),
         Fact("Agent", live.agent),
-        Fact("Model", live.model + (f", effort {live.effort}" if live.effort else "")),
+        Fact("Model", live.model + (f", effort {effort}" if effort else "")),
+        Fact("", note, "$tone-warn"),
         Fact("Cost", money(session_cost(session)) if session is not None else ""),
         Fact("MCP", f"{mcp.connected} of {mcp.wanted} connected" if mcp.wanted else ""),
         Fact("", ", ".join(mcp.failing), "$tone-warn"),

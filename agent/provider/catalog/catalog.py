@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 
 from agent.provider.catalog.access import ProviderAccess
-from agent.provider.catalog.effort_levels import effort_levels
+from agent.provider.catalog.effort_levels import default_effort, effort_levels
 from agent.provider.catalog.keys import KeyStore
 from agent.provider.catalog.model_families import NEW_OPENAI
 from agent.provider.catalog.model_list_cache import ModelListCache
@@ -29,7 +29,8 @@ class Catalog:
     """The models of the configured *providers* (by id), and of known ones with a key.
 
     Keys come from *env* and from *keys*; *disabled* providers are excluded. *model_lists* are the
-    models that servers themselves list, *preferences* those that the user chose before.
+    models that servers themselves list, *preferences* those that the user chose before, *effort*
+    is the configured reasoning effort.
     """
 
     def __init__(
@@ -42,9 +43,11 @@ class Catalog:
         model_lists: ModelListCache | None = None,
         preferences: ModelPreferences | None = None,
         disabled: Collection[str] = (),
+        effort: str | None = None,
     ) -> None:
         self._settings = dict(providers)
         self._default = default_model
+        self._effort = effort
         self._prices = prices or PriceList()
         self.preferences = preferences or ModelPreferences()
         self.access = ProviderAccess(providers, env, keys, disabled)
@@ -170,7 +173,10 @@ class Catalog:
         facts, api = facts or ModelFacts(), self.api_of(provider)
         reasoning = facts.reasoning if own.reasoning is None else own.reasoning
         wire_name = (own.wire_id or name).lower()
-        levels = effort_levels(api, site, wire_name, facts.efforts)
+        levels = own.efforts
+        if levels is None:
+            found = effort_levels(api, site, wire_name, facts.efforts)
+            levels = found if reasoning else ()
         return ModelInfo(
             provider=provider,
             id=name,
@@ -187,7 +193,8 @@ class Catalog:
             temperature=_takes_temperature(spec, own.wire_id or name)
             if own.temperature is None
             else own.temperature,
-            efforts=own.efforts if own.efforts is not None else levels if reasoning else (),
+            efforts=levels,
+            default_effort=default_effort(wire_name, levels, own.effort, self._effort),
             price=own.price or facts.price,
             wire_id=own.wire_id,
         )

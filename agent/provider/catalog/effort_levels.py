@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.provider.catalog.model_families import ADAPTIVE_SINCE, claude_version
-from agent.provider.client import Api
+from agent.provider.client import Api, ModelInfo
 
 EFFORT_LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 DEFAULT_LEVELS = ("low", "medium", "high")
@@ -50,6 +50,41 @@ def nearest_level(effort: str, levels: Sequence[str]) -> str:
     return min(
         known, key=lambda level: (abs(EFFORT_LEVELS.index(level) - at), EFFORT_LEVELS.index(level))
     )
+
+
+DEFAULT_CLAUDE_EFFORT = "medium"
+
+
+def default_effort(name: str, levels: Sequence[str], *wanted: str | None) -> str | None:
+    """Return the effort of requests that name none, for the model *name* (in lower case) with
+    these *levels*: the first of *wanted* that is one of them, or the nearest one to it.
+
+    Without any, Claude gets one, as it does not reason until a request says so. Other models keep
+    their server's default, None.
+    """
+    if not levels:
+        return None
+    for effort in wanted:
+        if effort is not None and (effort in levels or effort in EFFORT_LEVELS):
+            return nearest_level(effort, levels)
+    return nearest_level(DEFAULT_CLAUDE_EFFORT, levels) if "claude" in name else None
+
+
+def choose_effort(model: ModelInfo, requested: str | None) -> tuple[str | None, str]:
+    """Return the effort that is sent to *model* for the *requested* one, and a note for the user if
+    it is another one."""
+    if requested is None:
+        return model.default_effort, ""
+    if requested in model.efforts:
+        return requested, ""
+    has = f"{model.full_name} has {', '.join(model.efforts) or 'no effort levels that are known'}"
+    if requested not in EFFORT_LEVELS:
+        return model.default_effort, f"There is no effort {requested}; {has}."
+    if not model.efforts:
+        # Lists do not know every model. A server that has no such field refuses it once.
+        return requested, ""
+    level = nearest_level(requested, model.efforts)
+    return level, f"Effort {level} is used instead of {requested}; {has}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ def catalog_from_config(loaded: LoadedConfig, paths: Paths, env: Mapping[str, st
         model_lists=ModelListCache(paths.cache / FILE_NAME),
         preferences=ModelPreferences(paths.data / model_preferences.FILE_NAME),
         disabled=_disabled(loaded.config),
+        effort=loaded.config.effort,
     )
 
 
@@ -100,6 +101,7 @@ def _model_settings(given: ModelConfig) -> ModelSettings:
         reasoning=given.reasoning,
         temperature=given.temperature,
         efforts=given.efforts,
+        effort=given.effort,
         price=_price(given.cost),
     )
 

@@ -22,6 +22,7 @@ class ModelSettings:
     reasoning: bool | None = None
     temperature: bool | None = None
     efforts: tuple[str, ...] | None = None
+    effort: str | None = None
     price: Price | None = None
 
 

@@ -11,14 +11,19 @@ from enum import StrEnum
 from agent.provider.client import ModelInfo, ModelRequest
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import AssistantMessage, ErrorInfo, Finish, UserMessage
+from agent.records.reminders import reminder
 from agent.session.guards import MAX_CUT_CALLS, Guard, StepLimit
 from agent.session.turn.step import StepResult
 from agent.session.turn.turn import Turn
 from agent.session.turn_state import PlannedStep, TurnEnd, TurnTotals
 
-DEFAULT_OUTPUT = 8_192
-"""Output cap of a step, in tokens. A response that it cuts off is requested again with a larger
-cap, up to ``MAX_OUTPUT``."""
+DEFAULT_OUTPUT = 32_000
+"""Output cap of a step, in tokens, for models whose limit is known; it leaves room for a whole file
+in one call. The first response of a session that it cuts off is requested again with a cap of up
+to ``MAX_OUTPUT``, which the session keeps."""
+
+UNKNOWN_LIMIT_OUTPUT = 8_192
+"""The same for models whose limit is not known: servers refuse a cap above it."""
 
 MAX_OUTPUT = 65_536
 MIN_OUTPUT = 1_024
@@ -31,21 +36,21 @@ LEAN_OUTPUT = 500
 """Output tokens below which a step adds little towards a token target."""
 MAX_LEAN_STEPS = 3
 
-RESUME_CUT_RESPONSE = (
-    "<system-reminder>\nYour answer was cut off by the output limit. Go on exactly where it "
-    "stopped. Do not repeat anything and do not sum up.\n</system-reminder>"
+RESUME_CUT_RESPONSE = reminder(
+    "Your response was cut off by the output limit. Continue exactly where it stopped. Do not "
+    "repeat anything and do not summarize."
 )
-RESUME_PAUSED_RESPONSE = (
-    "<system-reminder>\nThe server paused your answer. Go on exactly where it stopped. Do not "
-    "repeat anything and do not sum up.\n</system-reminder>"
+RESUME_PAUSED_RESPONSE = reminder(
+    "The server paused your response. Continue exactly where it stopped. Do not repeat anything "
+    "and do not summarize."
 )
-LAST_STEP_REMINDER = (
-    "<system-reminder>\nThis is the last step of this turn: tools are off. Say in a few lines "
-    "what was done, what was found, and what is left.\n</system-reminder>"
+LAST_STEP_REMINDER = reminder(
+    "This is the last step of this turn, and tools are off. Say in a few lines what was done, what "
+    "was found, and what is left."
 )
-TARGET_REMINDER = (
-    "<system-reminder>\nThere is room left for more work on this task. Go on with what would make "
-    "the result better or surer. Do not sum up.\n</system-reminder>"
+TARGET_REMINDER = reminder(
+    "There is budget left for more work on this task. Continue with what makes the result better "
+    "or more certain. Do not summarize."
 )
 UNFINISHED_ERRORS: dict[Finish | None, str] = {
     "length": "Stopped: the answer was cut off by the output limit {times} times in a row. "
@@ -81,8 +86,6 @@ class LoopState:
 
     reason: Reason = Reason.START
     totals: TurnTotals = field(default_factory=TurnTotals)
-    max_output: int | None = None
-    """The output cap of the next step, in tokens; None for the default."""
     resumes: int = 0
     """The number of times that an unfinished response was continued since the last user message."""
     lost_streams: int = 0
@@ -170,7 +173,7 @@ async def _ask_model(
         system=settings.system,
         turns=turn.conversation.turns(),
         tools=settings.tools if with_tools else (),
-        max_output=_output_cap(turn, step, state),
+        max_output=_output_cap(turn, step),
         temperature=settings.temperature,
         effort=settings.effort,
         session_id=session_id,
@@ -228,11 +231,11 @@ def _assistant(result: StepResult) -> AssistantMessage:
     return message
 
 
-def _output_cap(turn: Turn, step: PlannedStep, state: LoopState) -> int:
+def _output_cap(turn: Turn, step: PlannedStep) -> int:
     """The output cap of the next step, within the rest of the window: providers refuse a request
     whose prompt and cap exceed it together."""
     model = step.settings.model
-    cap = state.max_output or default_output(model)
+    cap = turn.output_caps.get(model.full_name) or default_output(model)
     if model.context_limit is None:
         return cap
     left = model.context_limit - turn.compactor.meter.used_tokens(step.settings)
@@ -241,7 +244,7 @@ def _output_cap(turn: Turn, step: PlannedStep, state: LoopState) -> int:
 
 def default_output(model: ModelInfo) -> int:
     """Return the default output cap, or the model's own limit where that is smaller."""
-    return min(DEFAULT_OUTPUT, model.output_limit or DEFAULT_OUTPUT)
+    return min(DEFAULT_OUTPUT, model.output_limit or UNKNOWN_LIMIT_OUTPUT)
 
 
 def _end_of_step(result: StepResult, state: LoopState) -> TurnEnd | None:
@@ -285,10 +288,11 @@ async def _continue_response(
     state = replace(state, lost_streams=0)
     model = step.settings.model
     larger = min(MAX_OUTPUT, model.output_limit or MAX_OUTPUT)
-    current = state.max_output or default_output(model)
+    current = turn.output_caps.get(model.full_name) or default_output(model)
     if message.finish == "length" and result.complete_calls == 0 and larger > current:
         await turn.remove_message(message)
-        return replace(state, reason=Reason.OUTPUT_ESCALATE, max_output=larger), request
+        turn.output_caps[model.full_name] = larger
+        return replace(state, reason=Reason.OUTPUT_ESCALATE), request
     if result.calls > 0:
         cut = state.cut_calls + 1 if result.cut else 0
         return replace(state, reason=Reason.NEXT_STEP, cut_calls=cut), request

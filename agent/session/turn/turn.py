@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from agent.provider.catalog.effort_levels import choose_effort
 from agent.provider.client import (
     ModelRequest,
     StepFinish,
@@ -139,6 +140,7 @@ class Turn:
             services, session, lineage.callers, self.conversation, self.started, set_status
         )
         self.compaction = CompactionGuard(self.compactor, self.settings)
+        self.output_caps = services.output_caps.setdefault(session.id, {})
         self._informed_of = ""
 
     def load(self, stored: list[MessageWithParts]) -> None:
@@ -163,7 +165,7 @@ class Turn:
         settings = self.services.step_settings(
             request.agent, request.model, self.conversation.all, callers
         )
-        return replace(settings, effort=request.effort)
+        return replace(settings, effort=choose_effort(settings.model, request.effort)[0])
 
     def use_request(self, request: UserMessage) -> None:
         """Make the turn about *request*, which needs no context; the queue is left to the turn

@@ -201,8 +201,18 @@ async def _prepare(
         resume=arguments.resume, session_id=arguments.session, fork=arguments.fork
     )
     prompt = await prompt_of(arguments, message, piped, headless, session)
+    _report_effort(runtime, prompt.model or session.model, prompt.effort)
     await headless.wait_for_servers()
     return PreparedRun(headless, session, prompt)
+
+
+def _report_effort(runtime: "Runtime", model: str | None, effort: str | None) -> None:
+    """Say that another effort than the requested one is used."""
+    from agent.provider.catalog.effort_levels import choose_effort  # loads the agent package
+
+    name = model or runtime.catalog.default_model()
+    if note := choose_effort(runtime.catalog.model(name), effort)[1]:
+        report(note, 0)
 
 
 async def _open(arguments: argparse.Namespace) -> "Runtime":

@@ -110,7 +110,7 @@ async def test_a_token_target_nudges_until_it_is_reached(tmp_path: Path) -> None
         harness.server.always(answer(Text("more"), Tokens(100, 1_000)))
         assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
         assert len(harness.server.requests) == 3
-        assert "Do not sum up" in request_text(harness, 1)
+        assert "Do not summarize" in request_text(harness, 1)
 
 
 async def test_a_token_target_ends_after_three_lean_steps(tmp_path: Path) -> None:

@@ -232,9 +232,9 @@ async def test_a_partly_accepted_change_is_reported_to_the_model(harness: Harnes
     assert (await harness.idle(session)).outcome == "completed"
     now = file.read_text("utf-8").splitlines()
     assert (now[2], now[20], now[38]) == ("changed 2", "line 20", "changed 38")
-    result = harness.server.requests[-1].body["messages"][-1]["content"]
-    assert "2 of 3 hunks" in result
-    assert "not in the middle" in result
+    result, comment = harness.server.requests[-1].body["messages"][-2:]
+    assert "2 of 3 hunks" in result["content"]
+    assert "not in the middle" in comment["content"]
 
 
 async def test_a_command_changed_by_the_user_is_the_one_that_runs(harness: Harness) -> None:
@@ -247,7 +247,7 @@ async def test_a_command_changed_by_the_user_is_the_one_that_runs(harness: Harne
     await harness.idle(session)
     assert sum(isinstance(e, PermissionAsked) for e in harness.events) == 1
     assert sorted(path.name for path in harness.folder.iterdir()) == ["two"]
-    assert "What ran is: touch two" in str(harness.server.requests[-1].body["messages"][-1])
+    assert "This ran instead: touch two" in str(harness.server.requests[-1].body["messages"][-1])
 
 
 async def test_reject_without_a_comment_stops_the_turn(harness: Harness) -> None:
@@ -422,16 +422,29 @@ async def test_a_stream_that_breaks_after_a_call_keeps_its_result(harness: Harne
     assert len(harness.server.requests) == 2
 
 
-async def test_output_limit_escalates_once_then_resumes(harness: Harness) -> None:
+async def test_output_limit_escalates_once_per_session_then_resumes(tmp_path: Path) -> None:
     cut = answer(Text("and so on"), Finish("limit"))
-    harness.server.script(cut, cut, answer(Text(" to the end")))
+    large = {"limit": {"context": 200_000, "output": 64_000}}
+    async with open_harness(tmp_path, abilities=large) as harness:
+        harness.server.script(cut, cut, answer(Text(" to the end")), answer(Text("more")))
+        session = await harness.session()
+        assert (await harness.turn(session, "write much")).outcome == "completed"
+        assert (await harness.turn(session, "write more")).outcome == "completed"
+        first, second, third, fourth = (r.body for r in harness.server.requests)
+        caps = [body["max_tokens"] for body in (first, second, third, fourth)]
+        assert caps == [32_000, 64_000, 64_000, 64_000]
+        assert first["messages"] == second["messages"]
+        assert third["messages"][-2]["content"] == "and so on"
+        assert "cut off" in json_text(third["messages"][-1])
+
+
+async def test_a_response_at_the_models_own_limit_is_continued(harness: Harness) -> None:
+    harness.server.script(answer(Text("and so on"), Finish("limit")), answer(Text(" to the end")))
     session = await harness.session()
     assert (await harness.turn(session, "write much")).outcome == "completed"
-    first, second, third = (r.body for r in harness.server.requests)
-    assert first["max_tokens"] < second["max_tokens"]
-    assert first["messages"] == second["messages"]
-    assert third["messages"][-2]["content"] == "and so on"
-    assert "cut off" in json_text(third["messages"][-1])
+    first, second = (r.body for r in harness.server.requests)
+    assert first["max_tokens"] == second["max_tokens"] == 32_000
+    assert second["messages"][-2]["content"] == "and so on"
 
 
 async def test_a_call_cut_by_the_output_limit_is_never_run(harness: Harness) -> None:
