@@ -56,14 +56,14 @@ DIAGNOSTICS_WAIT = 5.0
 class LspArgs(ToolArgs):
     """Arguments of ``lsp``."""
 
-    operation: Operation = Field(description="What to ask")
+    operation: Operation = Field(description="The operation")
     file_path: str = Field(
         validation_alias=AliasChoices("file_path", "filePath", "path"),
-        description="The file that is asked about",
+        description="The file with the code",
     )
     line: int | None = Field(default=None, ge=1, description="The line of the symbol, from 1")
     symbol: str | None = Field(
-        default=None, description="The name as it stands on that line", min_length=1
+        default=None, description="The name as it is written on that line", min_length=1
     )
     query: str | None = Field(
         default=None, description="For workspace_symbols: a part of the name to find"

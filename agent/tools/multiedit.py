@@ -18,7 +18,7 @@ class MultiEditArgs(FileArg):
 
     edits: list[ReplacementArg] = Field(
         min_length=1,
-        description="The replacements, made in this order, each on what the one before left",
+        description="The replacements, made in this order, each on the result of the one before",
     )
 
 

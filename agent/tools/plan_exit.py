@@ -37,7 +37,7 @@ NOT_PLANNING = "Plan mode is not on. Go on with what you were asked."
 class PlanExitArgs(ToolArgs):
     """Arguments of ``plan_exit``."""
 
-    file: str = Field(default="", description="Path of the plan file, if the plan stands in one")
+    file: str = Field(default="", description="Path of the plan file, if the plan is in one")
 
 
 @dataclass(frozen=True, slots=True)

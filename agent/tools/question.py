@@ -35,7 +35,7 @@ class QuestionArg(ToolArgs):
     question: str = Field(
         min_length=1,
         validation_alias=AliasChoices("question", "text"),
-        description="The whole question, as one reads it",
+        description="The full question",
     )
     header: str = Field(default="", description="Its subject in a few words")
     options: list[OptionArg] = Field(
@@ -44,7 +44,7 @@ class QuestionArg(ToolArgs):
     multiple: bool = Field(
         default=False,
         validation_alias=AliasChoices("multiple", "multiSelect", "multi_select"),
-        description="Whether several of the options may be chosen",
+        description="True if several options may be chosen",
     )
 
 

@@ -66,7 +66,7 @@ class ReadArgs(ToolArgs):
     )
     raw: bool = Field(
         default=False,
-        description="For a notebook: its JSON as it is stored, as edits need it, not its cells",
+        description="For a notebook: return its stored JSON, as edits need it, not its cells",
     )
 
 

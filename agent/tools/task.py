@@ -38,7 +38,7 @@ class TaskArgs(ToolArgs):
     subagent_type: str = Field(default=DEFAULT_AGENT, description="The sub-agent that does it")
     session_id: str | None = Field(
         default=None,
-        description="The session id of an earlier sub-agent that is to go on, or of one in the "
+        description="The session id of an earlier sub-agent to continue, or of one in the "
         "background that is to read this",
     )
     background: bool = Field(

@@ -32,17 +32,15 @@ class TodoStore(Protocol):
 class TodoArg(ToolArgs):
     """One entry."""
 
-    content: str = Field(min_length=1, description="What is to be done, in one sentence")
-    status: TodoStatus = Field(default="pending", description="How far it is")
-    priority: Literal["high", "medium", "low"] = Field(
-        default="medium", description="How much it matters"
-    )
+    content: str = Field(min_length=1, description="The task in one sentence")
+    status: TodoStatus = Field(default="pending", description="Its status")
+    priority: Literal["high", "medium", "low"] = Field(default="medium", description="Its priority")
 
 
 class TodoWriteArgs(ToolArgs):
     """Arguments of ``todowrite``."""
 
-    todos: list[TodoArg] = Field(description="The whole list, in the order to be worked through")
+    todos: list[TodoArg] = Field(description="The whole list, in order of work")
 
 
 class TodoReadArgs(ToolArgs):

@@ -59,10 +59,10 @@ _META_CHARSET = re.compile(
 class WebfetchArgs(ToolArgs):
     """Arguments of ``webfetch``."""
 
-    url: str = Field(description="The whole address, http or https")
+    url: str = Field(description="The full URL, http or https")
     format: Format = Field(
         default="markdown",
-        description="What to make of an HTML page: markdown, plain text, or html as it is",
+        description="The format for an HTML page: markdown, plain text, or unchanged html",
     )
     timeout: int | None = Field(
         default=None, gt=0, description=f"Time limit in milliseconds (default {DEFAULT_TIMEOUT})"

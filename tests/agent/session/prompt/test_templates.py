@@ -77,7 +77,7 @@ def test_tools_that_prompts_name_exist() -> None:
     known = {"read", "grep", "glob", "bash", "task", "todowrite", "skill", "edit"}
     for family in FAMILIES:
         named = set(re.findall(r"`([a-z]+)`", template(family)))
-        assert named <= known | {"code", "old_string"}, named
+        assert named <= known | {"code", "old_string", "gh"}, named
 
 
 def test_an_agents_own_prompt_and_the_users_replace_the_template() -> None:
