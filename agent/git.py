@@ -94,6 +94,7 @@ Settings = tuple[tuple[str, str], ...]
 """Keys of a configuration with their values."""
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "for-each-ref": (),
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
     "rev-parse": (),
     "status": ("--ignore-submodules=all",),

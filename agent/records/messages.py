@@ -213,8 +213,11 @@ class Completed:
     """The private file with the whole output, if it was truncated."""
     files: tuple["FilePart", ...] = ()
     """Images and documents for models that accept them."""
+    reminders: tuple[str, ...] = ()
+    """What the program tells the model after the results of the step: instructions, the user's
+    comments, additions of hooks."""
     attached: tuple[str, ...] = ()
-    """The instruction files at the end of the output, each with its digest."""
+    """The instruction files in the reminders, each with its digest."""
     compacted: float | None = None
     """When the output was pruned (seconds since the epoch). From then on only its ends are sent."""
     status: Literal["completed"] = "completed"
@@ -240,6 +243,7 @@ class Failed:
     blocks: tuple[Block, ...] = ()
     output: str = ""
     spill: str | None = None
+    reminders: tuple[str, ...] = ()
     compacted: float | None = None
     status: Literal["failed"] = "failed"
 

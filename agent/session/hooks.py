@@ -14,16 +14,15 @@ from agent.records.errors import PromptRefused
 from agent.records.events import Event, PermissionAsked, QuestionAsked, SessionDeleted, SessionIdle
 from agent.records.json import JsonObject
 from agent.records.messages import AssistantMessage, Session
+from agent.records.reminders import reminder
 from agent.session.api import PromptInput
 from agent.store.store import Store
 
 BLOCKED = "A hook refused this prompt: {reason}"
 NO_SUMMARY = "A hook refused the summary: {reason}"
 NO_REASON = "it gave no reason"
-CONTINUE = (
-    "<system-reminder>\nA hook of the user's wants you to go on: {reason}\n</system-reminder>"
-)
-CONTEXT = "<system-reminder>\nA hook of the user's adds:\n{context}\n</system-reminder>"
+CONTINUE = "A hook that the user configured wants you to continue: {reason}"
+CONTEXT = "A hook that the user configured adds:\n{context}"
 
 
 class SessionHooks:
@@ -74,7 +73,7 @@ class SessionHooks:
             raise PromptRefused(BLOCKED.format(reason=reason or NO_REASON))
         contexts.append(answer.context)
         added = "\n".join(each for each in contexts if each)
-        return replace(prompt, context=CONTEXT.format(context=added)) if added else prompt
+        return replace(prompt, context=reminder(CONTEXT.format(context=added))) if added else prompt
 
     async def stopping(self, message: AssistantMessage) -> str | None:
         """Return why the turn that ends with *message* must continue, None if no hook objects."""
@@ -88,7 +87,7 @@ class SessionHooks:
         if answer.decision != "deny" or answer.stop is not None:
             return None
         self._objected[session.id] = message.turn_id
-        return CONTINUE.format(reason=answer.reason or NO_REASON)
+        return reminder(CONTINUE.format(reason=answer.reason or NO_REASON))
 
     async def compacting(
         self, session_id: str, *, auto: bool, focus: str, template: str

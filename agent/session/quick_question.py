@@ -19,6 +19,7 @@ from agent.provider.client import (
 from agent.provider.usage import cost as cost_of
 from agent.records.errors import NothingToDo, ProviderError, ProviderErrorKind
 from agent.records.messages import SessionStatus, UserMessage
+from agent.records.reminders import escape_reminders, reminder
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.turn import Turn
 from agent.session.turn_services import TurnServices
@@ -29,10 +30,9 @@ CUT = "The answer ended before its end."
 MAX_OUTPUT = 8_192
 """Maximum tokens of a response."""
 
-QUESTION = (
-    "<system-reminder>\nThe user asks something beside the work. Answer from what you know of "
-    "this session, in a few sentences. Call no tools and change no plans: neither the question "
-    "nor the answer will be seen by you again.\n</system-reminder>\n{question}"
+QUESTION = reminder(
+    "The user asks a side question. Answer it in a few sentences from what you know of this "
+    "session. Call no tools and change no plans: you will not see the question or the answer again."
 )
 
 
@@ -89,7 +89,7 @@ class QuickQuestions:
         newest = replace(sent[-1], agent=session.agent, model=session.model or sent[-1].model)
         turn.use_request(newest)
         setting = await turn.settings(newest)
-        question_turn = UserTurn((TextContent(QUESTION.format(question=question)),))
+        question_turn = UserTurn((TextContent(f"{QUESTION}\n{escape_reminders(question)}"),))
         return ModelRequest(
             model=setting.model,
             system=setting.system,

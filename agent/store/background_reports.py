@@ -6,6 +6,7 @@ from agent.records.background import BackgroundTaskState
 from agent.records.context_parts import ReportPart
 from agent.records.ids import new_id
 from agent.records.messages import Session, TextPart, UserMessage
+from agent.records.reminders import reminder
 from agent.records.usage import Usage
 
 CRASHED = (
@@ -24,9 +25,9 @@ _STATE_PHRASES: dict[BackgroundTaskState, str] = {
 }
 
 _REPORT_NOTICE = (
-    "<system-reminder>\nThe sub-agent {agent} that you started in the background {ended}: "
-    "{description} (session_id {child}{facts}). The program tells you this, not the user, who has "
-    "not seen the report.{rest}\n</system-reminder>"
+    "The sub-agent {agent} that you started in the background {ended}: {description} (session_id "
+    "{child}{facts}). This message comes from the program, not from the user, who has not seen the "
+    "report.{rest}"
 )
 
 
@@ -35,7 +36,7 @@ def report_text(report: ReportPart) -> str:
     rest = f" {report.error}" if report.error else ""
     rest += " What it wrote last follows." if report.error and report.text else ""
     facts = "".join(f", {fact}" for fact in report.facts)
-    notice = _REPORT_NOTICE.format(
+    filled = _REPORT_NOTICE.format(
         agent=report.agent,
         ended=_STATE_PHRASES[report.outcome],
         description=report.description,
@@ -43,6 +44,7 @@ def report_text(report: ReportPart) -> str:
         facts=facts,
         rest=rest,
     )
+    notice = reminder(filled)
     return f"{notice}\n{report.text}" if report.text else notice
 
 

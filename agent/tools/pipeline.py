@@ -10,7 +10,6 @@ changes, are validated again.
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -86,6 +85,9 @@ class CallCompleted:
     exit_code: int | None = None
     spill: str | None = None
     files: tuple[FilePart, ...] = ()
+    reminders: tuple[str, ...] = ()
+    """What the model is told in addition to the result: the user's comments, additions of hooks."""
+
     cancels_siblings: bool = False
     """Cancels the other calls of its step."""
 
@@ -108,6 +110,7 @@ class CallFailed:
     label: ToolLabel = field(default_factory=lambda: ToolLabel(""))
     blocks: tuple[Block, ...] = ()
     output: str = ""
+    reminders: tuple[str, ...] = ()
     stop_turn: bool = False
     """The user refused the call without feedback for the model."""
 
@@ -202,7 +205,7 @@ class Pipeline:
                 span.failed(outcome.kind, "")
                 if outcome.kind == "error" and hooks is not None:
                     notes = await hooks.after_failure(outcome.input or call.input, outcome.error)
-                    outcome = replace(outcome, error=_with_notes(outcome.error, notes))
+                    outcome = replace(outcome, reminders=encodable_record(notes))
             return outcome
 
     async def _outcome(
@@ -295,7 +298,7 @@ class Pipeline:
             if plan.needs:
                 reply = await self._permissions.ask(asking, plan.needs, plan.heading, plan.blocks)
             if reply is not None and reply.comment:
-                comments.append(f"The user allowed this and said: {reply.comment}")
+                comments.append(f"The user allowed the {call.name} call and said: {reply.comment}")
             edited = with_edited_command(call.tool.args, call.input, reply)
             if edited is None:
                 break
@@ -303,7 +306,7 @@ class Pipeline:
             replied = reply
             args, edited = validate(call.tool.args, edited)
             call = replace(call, input=edited, args=args)
-            comments.append(f"The user changed the command. What ran is: {edited['command']}")
+            comments.append(f"The user edited the command. This ran instead: {edited['command']}")
         context = replace(context, sandbox=granted[-1]) if granted else context
         changes = call.tool.spec.changes_indirectly or not call.safe
         if context.before_change is not None and changes:
@@ -349,17 +352,17 @@ class Pipeline:
         self, call: ResolvedCall, result: Result, comments: list[str], progress: _Progress
     ) -> CallCompleted:
         cut = await self._truncated(call.tool, result)
-        text = _with_notes(cut.text, comments)
         blocks = progress.blocks if result.blocks is None else encodable_record(result.blocks)
         return CallCompleted(
             input=call.input,
             label=encodable_record(result.label or progress.label),
-            output=text,
+            output=cut.text,
             blocks=blocks,
             facts=encodable_record(result.facts),
             exit_code=result.exit_code,
             spill=cut.spill or result.spill,
             files=result.files,
+            reminders=encodable_record(tuple(comments)),
             cancels_siblings=result.failed,
             touched=result.touched,
         )
@@ -397,11 +400,6 @@ async def _run_before_hooks(
     except PermissionRejected as error:
         observer.on_decision(refusal("hook", str(error)))
         raise
-
-
-def _with_notes(text: str, notes: Sequence[str]) -> str:
-    """Return *text* followed by *notes*."""
-    return "\n\n".join((text, *(f"[{encodable(note)}]" for note in notes)))
 
 
 async def _with_diagnostics(call: ResolvedCall, result: Result, context: ToolContext) -> Result:

@@ -7,6 +7,7 @@ from pydantic import AliasChoices, Field
 
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
+from agent.records.reminders import restore_reminders
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
@@ -19,7 +20,7 @@ class WriteArgs(ToolArgs):
 
     file_path: str = Field(
         validation_alias=AliasChoices("file_path", "filePath", "path"),
-        description="The file to write; missing folders are made",
+        description="The file to write; missing folders are created",
     )
     content: str = Field(description="The whole text of the file")
 
@@ -75,7 +76,8 @@ def _plan(target: ToolPath, content: str, ctx: ToolContext) -> Change | None:
     if loaded is None:
         return plan_change(target, None, content)
     known = check_unchanged(target, loaded.stamp, ctx)
-    new = loaded.file.with_newlines(content.removeprefix("\ufeff"))
+    content = restore_reminders(content.removeprefix("\ufeff"), loaded.file.text)
+    new = loaded.file.with_newlines(content)
     if new == loaded.file.text:
         return None
     if not known and loaded.stamp.size > 0:

@@ -101,7 +101,10 @@ def read_conversation(request: ModelRequest) -> Conversation:
     for index, turn in enumerate(request.turns):
         match turn:
             case UserTurn():
-                exchanges.append(Exchange(_typed_text(turn)))
+                text = _typed_text(turn)
+                # Reminders after results belong to the step with the calls.
+                if text or index == 0 or not isinstance(request.turns[index - 1], ToolTurn):
+                    exchanges.append(Exchange(text))
             case AssistantTurn():
                 has_response = True
                 following = request.turns[index + 1] if index + 1 < len(request.turns) else None

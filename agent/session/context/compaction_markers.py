@@ -21,19 +21,18 @@ from agent.records.messages import (
     ToolPart,
     UserMessage,
 )
+from agent.records.reminders import reminder
 
 MIN_TAIL = 2
 """Messages that the tail contains at least."""
 
 SUMMARY_REMINDER = (
-    "<system-reminder>\nThe conversation so far was summed up to save space. What came before "
-    "is gone from your sight, except for what stands here and the messages that follow.\n\n"
-    "{pins}# Summary\n\n{summary}\n</system-reminder>"
+    "The conversation so far was summarized to save space. You no longer see the earlier messages, "
+    "only this summary and the messages that follow.\n\n{pins}# Summary\n\n{summary}"
 )
-CONTINUE_REMINDER = (
-    "<system-reminder>\nGo on with the work where it stopped, as the summary and the newest "
-    "messages tell. Do not speak of the summary. If nothing is left to do, say so in a line.\n"
-    "</system-reminder>"
+CONTINUE_REMINDER = reminder(
+    "Continue the work where it stopped, as described in the summary and the newest messages. Do "
+    "not mention the summary. If nothing is left to do, say so in one line."
 )
 FILE_PLACEHOLDER = "[{what} was attached here{where}. It is left out to save space{again}.]"
 
@@ -71,7 +70,7 @@ def _summary_text(marker: CompactionPart) -> TextPart:
         id=marker.id,
         session_id=marker.session_id,
         message_id=marker.message_id,
-        text=SUMMARY_REMINDER.format(pins=pins, summary=marker.summary),
+        text=reminder(SUMMARY_REMINDER.format(pins=pins, summary=marker.summary)),
         ended=0,
         synthetic=True,
     )

@@ -33,22 +33,19 @@ from agent.records.messages import (
     ToolState,
     UserMessage,
 )
+from agent.records.reminders import escape_after_reminder, escape_reminders, reminder
 
 ABORTED = "Tool execution aborted: cancelled by the user"
 """Sent for a call that never got its result."""
 
 STEERED = (
-    "<system-reminder>\nThe user sent this message while you were working:\n{text}\n"
-    "Address it, then carry on with the task.\n</system-reminder>"
+    "The user sent this message while you were working:\n{text}\n"
+    "Address it, then continue the task."
 )
-USER_SHELL_COMMAND = (
-    "<system-reminder>\nThe user ran this command in the session. It is told so that you know; "
-    "by itself it asks for nothing.\n</system-reminder>\n$ {command}\n{output}"
+USER_SHELL_COMMAND = reminder(
+    "The user ran this command in the session. This is for your information; no response is needed."
 )
-INTERRUPTED = (
-    "<system-reminder>\nThe user interrupted your previous answer before it was finished.\n"
-    "</system-reminder>"
-)
+INTERRUPTED = reminder("The user interrupted your previous response before it was finished.")
 
 _AssistantContent = TextContent | ReasoningContent | ToolCallContent
 
@@ -103,17 +100,15 @@ def _user_turn(
         match part:
             case TextPart() if part.text and not part.ignored:
                 wrap = message.steered and not part.synthetic and not message.synthetic
-                content.append(TextContent(STEERED.format(text=part.text) if wrap else part.text))
+                content.append(TextContent(_sent_text(part, steered=wrap)))
             case ContextPart() if part.reminder:
                 content.append(TextContent(part.reminder))
             case FilePart() if part.data is not None:
                 content.append(MediaContent(part.mime, part.data, part.path or ""))
             case ToolPart(state=Completed() | Failed() as state):
                 command = (state.input or {}).get("command", "")
-                output = result_text(part)[0]
-                content.append(
-                    TextContent(USER_SHELL_COMMAND.format(command=command, output=output))
-                )
+                shown = escape_reminders(f"$ {command}\n{result_text(part)[0]}")
+                content.append(TextContent(f"{USER_SHELL_COMMAND}\n{shown}"))
             case _:
                 pass
     if content and after_interrupt:
@@ -121,10 +116,17 @@ def _user_turn(
     return [UserTurn(tuple(content))] if content else []
 
 
+def _sent_text(part: TextPart, *, steered: bool) -> str:
+    if steered:
+        return reminder(STEERED.format(text=part.text))
+    return escape_after_reminder(part.text) if part.synthetic else escape_reminders(part.text)
+
+
 def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list[Turn]:
     turns: list[Turn] = []
     content: list[_AssistantContent] = []
     results: list[ToolResultContent] = []
+    reminders: list[str] = []
 
     def close() -> None:
         # Reasoning alone is no response: several providers refuse a turn that holds nothing else.
@@ -132,8 +134,11 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
             turns.append(AssistantTurn(tuple(content), message.model))
         if results:
             turns.append(ToolTurn(tuple(results)))
+        if reminders:
+            turns.append(UserTurn(tuple(TextContent(reminder(text)) for text in reminders)))
         content.clear()
         results.clear()
+        reminders.clear()
 
     for part in parts:
         match part:
@@ -141,6 +146,7 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
                 call, result = _call(part)
                 content.append(call)
                 results.append(result)
+                reminders += _reminders(part.state)
             case TextPart() if part.text.strip() and not part.ignored:
                 if results:
                     close()
@@ -158,7 +164,15 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
 def _call(part: ToolPart) -> tuple[ToolCallContent, ToolResultContent]:
     call = ToolCallContent(part.call_id, part.tool, input_of(part.state) or {}, part.opaque)
     output, failed = result_text(part)
+    output = escape_reminders(output)
     return call, ToolResultContent(part.call_id, part.tool, output, failed, _media(part.state))
+
+
+def _reminders(state: ToolState) -> tuple[str, ...]:
+    """Return what the program tells the model with a result; it is gone once that is pruned."""
+    if isinstance(state, Completed | Failed) and state.compacted is None:
+        return state.reminders
+    return ()
 
 
 def _media(state: ToolState) -> tuple[MediaContent, ...]:

@@ -351,9 +351,7 @@ class Instructions:
         return CollectedInstructions(tuple(found), tuple(reading.notes))
 
 
-INSTRUCTIONS_REMINDER = (
-    "<system-reminder>\nInstructions for what lies beside {source}:\n\n{text}\n</system-reminder>"
-)
+INSTRUCTIONS_REMINDER = "Instructions for files in the folder of {source}:\n\n{text}"
 
 
 async def no_instructions(touched: tuple[str, ...]) -> tuple[Instruction, ...]:
@@ -367,7 +365,7 @@ def with_instructions(state: Completed, found: Iterable[Instruction]) -> Complet
     texts = [INSTRUCTIONS_REMINDER.format(source=each.source, text=each.text) for each in found]
     return replace(
         state,
-        output="\n\n".join([state.output, *texts]),
+        reminders=(*state.reminders, *texts),
         facts=(*state.facts, *(f"with {each.source}" for each in found)),
         attached=(*state.attached, *(each.fingerprint for each in found)),
     )

@@ -81,13 +81,13 @@ class SystemPrompt:
         if session_block(history):
             if newest.synthetic:
                 return history
-            now = await self._environment(session, newest.agent, callers, fresh=False)
+            now = await self._environment(session, newest, callers, fresh=False)
             now = replace(now, pinned=await self._pinned(session, history))
             topics = known_facts(history)
             reminder = now.reminder(topics)
             part = _context_part(newest, now, reminder=reminder, known=topics) if reminder else None
         else:
-            now = await self._environment(session, newest.agent, callers, fresh=True)
+            now = await self._environment(session, newest, callers, fresh=True)
             part = _context_part(newest, now, block=now.session_block())
         if part is None:
             return history
@@ -102,7 +102,7 @@ class SystemPrompt:
         """Return *marker*, where the history begins anew, with a session block of the present."""
         message = marker.message
         assert isinstance(message, UserMessage)  # a marker always is one
-        now = await self._environment(session, message.agent, callers, fresh=True)
+        now = await self._environment(session, message, callers, fresh=True)
         pinned = await self._store.pinned_ids(session.id)  # the marker itself holds them
         now = replace(now, pinned=dict.fromkeys(sorted(pinned), ""))
         return _with_part(marker, _context_part(message, now, block=now.session_block()))
@@ -134,12 +134,14 @@ class SystemPrompt:
         return tuple(found)
 
     async def _environment(
-        self, session: Session, agent: str, callers: tuple[str, ...], *, fresh: bool
+        self, session: Session, newest: UserMessage, callers: tuple[str, ...], *, fresh: bool
     ) -> Environment:
-        """Return the present environment; *fresh* requests the addresses of instructions again."""
+        """Return the present environment; with *fresh*, the addresses of instructions are requested
+        again and the newest commits are read."""
+        agent = newest.agent
         collected, repository, skills = await asyncio.gather(
             self._guidance.instructions.collect(session.directory, session.project, fetch=fresh),
-            read_git_state(session.directory),
+            read_git_state(session.directory, history=fresh),
             self._skills(agent, callers),
         )
         self._notify(collected.notes)
@@ -148,6 +150,7 @@ class SystemPrompt:
             project=session.project,
             date=iso_date(self._now()),
             git=repository,
+            model=newest.model,
             mode=MODE_TEMPLATES.get(agent, ""),
             skills=skills,
             instructions=collected.files,

@@ -15,11 +15,12 @@ from agent.records.messages import (
     TextPart,
     UserMessage,
 )
+from agent.records.reminders import escape_reminders, reminder
 from agent.session.api import PromptInput
 
-DELEGATE = (
-    "<system-reminder>\nThe user names the sub-agent {name}: have it do what is asked above, with "
-    "the task tool and a prompt that holds all it needs to know.\n</system-reminder>"
+DELEGATE = reminder(
+    "The user mentioned the sub-agent {name}. Have it do what is asked above: call the task tool "
+    "with a prompt that contains everything it needs to know."
 )
 
 
@@ -64,7 +65,8 @@ def _parts(message: UserMessage, prompt: PromptInput, now: float) -> Iterator[Pa
             prompt=prompt.subtask.prompt,
         )
     elif prompt.display_text is not None:
-        yield text(prompt.text, synthetic=True)
+        # A template of a command or an MCP server: no text in it is ours.
+        yield text(escape_reminders(prompt.text), synthetic=True)
     if prompt.context:
         yield text(prompt.context, synthetic=True)
     for name in prompt.agents:

@@ -322,6 +322,7 @@ class StepExecutor:
                     exit_code=outcome.exit_code,
                     spill=outcome.spill,
                     files=outcome.files,
+                    reminders=outcome.reminders,
                 )
             case CallFailed():
                 return Failed(
@@ -334,6 +335,7 @@ class StepExecutor:
                     label=outcome.label,
                     blocks=outcome.blocks,
                     output=outcome.output,
+                    reminders=outcome.reminders,
                 )
             case _:
                 assert_never(outcome)
@@ -343,8 +345,8 @@ class StepExecutor:
         return tuple([await slot.done for slot in self._slots])
 
     async def settle_context(self) -> None:
-        """Once all calls have ended: attach, in call order, the instructions of the folders
-        that they touched to their results."""
+        """Once all calls have ended: add, in call order, the instructions of the folders that they
+        touched to their reminders."""
         for slot in self._slots:
             outcome, state = slot.done.result(), slot.part.state
             if not isinstance(outcome, CallCompleted) or not isinstance(state, Completed):

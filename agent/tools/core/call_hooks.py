@@ -14,8 +14,8 @@ MAX_SENT = 500_000
 """Characters of a result or error that a hook gets."""
 
 REFUSED = "A hook refused this call: {reason}"
-OBJECTS = "A hook objects: {reason}"
-ADDS = "A hook adds: {context}"
+OBJECTS = "A hook that the user configured objects to the {tool} call: {reason}"
+ADDS = "A hook that the user configured adds to the {tool} call: {context}"
 NO_REASON = "it gave no reason"
 
 
@@ -59,7 +59,7 @@ class CallHooks:
             # No rule covers this need: if a hook wants the user asked, the user is asked.
             why = answer.reason or "a hook wants you to look"
             asks = PermissionNeed("hook", self.name, shown=self.name, reason=why, strict="guarded")
-        return PreToolOutcome(answer.input, answer.decision == "allow", asks, _notes(answer))
+        return PreToolOutcome(answer.input, answer.decision == "allow", asks, self._notes(answer))
 
     async def on_permission_request(self, arguments: JsonObject) -> tuple[Action | None, str]:
         """Run the hooks before the user sees a permission request; return the decision and why."""
@@ -84,14 +84,14 @@ class CallHooks:
         answer = await self._run("PostToolUse", arguments, {"tool_response": response})
         if answer.output is not None:
             result = replace(result, output=answer.output)
-        return result, _notes(answer), answer.stop is not None
+        return result, self._notes(answer), answer.stop is not None
 
     async def after_failure(self, arguments: JsonObject, error: str) -> tuple[str, ...]:
         """Run the hooks after a failed call; return their notes for the model."""
         if self.context.by_user or not self.hooks.any_for("PostToolUseFailure", self.name):
             return ()
         details: JsonObject = {"error": error[:MAX_SENT]}
-        return _notes(await self._run("PostToolUseFailure", arguments, details))
+        return self._notes(await self._run("PostToolUseFailure", arguments, details))
 
     async def _run(self, event: HookEvent, arguments: JsonObject, more: JsonObject) -> HookAnswer:
         details: dict[str, Json] = {
@@ -111,9 +111,10 @@ class CallHooks:
             )
         )
 
-
-def _notes(answer: HookAnswer) -> tuple[str, ...]:
-    objects = answer.decision == "deny" or answer.stop is not None
-    reason = answer.stop if answer.stop is not None else answer.reason or NO_REASON
-    objection = (OBJECTS.format(reason=reason),) if objects else ()
-    return (*objection, *((ADDS.format(context=answer.context),) if answer.context else ()))
+    def _notes(self, answer: HookAnswer) -> tuple[str, ...]:
+        reason = answer.stop if answer.stop is not None else answer.reason or NO_REASON
+        objects = answer.decision == "deny" or answer.stop is not None
+        notes = (OBJECTS.format(tool=self.name, reason=reason),) if objects else ()
+        if not answer.context:
+            return notes
+        return (*notes, ADDS.format(tool=self.name, context=answer.context))

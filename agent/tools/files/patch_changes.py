@@ -17,6 +17,7 @@ from agent.files import (
 )
 from agent.records.blocks import DiffBlock
 from agent.records.errors import ToolError
+from agent.records.reminders import restore_reminders
 from agent.tools.core.base import ToolContext
 from agent.tools.edit_match import ChunkEdit, EditRefused, apply_chunk
 from agent.tools.files.change import check_text
@@ -255,7 +256,11 @@ def _apply_chunks(
             continue
         for line in chunk.new:
             check_text(line, "the patch")
-        edit = ChunkEdit(chunk.old, chunk.new, chunk.anchors, chunk.at_end)
+        old, new, anchors = (
+            tuple(restore_reminders(line, text) for line in lines)
+            for lines in (chunk.old, chunk.new, chunk.anchors)
+        )
+        edit = ChunkEdit(old, new, anchors, chunk.at_end)
         try:
             applied = apply_chunk(text, edit, below)
         except EditRefused as refused:

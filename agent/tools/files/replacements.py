@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pydantic import AliasChoices, Field
 
 from agent.records.errors import ToolError
+from agent.records.reminders import restore_reminders
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Result, ToolArgs, ToolContext
 from agent.tools.edit_match import Edit, EditRefused, apply_edit
@@ -126,10 +127,10 @@ def _initial_text(target: ToolPath, loaded: LoadedText | None, first: Replacemen
 
 
 def _apply(text: str, replacing: ReplacementArg, target: ToolPath, which: str) -> Edit:
+    old = restore_reminders(replacing.old_string, text)
+    new = restore_reminders(replacing.new_string, text)
     try:
-        return apply_edit(
-            text, replacing.old_string, replacing.new_string, replace_all=replacing.replace_all
-        )
+        return apply_edit(text, old, new, replace_all=replacing.replace_all)
     except EditRefused as refused:
         # Reading is not allowed yet, so a refusal must not quote secret or outside files.
         quoted = not target.outside and not target.is_secret

@@ -46,7 +46,7 @@ async def test_after_approval_the_build_agent_continues_in_the_same_turn(
         assert first["tools"] == second["tools"]
         said = json.dumps(second["messages"][-1])
         assert f"Carry out the plan in {FILE}." in said
-        assert "Plan mode is over" in said
+        assert "Plan mode is off" in said
         messages = await harness.messages(session)
         assert [item.message.agent for item in messages] == ["plan", "plan", "build", "build"]
         assert (await harness.runtime.store.session(session.id)).agent == "build"

@@ -174,7 +174,8 @@ async def test_an_allowed_call_asks_and_runs(build: Build) -> None:
     )
     done = completed(await harness.call("probe"))
     assert harness.seen.events[1:] == ["waiting", "answered"]
-    assert done.output == "said go\n\n[The user allowed this and said: but be quick]"
+    assert done.output == "said go"
+    assert done.reminders == ("The user allowed the probe call and said: but be quick",)
 
 
 @pytest.mark.parametrize(("comment", "stops"), [("", True), ("use the other file", False)])
@@ -210,8 +211,8 @@ async def test_an_edited_command_is_judged_and_planned_again(build: Build) -> No
     done = completed(await harness.call("probe"))
     assert tool.log == ["prepare go", "prepare stop", "execute stop"]
     assert done.input == {"command": "stop"}
-    assert done.output.startswith("said stop\n")
-    assert "What ran is: stop" in done.output
+    assert done.output == "said stop"
+    assert done.reminders == ("The user edited the command. This ran instead: stop",)
     assert harness.seen.events[3] == ("running", {"command": "stop"}, "stop", (TextBlock("stop"),))
 
 

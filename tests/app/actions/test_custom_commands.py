@@ -207,7 +207,7 @@ async def test_sub_agents_are_completed_after_an_at_sign(
         await running.pilot.press("enter")
         await running.until_idle()
         await running.until_shown("asked  @explore")
-        assert "names the sub-agent explore" in last_user(scripted)
+        assert "mentioned the sub-agent explore" in last_user(scripted)
 
 
 async def test_a_plugins_theme_can_be_chosen_and_an_invalid_one_is_reported(

@@ -12,6 +12,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.provider.demo import DemoClient
+from agent.records.reminders import reminder
 from agent.session.context.request_turns import INTERRUPTED, STEERED
 from tests.agent.provider.demo.demo_session import (
     MODEL,
@@ -162,7 +163,7 @@ async def test_a_message_sent_while_it_works_is_answered():
     """The loop wraps such a message in a reminder."""
     session = DemoSession()
     session.turns += [UserTurn((TextContent("tour"),)), AssistantTurn((TextContent("x"),))]
-    steps = await session.say(STEERED.format(text="run git\nlog"))
+    steps = await session.say(reminder(STEERED.format(text="run git\nlog")))
     assert calls(steps) == [("bash", {"command": "git\nlog"})]
 
 

@@ -64,7 +64,7 @@ async def test_a_compaction_in_mid_work_keeps_the_last_step_and_continues(
         session = await harness.session()
         assert (await harness.turn(session, "look at a")).outcome == "completed"
         last = sent(harness)
-        for kept in ("the summary", "look at a", "the content of a", "Go on with the work"):
+        for kept in ("the summary", "look at a", "the content of a", "Continue the work"):
             assert kept in last
         parts = await harness.parts(session)
         markers = [p for p in parts if isinstance(p, CompactionPart)]
@@ -95,7 +95,7 @@ async def test_an_unanswered_message_is_replayed_with_its_image_described(
         assert "A picture was attached here (shot.png)" in sent(harness)
         assert "AAAA" in sent(harness, 1)
         assert "AAAA" not in sent(harness)
-        assert "Go on with the work" not in sent(harness)
+        assert "Continue the work" not in sent(harness)
 
 
 async def test_a_pruned_output_names_the_tool_and_a_file_for_good(tmp_path: Path) -> None:

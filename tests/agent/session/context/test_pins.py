@@ -88,7 +88,7 @@ async def test_a_message_pinned_after_its_compaction_is_sent_again_once(harness:
         await harness.turn(session, f"and on {number}")
         body = json.dumps(harness.server.requests[-1].body)
         assert body.count("question 1") == 1, "sent once, and kept from then on"
-        assert body.count("The person pinned what was said before the summary") == 2
+        assert body.count("The user pinned this message from before the summary") == 2
         assert "characters are left out here. The whole is in " in body
     await compact(harness, session)
     harness.server.script(answer(Text("fine")))

@@ -127,7 +127,7 @@ async def test_an_agent_mentioned_with_at_gets_the_work(tmp_path):
         await harness.send(session, "Find it, @explore", agents=("explore",))
         await harness.idle(session, after=before)
         sent = last_user(harness.server.requests[0].body)
-        assert "names the sub-agent explore" in sent
+        assert "mentioned the sub-agent explore" in sent
 
 
 async def test_an_unattended_run_refuses_a_command_that_would_ask(tmp_path):

@@ -64,4 +64,4 @@ async def test_a_stop_during_compaction_is_shown_and_sent_to_the_model(
     hold.gate.set()
     harness.server.replace((answer(Text("fine")),))
     assert (await harness.turn(session, "go on")).outcome == "completed"
-    assert "interrupted your previous answer" in str(harness.server.requests[-1].body)
+    assert "interrupted your previous response" in str(harness.server.requests[-1].body)

@@ -59,7 +59,7 @@ async def test_one_of_three_hunks_is_refused(
     (_, result) = tool_results(scripted)
     assert "2 of 3 hunks" in result
     assert "hunk 2" in result
-    assert "not in the middle" in result
+    assert "not in the middle" in scripted.requests[-1].body["messages"][-1]["content"]
     assert "changed 38" in shown
     assert "changed 20" not in shown
 
@@ -77,7 +77,8 @@ async def test_an_edited_command_runs_and_is_reported_to_the_model(
         await running.until_shown("As you wish.")
     assert not (work / "one").exists()
     assert (work / "two").exists()
-    assert "What ran is: touch two" in tool_results(scripted)[0]
+    newest = scripted.requests[-1].body["messages"][-1]["content"]
+    assert "This ran instead: touch two" in newest
 
 
 async def test_a_file_that_changed_while_the_dialog_was_open_is_not_overwritten(
