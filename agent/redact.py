@@ -12,6 +12,9 @@ PLACEHOLDER = "[redacted]"
 MIN_LENGTH = 8
 """Characters of an environment variable's value below which it is not redacted."""
 
+_known: set[str] = set()
+"""The secrets that the settings of this process were filled in with."""
+
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)", re.IGNORECASE)
 
 # The forms that vendors document for their keys; the first group, if any, is kept.
@@ -44,6 +47,23 @@ def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values in *env* whose names mark them as secret, the longest first."""
     found = {v for k, v in env.items() if _SECRET_NAME.search(k) and len(v) >= MIN_LENGTH}
     return tuple(sorted(found, key=len, reverse=True))
+
+
+def all_secrets(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return ``secrets_of`` *env* with the secrets that the settings were filled in with."""
+    return tuple(sorted({*secrets_of(env), *_known}, key=len, reverse=True))
+
+
+def remember_secrets(values: Iterable[str]) -> None:
+    """Add secrets that the settings were filled in with; short ones are ignored."""
+    _known.update(value for value in values if len(value) >= MIN_LENGTH)
+
+
+def without_known_secrets(text: str) -> str:
+    """Return *text* without the secrets that the settings were filled in with."""
+    for secret in sorted(_known, key=len, reverse=True):
+        text = text.replace(secret, PLACEHOLDER)
+    return text
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:

@@ -23,6 +23,7 @@ from agent.config.project_restrictions import UserOwned
 from agent.config.substitution import AllowedReads, substitute
 from agent.config.validation import dotted_key
 from agent.records.json import Json, JsonObject
+from agent.redact import remember_secrets
 
 _SHOWN_KEYS = 8
 SANDBOX_IS_YOURS = "what leaves the sandbox is allowed in your own settings"
@@ -43,6 +44,8 @@ class Layer:
     notices: list[str] = field(default_factory=list[str])
     broken: bool = False
     """True if its rules could not be read; then every tool asks."""
+    variables: frozenset[str] = frozenset()
+    """The environment variables that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,8 @@ def _substituted(
     allowed: AllowedReads | None = None,
 ) -> JsonObject:
     filled = substitute(raw, layer.source.folder, env, allowed)
+    layer.variables = frozenset(filled.variables)
+    remember_secrets(filled.secrets)
     for path, note in filled.notes:
         notices.add(path, f"{dotted_key(path)}: {note}")
         layer.broken = layer.broken or path[0] in {"permission", "tools"}

@@ -54,6 +54,8 @@ class LoadedConfig:
     """The sources that came with the opened folder."""
     project_providers: frozenset[str] = frozenset()
     """The providers that only the project defines; the user's keys are never sent to them."""
+    variables: frozenset[str] = frozenset()
+    """The environment variables that the settings read, which can hold keys."""
 
     def from_project(self, key: str) -> bool:
         """Return whether a project's file set the value at the dotted *key*."""
@@ -166,6 +168,7 @@ def _load(
         sources={dotted_key(path): source for path, source in sources.items()},
         project_files=frozenset(layer.source.name for layer in project),
         project_providers=names_in(values, "provider") - own_providers,
+        variables=frozenset(name for layer in layers for name in layer.variables),
     )
 
 

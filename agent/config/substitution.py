@@ -13,7 +13,16 @@ from pathlib import Path
 from agent.config.discovery import read_text
 from agent.config.jsonc import KeyPath
 from agent.config.paths import expand_home
+from agent.process.environment import is_harmless
 from agent.records.json import Json, JsonObject
+
+_OPEN_KEYS = frozenset(
+    {
+        *("prompt", "prompts", "template", "instructions", "description", "name", "command", "cwd"),
+        *("model", "small_model", "default_agent", "baseURL", "base_url", "url", "proxy", "ca"),
+    }
+)
+"""Keys whose values are shown anyway, and no secrets."""
 
 _SLOT = re.compile(r"\{(env|file):([^{}]+)\}")
 
@@ -25,6 +34,23 @@ class Substituted:
     value: JsonObject = field(default_factory=dict[str, Json])
     notes: list[tuple[KeyPath, str]] = field(default_factory=list[tuple[KeyPath, str]])
     """Remarks by the path of the value."""
+    variables: set[str] = field(default_factory=set[str])
+    """The variables that placeholders name."""
+    secrets: set[str] = field(default_factory=set[str])
+    """The values of those variables and the contents of files, as far as they can be secret."""
+
+    def note_variable(
+        self, name: str, env: Mapping[str, str], path: KeyPath, *, whole: bool
+    ) -> None:
+        """Note a variable that the value at *path* names; *whole* if it is all of the value."""
+        if not is_harmless(name):
+            self.variables.add(name)
+            self.note_secret(env.get(name, ""), path, whole=whole)
+
+    def note_secret(self, text: str, path: KeyPath, *, whole: bool) -> None:
+        """Note *text* as for ``note_variable``, unless the value is one that everybody may see."""
+        if not (_OPEN_KEYS & {*path[-1:], *path[:1]} and whole):
+            self.secrets.add(text)
 
 
 class _Missing(Exception):
@@ -74,8 +100,11 @@ def substitute(
                     folder / expand_home(name, env), path, env
                 ):
                     raise _Missing(_UNLISTED.format(what=f"the file {name}"))
-                return _content(name, folder, env)
+                content = _content(name, folder, env)
+                filled.note_secret(content, path, whole=match[0] == value)
+                return content
             text, note = _variable(name, env, allowed)
+            filled.note_variable(name.partition(":-")[0], env, path, whole=match[0] == value)
             if note:
                 filled.notes.append((path, note))
             return text

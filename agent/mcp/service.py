@@ -203,7 +203,7 @@ def mcp_service(
     ]
     settings = ConnectionSettings(
         root=directory,
-        environment=strict_environment(env, secret_variables(loaded.config)),
+        environment=strict_environment(env, secret_variables(loaded)),
         logins=LazyLogins(paths.data),
         ask=ask,
     )

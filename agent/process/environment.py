@@ -48,13 +48,13 @@ def strict_environment(
 
     Both can end in ``*``. A name of our own list that sounds like a secret is left out.
     """
-    kept = {
-        name: value
-        for name, value in env.items()
-        if _named(name, also)
-        or (_named(name, KEPT) and not any(word in name.upper() for word in SECRET_WORDS))
-    }
+    kept = {n: value for n, value in env.items() if _named(n, also) or is_harmless(n)}
     return child_environment(kept, secret_names)
+
+
+def is_harmless(name: str) -> bool:
+    """Return whether a variable is one of ``KEPT`` that does not sound like a secret."""
+    return _named(name, KEPT) and not any(word in name.upper() for word in SECRET_WORDS)
 
 
 def _named(name: str, patterns: Collection[str]) -> bool:

@@ -200,7 +200,7 @@ def _tool_services(
         store=opened.store,
         shells=shells,
         truncator=truncator,
-        bash=bash_settings(config),
+        bash=bash_settings(opened.loaded),
         sandbox=sandbox,
         web=web_client(config),
         search=search_engine(opened, config),
@@ -279,7 +279,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
     hooks, unused = hook_service(opened, loaded)
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
     session_hooks.start()
-    code = code_service(opened, config)
+    code = code_service(opened, loaded)
     sandbox = command_sandbox(opened, config)
     services = _session_services(
         opened, catalog, agents, config, guidance, folder, hooks, code, sandbox

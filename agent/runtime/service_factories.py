@@ -111,7 +111,7 @@ def hook_service(opened: OpenedFolder, loaded: LoadedConfig) -> tuple[Hooks, tup
     found = find_hooks(
         loaded, opened.directory, opened.project, opened.env, trusted=opened.trust.trusted
     )
-    secret = _secrets(loaded.config)
+    secret = _secrets(loaded)
     if loaded.config.bash.env == "strict":
         env = strict_environment(opened.env, secret, loaded.config.bash.keep)
     else:
@@ -132,10 +132,10 @@ def add_plugin_tools(opened: OpenedFolder, registry: Registry) -> tuple[str, ...
     return tuple(notes)
 
 
-def _secrets(config: Config) -> frozenset[str]:
+def _secrets(loaded: LoadedConfig) -> frozenset[str]:
     """The variables that nothing gets to see that is started from here."""
     engines = {spec.key for spec in ENGINES.values() if spec.key}
-    return frozenset(engines | {*secret_variables(config)})
+    return frozenset(engines | {*secret_variables(loaded)})
 
 
 def turn_limits(config: Config) -> TurnLimits:
@@ -156,11 +156,11 @@ def compaction_settings(given: CompactionConfig) -> CompactionSettings:
     )
 
 
-def code_service(opened: OpenedFolder, config: Config) -> CodeServices:
+def code_service(opened: OpenedFolder, loaded: LoadedConfig) -> CodeServices:
     return open_code_services(
-        config,
+        loaded.config,
         opened.project,
-        child_environment(opened.env, set(secret_variables(config))),
+        child_environment(opened.env, set(secret_variables(loaded))),
         opened.bus,
         SpillStore(opened.paths.data / "spill"),
         safe=opened.trust.status in {"trusted", "nothing"},
@@ -173,9 +173,10 @@ def truncator_for(opened: OpenedFolder, config: Config) -> Truncator:
     return Truncator(limits, SpillStore(opened.paths.data / "spill"))
 
 
-def bash_settings(config: Config) -> BashSettings:
+def bash_settings(loaded: LoadedConfig) -> BashSettings:
+    config = loaded.config
     return BashSettings(
-        secret_names=_secrets(config),
+        secret_names=_secrets(loaded),
         strict_env=config.bash.env == "strict",
         kept_env=config.bash.keep,
         default_timeout=config.bash.timeout / 1000,

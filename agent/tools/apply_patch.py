@@ -7,6 +7,7 @@ import asyncio
 import re
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import AliasChoices, Field
 
@@ -22,9 +23,10 @@ from agent.tools.files.change import (
 )
 from agent.tools.files.diffs import make_diff
 from agent.tools.files.patch_changes import FileChange, numbered_blocks, plan_patch, write_patch
-from agent.tools.files.patch_text import Section, parse_patch
-from agent.tools.files.paths import ToolPath, edit_needs
+from agent.tools.files.patch_text import Section, UpdateFile, parse_patch
+from agent.tools.files.paths import ToolPath, edit_needs, resolve_path
 from agent.tools.files.text_file import LoadedText, check_link_target, save_unsaved
+from agent.tools.files.unread import plan_unread
 
 MAX_EXCERPT = 60
 """Lines of the changed places in one result."""
@@ -65,7 +67,10 @@ class ApplyPatchTool:
 
     async def prepare(self, args: ApplyPatchArgs, ctx: ToolContext) -> Plan[PatchPlan]:
         sections = parse_patch(args.patch)
-        changes = await asyncio.to_thread(plan_patch, sections, ctx)
+        moved = (each.move_to for each in sections if isinstance(each, UpdateFile))
+        names = [*(each.path for each in sections), *filter(None, moved)]
+        targets = [resolve_path(name, ctx) for name in names]
+        changes = await plan_unread(partial(plan_patch, sections, ctx), targets, ctx)
         return Plan(
             label=_label(changes),
             payload=PatchPlan(sections, changes),

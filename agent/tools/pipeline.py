@@ -24,6 +24,7 @@ from agent.records.json import JsonObject, encodable
 from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.records.sandbox import SandboxGrant
+from agent.redact import without_known_secrets
 from agent.tools.core.arguments import parse_arguments, validate, with_edited_command
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
@@ -368,7 +369,7 @@ class Pipeline:
         )
 
     async def _truncated(self, tool: AnyTool, result: Result) -> Truncated:
-        text = encodable(result.output)
+        text = without_known_secrets(encodable(result.output))
         if self._truncator.fits(text, paged=tool.spec.paginates):
             return Truncated(text)
         return await asyncio.to_thread(self._truncator.apply, text, tool.spec.kept_end)
@@ -384,7 +385,9 @@ class Pipeline:
     ) -> CallFailed:
         return CallFailed(
             kind=kind,
-            error=self._truncator.shorten(encodable(error), call.tool.spec.kept_end),
+            error=self._truncator.shorten(
+                without_known_secrets(encodable(error)), call.tool.spec.kept_end
+            ),
             input=progress.input,
             label=progress.label,
             blocks=progress.blocks,

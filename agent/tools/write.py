@@ -1,7 +1,7 @@
 """The ``write`` tool: write a whole file, new or existing."""
 
-import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import AliasChoices, Field
 
@@ -13,6 +13,7 @@ from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.change import Change, apply_change, check_text, plan_change
 from agent.tools.files.paths import ToolPath, resolve_path
 from agent.tools.files.text_file import check_unchanged, load_text
+from agent.tools.files.unread import plan_unread, unread_needs
 
 
 class WriteArgs(ToolArgs):
@@ -47,10 +48,16 @@ class WriteTool:
     async def prepare(self, args: WriteArgs, ctx: ToolContext) -> Plan[WritePlan]:
         target = resolve_path(args.file_path, ctx)
         check_text(args.content, "content")
-        change = await asyncio.to_thread(_plan, target, args.content, ctx)
+        change = await plan_unread(partial(_plan, target, args.content, ctx), (target,), ctx)
         payload = WritePlan(target, args.content, change)
         if change is None:
-            return Plan(label=ToolLabel("Write", target.shown), payload=payload, writes=())
+            return Plan(
+                label=ToolLabel("Write", target.shown),
+                payload=payload,
+                needs=unread_needs((target,), ctx),  # it tells what is in the file
+                heading="Read this file?",
+                writes=(),
+            )
         return change.to_plan("Write", payload)
 
     async def execute(

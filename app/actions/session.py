@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agent.records.messages import MessageWithParts, Session, UserMessage
-from agent.redact import secrets_of
+from agent.redact import all_secrets
 from agent.session.review.timeline import user_text
 from agent.session.subagents.subagents import last_response
 from app.commands.context import ActionContext, with_session
@@ -142,7 +142,7 @@ async def export_session(context: ActionContext, session_id: str, name: str = ""
     if not name:
         return
     path = resolve_path(runtime.directory, name)
-    await write(runtime.store, session_id, path, secrets=secrets_of(context.env))
+    await write(runtime.store, session_id, path, secrets=all_secrets(context.env))
     context.notify(f"Exported to {sanitize_line(str(path))}. What looks like a key was left out.")
 
 
@@ -194,7 +194,7 @@ async def review(context: ActionContext, session_id: str, message_id: str = "") 
         session_id,
         context.tasks,
         at_message=message_id,
-        secrets=secrets_of(context.env),
+        secrets=all_secrets(context.env),
     )
     chosen = await context.show(screen)
     if chosen is None:

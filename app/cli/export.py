@@ -17,7 +17,8 @@ def parser() -> argparse.ArgumentParser:
         "export",
         "Write a session: the named one, or the latest of this folder.",
         epilog="Without -o it goes to standard output. What looks like a key is left out, unless "
-        "--with-secrets is given; read it all the same before you share it.",
+        "--with-secrets is given; read it all the same before you share it. On a terminal, control "
+        "characters are shown as pictures; a file or a pipe gets them unchanged.",
     )
     add = result.add_argument
     add("id", nargs="?", metavar="ID", help="the session")
@@ -37,16 +38,21 @@ def main(argv: list[str]) -> int:
 
 
 async def _run(store: "Store", arguments: argparse.Namespace) -> None:
-    from agent.redact import secrets_of  # not needed by --help
+    from agent.config.loading import load_config  # not needed by --help
+    from agent.redact import all_secrets  # as above
     from agent.transfer.bundle import collect_bundle, without_secrets  # as above
     from agent.transfer.exporter import export_text, write_bundle  # as above
+    from app.text.sanitize import sanitize  # as above
 
     bundle = await collect_bundle(store, arguments.id or await _latest(store))
     if not arguments.with_secrets:
-        bundle = without_secrets(bundle, secrets_of(os.environ))
+        folder = Path(current_folder())
+        load_config(folder, folder, os.environ)  # it names further secrets
+        bundle = without_secrets(bundle, all_secrets(os.environ))
     form = "json" if arguments.json else arguments.format
     if arguments.output is None:
-        sys.stdout.write(export_text(bundle, form or "json"))
+        text = export_text(bundle, form or "json")
+        sys.stdout.write(sanitize(text) if sys.stdout.isatty() else text)
         return
     write_bundle(bundle, arguments.output, form, overwrite=arguments.force)
     report(f"Exported to {arguments.output}.")

@@ -8,6 +8,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from agent.config.paths import Paths, ensure_folder
+from agent.redact import without_known_secrets
 
 MAX_BYTES = 1_000_000
 """Bytes after which a new log is started; one old file is kept."""
@@ -21,6 +22,13 @@ class _PrivateFile(RotatingFileHandler):
         return os.fdopen(descriptor, "a", encoding=self.encoding)
 
 
+class _Redacting(logging.Formatter):
+    """Formats records without secrets of the settings."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return without_known_secrets(super().format(record))
+
+
 def start_log(env: Mapping[str, str]) -> Path:
     """Send the program's log records to its file and return the file's path.
 
@@ -28,7 +36,7 @@ def start_log(env: Mapping[str, str]) -> Path:
     """
     file = ensure_folder(Paths.find(env).log) / "opencode-py.log"
     handler = _PrivateFile(file, maxBytes=MAX_BYTES, backupCount=1, delay=True, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

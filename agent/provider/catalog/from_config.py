@@ -47,10 +47,11 @@ def _disabled(config: Config) -> frozenset[str]:
     return frozenset({*config.disabled_providers, *beside})
 
 
-def secret_variables(config: Config) -> frozenset[str]:
-    """Return the variables that hold API keys: no command is started with them."""
-    own = (name for provider in config.provider.values() for name in provider.env)
-    return SECRET_VARIABLES.union(own)
+def secret_variables(loaded: LoadedConfig) -> frozenset[str]:
+    """Return the variables that hold API keys, and those that the settings read: no command is
+    started with them."""
+    own = (name for provider in loaded.config.provider.values() for name in provider.env)
+    return SECRET_VARIABLES.union(own, loaded.variables)
 
 
 def provider_settings(

@@ -10,6 +10,7 @@ import re
 from typing import Any, TypeVar, cast
 
 from agent.records.json import Json, encodable
+from agent.redact import without_known_secrets
 
 ValueT = TypeVar("ValueT")
 
@@ -28,13 +29,14 @@ def encodable_json(value: Json) -> Json:
 
 
 def encodable_record(value: ValueT) -> ValueT:
-    """Return a frozen record (a block, a label) or a tuple of them with every string encodable."""
+    """Return a frozen record (a block, a label) or a tuple of them with every string encodable and
+    without secrets of the settings."""
     return cast("ValueT", _clean_value(value))
 
 
 def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
-        return encodable(value)
+        return without_known_secrets(encodable(value))
     if isinstance(value, tuple):
         items = cast("tuple[Any, ...]", value)
         changed = tuple([_clean_value(item) for item in items])

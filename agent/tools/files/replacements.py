@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import AliasChoices, Field
 
@@ -20,6 +21,7 @@ from agent.tools.files.change import (
 )
 from agent.tools.files.paths import ToolPath, missing_file_error, resolve_path
 from agent.tools.files.text_file import LoadedText, check_unchanged, load_text
+from agent.tools.files.unread import plan_unread
 
 
 class FileArg(ToolArgs):
@@ -66,7 +68,7 @@ async def prepare_edits(path: str, edits: tuple[ReplacementArg, ...], ctx: ToolC
     for replacing in edits:
         check_text(replacing.old_string, "old_string")
         check_text(replacing.new_string, "new_string")
-    return await asyncio.to_thread(_plan, target, edits, ctx)
+    return await plan_unread(partial(_plan, target, edits, ctx), (target,), ctx)
 
 
 async def execute_edits(plan: EditPlan, reply: PermissionReply | None, ctx: ToolContext) -> Result:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.records.blocks import DiffBlock, ToolLabel
-from agent.records.errors import ToolError
+from agent.records.errors import PermissionRejected, ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.edit import EditTool
 from agent.tools.edit_match import EditRefused, apply_edit
@@ -268,7 +268,8 @@ async def test_a_refusal_does_not_quote_secret_text(
     (project / ".env").write_text("TOKEN=hunter2\n")
     (tmp_path / "out").write_text("TOKEN=hunter2\n")
     for path in (".env", "../out"):
-        with pytest.raises(ToolError) as raised:
+        # Outside, the user is asked before anything is told.
+        with pytest.raises(PermissionRejected if path == "../out" else ToolError) as raised:
             await plan(
                 EditTool(),
                 make_context(project),

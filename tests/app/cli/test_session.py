@@ -1,7 +1,10 @@
 """``opencode-py session``, ``export``, ``import`` and ``stats`` as scripts use them."""
 
 import asyncio
+import contextlib
 import json
+import os
+import pty
 import subprocess
 import sys
 from dataclasses import replace
@@ -115,6 +118,33 @@ def test_delete_asks_unless_forced(filled: InstalledProgram) -> None:
     assert run(filled, "session", "delete", "-f", "ses_b").returncode == 0
     assert "no sessions in this folder" in run(filled, "session", "list").stderr
     assert run(filled, "session", "delete", "-f", "ses_b").returncode == 1
+
+
+@pytest.mark.parametrize("form", ["json", "md", "html"])
+def test_an_export_cannot_control_the_terminal(
+    filled: InstalledProgram, tmp_path: Path, form: str
+) -> None:
+    """Control characters of the session are shown; a pipe and a file get them as they are."""
+    bundle = json.loads(run(filled, "export", "ses_b").stdout)
+    text = json.dumps(bundle).replace("the key is", "\\u001b]0;owned\\u0007 \\u009b2J \\u202e")
+    (tmp_path / "in.json").write_text(text)
+    made = json.loads(run(filled, "import", "--json", str(tmp_path / "in.json")).stdout)
+    words = ("export", made["session"], "--format", form)
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*LAUNCHER, *words], cwd=filled.project, env=filled.env, stdout=slave, stdin=slave
+    )
+    os.close(slave)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while data := os.read(master, 65_536):
+            shown += data
+    os.close(master)
+    assert process.wait(GUARD) == 0
+    assert "owned" in shown.decode()
+    assert not {c for c in shown.decode() if (c < " " or "\x7f" <= c <= "\x9f") and c not in "\r\n"}
+    assert "\u202e" not in shown.decode()
+    assert "\x9b" in run(filled, *words).stdout
 
 
 def test_export_and_import_by_command(filled: InstalledProgram, tmp_path: Path) -> None:
