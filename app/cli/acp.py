@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from app.cli.runner import command_parser, report, run_command
+from app.cli.runner import command_parser, exit_later, report, run_command
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -59,6 +59,7 @@ async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
 
     def stop(number: int) -> None:
         received.append(number)
+        exit_later(128 + number)
         stopped.set()
 
     loop = asyncio.get_running_loop()

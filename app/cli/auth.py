@@ -5,7 +5,16 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from app.cli.runner import DONE, FAILED, USAGE, command_parser, open_catalog, report, run_command
+from app.cli.runner import (
+    DONE,
+    FAILED,
+    USAGE,
+    announce_wait,
+    command_parser,
+    open_catalog,
+    report,
+    run_command,
+)
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
@@ -82,6 +91,7 @@ def _choose_provider(catalog: "Catalog") -> str | None:
 def _read_key(catalog: "Catalog", provider: str) -> str:
     """Return the key: typed without echo, or the first line of standard input."""
     if not sys.stdin.isatty():
+        announce_wait(sys.stdin, "Waiting for the key on standard input.")
         return sys.stdin.readline().strip()
     import getpass  # for a terminal only
 

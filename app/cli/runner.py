@@ -9,9 +9,11 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from agent.config.loading import LoadedConfig
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 """Exit codes; the last two as a shell returns them for SIGINT and SIGPIPE."""
+
+STDIN_WAIT = 3.0
+"""Seconds after which the user is told that standard input is awaited."""
+
+ENDING = 8.0
+"""Seconds that a program has to end in order after a signal."""
 
 
 def command_parser(name: str, description: str, **more: Any) -> argparse.ArgumentParser:
@@ -41,7 +49,8 @@ def run_command(
     """Parse *argv*, run *work* with the result and return the exit code.
 
     *interrupted_message* is reported when the user interrupts it. Work that *handles_signals* has
-    its own handlers; until they are set, a signal exits the program at once.
+    its own handlers; until they are set, a signal exits the program at once. Other work is stopped
+    as by an exception, so that it ends what it has started.
     """
     try:
         given = parser.parse_args(argv)
@@ -49,14 +58,17 @@ def run_command(
         return stop.code if isinstance(stop.code, int) else USAGE
     from agent.records.errors import OpencodePyError  # not needed by --help
 
+    received: list[int] = []
     try:
         if not handles_signals:
-            _restore_default_signals()
+            received = _stop_on_signals()
         code = work(given)
         sys.stdout.flush()
     except OpencodePyError as error:
         return report(error.message, FAILED)
     except (KeyboardInterrupt, EOFError):
+        if received:
+            return 128 + received[0]
         return report(interrupted_message, INTERRUPTED) if interrupted_message else INTERRUPTED
     except BrokenPipeError:
         # Without this, Python would report the closed pipe once more as it exits.
@@ -65,16 +77,51 @@ def run_command(
     return code
 
 
-def _restore_default_signals() -> None:
-    """Restore Python's default signal handlers: SIGINT raises ``KeyboardInterrupt``. Before,
-    signals exited at once (see the launcher)."""
-    for number, usual in (
-        (signal.SIGINT, signal.default_int_handler),
-        (signal.SIGTERM, signal.SIG_DFL),
-        (signal.SIGHUP, signal.SIG_DFL),
-    ):
+def _stop_on_signals() -> list[int]:
+    """Have SIGINT raise ``KeyboardInterrupt``, and SIGTERM and SIGHUP do the same. Return the list
+    that gets their numbers. Ignored signals stay ignored."""
+    received: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del frame
+        received.append(number)
+        signal.signal(number, signal.SIG_DFL)  # the second one exits at once
+        exit_later(128 + number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)  # a running event loop cancels its work then
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
+            usual = signal.default_int_handler if number == signal.SIGINT else stop
             signal.signal(number, usual)
+    return received
+
+
+def exit_later(code: int, seconds: float = ENDING) -> None:
+    """Exit with *code* once *seconds* have passed, whatever the program still waits for: it was
+    told to end."""
+
+    def end() -> None:
+        from agent.process import kill_all  # for a program that does not end
+
+        kill_all()
+        os._exit(code)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
+def announce_wait(source: TextIO, sentence: str) -> None:
+    """Report *sentence* if nothing comes from *source*, which is no terminal, for a while."""
+    import select  # only for piped input
+
+    try:
+        if not select.select([source], [], [], STDIN_WAIT)[0]:
+            report(sentence)
+    except (OSError, ValueError):  # it is no file that can be waited for
+        return
 
 
 def run_with_store(

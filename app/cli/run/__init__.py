@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from app.cli.runner import USAGE, command_parser, positive_int, report, run_command
+from app.cli.runner import (
+    USAGE,
+    announce_wait,
+    command_parser,
+    exit_later,
+    positive_int,
+    report,
+    run_command,
+)
 from app.session.prompt_preparation import STOPPED, PromptPreparation
 from app.startup.launch import pause_gc, resume_gc
 
@@ -26,8 +34,6 @@ if TYPE_CHECKING:
 
 MAX_INPUT = 10_000_000
 """Characters of standard input that are read."""
-STDIN_WAIT = 3.0
-"""Seconds after which the user is told that standard input is awaited."""
 
 
 TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
@@ -60,6 +66,7 @@ class RunSignals:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self.code = TERMINATED[number]
+        exit_later(self.code)
         if not self.preparation.stop() and self._turn is not None:
             self._cancelling = self._loop.create_task(self._turn())
 
@@ -156,10 +163,7 @@ def _read_stdin(source: TextIO) -> str:
             return ""
     except (OSError, ValueError, AttributeError):
         return ""
-    import select  # only for piped input
-
-    if not select.select([source], [], [], STDIN_WAIT)[0]:
-        report("Waiting for standard input to end; add < /dev/null if there is none.", 0)
+    announce_wait(source, "Waiting for standard input to end; add < /dev/null if there is none.")
     data = source.buffer.read(MAX_INPUT + 1)
     text = data.decode("utf-8", "replace")
     if len(data) > MAX_INPUT:
