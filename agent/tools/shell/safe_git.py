@@ -40,8 +40,20 @@ _SCRIPT = """\
 #!/bin/sh
 # Written for one command line. It runs git without the configuration of the repository.
 real={real}
-{choose}here=$(pwd -P)
-at=/dev/null top=/ head=
+here=$(pwd -P) next=
+for word do
+  if [ -n "$next" ]; then
+    next=
+    here=$(CDPATH= cd -- "$here" && CDPATH= cd -- "$word" && pwd -P)
+    continue
+  fi
+  case $word in
+    -C) next=1 ;;
+    -P|--no-pager|--no-optional-locks|--literal-pathspecs|--no-replace-objects) ;;
+    *) break ;;
+  esac
+done
+{choose}at=/dev/null top=/ head=
 while :; do
   case $here in
 {places}  esac
@@ -61,12 +73,6 @@ exec {real} "$@"
 """
 
 _CHOOSE = """\
-for word do
-  case $word in
-    -P|--no-pager|--no-optional-locks|--literal-pathspecs|--no-replace-objects) ;;
-    *) break ;;
-  esac
-done
 case ${{word-}}{of_another} in
   {subcommands}) ;;
   *) PATH={path} exec "$real" "$@" ;;

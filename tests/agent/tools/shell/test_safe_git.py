@@ -35,7 +35,8 @@ LINES = (
 
 MOVES = (
     "cd . && git status", "cd inner && git status && git diff", "cd inner; git status",
-    "cd docs && git status", "cd docs; git log -p; cd ..; git diff",
+    "cd docs && git status", "git -C inner status", "git -C docs diff",
+    "cd docs; git log -p; cd ..; git diff",
 )  # fmt: skip
 
 ASKING = (
@@ -43,7 +44,7 @@ ASKING = (
     "git submodule status", "git cat-file --textconv HEAD:a.txt",
     "git cat-file --filters HEAD:a.txt", "git fsck", "git diff --submodule=diff",
     "git log -p --subm=diff", "git status --ignore-submodules=none", "git stat", "git st",
-    "git grep --recurse-submodules o", "command -p git diff", "git -C inner status",
+    "git grep --recurse-submodules o", "command -p git diff",
     "GIT_DIR=.git git status", "env -i git status", "unset GIT_DIR; git status",
     "PATH=/usr/bin git status", "export PATH=/usr/bin; git status", "/usr/bin/git status",
     "git -c core.fsmonitor=x status", "alias git=/usr/bin/git; git status",
@@ -189,7 +190,7 @@ async def test_several_repositories_in_one_line(
     repository(folder)
     repository(folder / "inner")
     (folder / "inner" / "only-here").write_text("x\n")
-    line = "git status --short; cd inner && git status --short"
+    line = "git status --short; git -C inner log --oneline; cd inner && git status --short"
     ctx = make_context(folder)
     found = await unasked(tool, ctx, line)
     assert found == (await approved(tool, ctx, line)).output
