@@ -46,7 +46,7 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
 
     bundle = await collect_bundle(store, arguments.id or await _latest(store))
     if not arguments.with_secrets:
-        folder = Path(current_folder())
+        folder = Path.cwd()
         load_config(folder, folder, os.environ)  # it names further secrets
         bundle = without_secrets(bundle, all_secrets(os.environ))
     form = "json" if arguments.json else arguments.format
