@@ -37,11 +37,11 @@ def hanging() -> Iterator[socket.socket]:
         yield listening
 
 
-def start(place: InstalledProgram, *words: str) -> "subprocess.Popen[str]":
+def start(installed: InstalledProgram, *words: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [*LAUNCHER, *words],
-        cwd=place.project,
-        env=place.env,
+        cwd=installed.project,
+        env=installed.env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -64,10 +64,13 @@ def settings(server: socket.socket, **more: object) -> dict[str, object]:
     "words", [("run", "go"), ("run", "--format", "json", "go"), ("models", "hanging", "--refresh")]
 )
 def test_a_hung_provider(
-    place: InstalledProgram, hanging: socket.socket, words: tuple[str, ...], number: signal.Signals
+    installed: InstalledProgram,
+    hanging: socket.socket,
+    words: tuple[str, ...],
+    number: signal.Signals,
 ) -> None:
-    write_config(place.home, settings(hanging))
-    process = start(place, *words)
+    write_config(installed.home, settings(hanging))
+    process = start(installed, *words)
     assert process.stdin is not None
     process.stdin.close()
     connection, _ = hanging.accept()
@@ -80,7 +83,7 @@ def test_a_hung_provider(
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("words", [("run", "go"), ("mcp", "debug", "deaf")])
 def test_an_mcp_server_that_never_answers(
-    place: InstalledProgram,
+    installed: InstalledProgram,
     hanging: socket.socket,
     tmp_path: Path,
     words: tuple[str, ...],
@@ -90,8 +93,8 @@ def test_an_mcp_server_that_never_answers(
     script = tmp_path / "deaf.py"
     script.write_text(DEAF_SERVER)
     command = [sys.executable, str(script), str(hanging.getsockname()[1])]
-    write_config(place.home, settings(hanging, mcp={"deaf": {"command": command}}))
-    process = start(place, *words)
+    write_config(installed.home, settings(hanging, mcp={"deaf": {"command": command}}))
+    process = start(installed, *words)
     assert process.stdin is not None
     process.stdin.close()
     link, _ = hanging.accept()
@@ -104,21 +107,21 @@ def test_an_mcp_server_that_never_answers(
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_key_or_prompt_that_never_ends(
-    place: InstalledProgram, hanging: socket.socket, number: signal.Signals
+    installed: InstalledProgram, hanging: socket.socket, number: signal.Signals
 ) -> None:
     """Standard input stays open: the user reads what is awaited."""
-    write_config(place.home, settings(hanging))
+    write_config(installed.home, settings(hanging))
     for words in (("run", "go"), ("auth", "login", "mistral")):
-        process = start(place, *words)
+        process = start(installed, *words)
         assert process.stderr is not None
         assert "Waiting for" in process.stderr.readline()
         process.send_signal(number)
         assert process.wait(GUARD) == 128 + number
 
 
-def test_an_editor_that_never_answers(place: InstalledProgram, hanging: socket.socket) -> None:
-    write_config(place.home, settings(hanging))
-    process = start(place, "acp")
+def test_an_editor_that_never_answers(installed: InstalledProgram, hanging: socket.socket) -> None:
+    write_config(installed.home, settings(hanging))
+    process = start(installed, "acp")
     assert process.stdin is not None
     assert process.stdout is not None
     params = {"protocolVersion": 1, "clientCapabilities": {}}
