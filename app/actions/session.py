@@ -5,7 +5,6 @@ from pathlib import Path
 from agent.records.messages import MessageWithParts, Session, UserMessage
 from agent.redact import all_secrets
 from agent.session.review.timeline import user_text
-from agent.session.subagents.subagents import last_response
 from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
 from app.screens.base.questions import ConfirmScreen, TextScreen
@@ -94,6 +93,8 @@ async def delete(context: ActionContext, argument: str, session: Session) -> Non
 
 @action("session.copy", "Copy the last answer", "Session", slash=("copy",), keys=("<leader>y",))
 async def copy_answer(context: ActionContext, argument: str) -> None:
+    from agent.session.subagents.subagents import last_response  # loads the agent package
+
     text = last_response(visible_messages(context.live.view))
     if text:
         context.app.copy_to_clipboard(text)
