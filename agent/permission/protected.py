@@ -99,6 +99,38 @@ def is_secret(path: str) -> bool:
     return _SECRET_NAME.match(name) is not None
 
 
+_EXAMPLES = tuple(name.replace("*", "x") for name in _SECRET_NAMES)
+_ORDINARY = tuple(
+    word_set(
+        "main.c main.py main.go main.ts main.js readme.md main.json main.yml main.yaml main.toml "
+        "main.txt main.ini .main.json .main.yml .main.yaml .main.toml"
+    )
+)
+_CHOICES = re.compile(r"[{},]")
+_CLASS = re.compile(r"\[[^]]*\]")
+
+
+def is_match(name: str, pattern: str) -> bool:
+    """Return whether a file *name* can match the last part of a search *pattern*, which is read in
+    the widest way: without regard to case, each ``[…]`` as any text."""
+    last = _CLASS.sub("*", pattern.casefold().rstrip("/").rpartition("/")[2])
+    if _CHOICES.search(last):
+        last = re.sub(r"\{.*\}", "*", last)
+    return fnmatch.fnmatchcase(name.casefold(), last)
+
+
+def chooses_secrets(pattern: str) -> bool:
+    """Return whether a search *pattern* such as ``.e?v`` is for files with secrets: it matches the
+    name of some, but no ordinary name."""
+    for part in _CHOICES.split(pattern.replace("/", ",")):
+        if not part.strip("*"):
+            continue
+        secret = is_secret(part) or any(is_match(name, part) for name in _EXAMPLES)
+        if secret and not any(is_match(name, part) for name in _ORDINARY):
+            return True
+    return False
+
+
 def is_guarded(path: str, absolute: str = "") -> bool:
     """Return whether writing *path* changes what governs the agent, the repository or a later
     start of a program.

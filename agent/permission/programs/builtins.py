@@ -116,7 +116,7 @@ def destroys(program: Program, words: Sequence[Word]) -> bool:
     if program.syntax == "git":
         return git.destructive(git.parse(words))
     if program.syntax in ("find", "fd"):
-        return any(word.text == "-delete" for word in words)
+        return "-delete" in [word.text for word in words]
     if program.destructive_words:
         lost = program.destructive_words.split()
         return any(word.text in lost for word in words[:3])

@@ -6,23 +6,18 @@ What is harmless is recorded in the catalog; options before the subcommand such 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from agent.permission.programs import arguments
+from agent.permission.programs.arguments import Arguments, only_reads
 from agent.permission.programs.lookup import program
-from agent.permission.programs.record import SIDE_EFFECTS, UNKNOWN, Command, Program
-from agent.permission.syntax.words import Word, is_one_word
+from agent.permission.programs.record import UNKNOWN, Command, Program
+from agent.permission.programs.side_effects import effect_reason
+from agent.permission.syntax.words import Word, as_written, literal_word
 
-_BRANCH_FLAGS = re.compile(
-    r"-[arv]+|-vv|--(list|all|remotes|show-current|verbose|color|no-color|ignore-case|no-column)"
-    r"|--(sort|format|merged|no-merged|contains|no-contains|points-at|color|column|abbrev)=.*"
-)
-_OVER_FILES = re.compile(r"--(worktree|no-staged)|-(?!-)[^s]*W")
+_OVER_FILES = frozenset({"--worktree", "--no-staged", "-W"})
 """Options with which ``git restore`` overwrites files."""
-_ENTERS_SUBMODULES = re.compile(r"--ignore-s\w*[\w-]*=(?!all$|dirty$)")
-"""Options with which git runs in submodules, with their configuration."""
-_MIN_ABBREVIATION = 5
-"""Characters of a long option from which on it is taken for a shortened one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +33,20 @@ class GitCall:
     globals: tuple[Word, ...]
     """The options before it."""
 
+    command: Command
+    """The record of the subcommand, or of the one below it: ``list`` for ``git stash list``."""
+
+    arguments: Arguments
+    """The options and operands of *command*."""
+
     reason: str = ""
     """The reason why a rule for the command does not cover it; empty if it does."""
 
     @property
     def normal(self) -> str:
         """The command without options before the subcommand, as deny rules name it."""
-        return " ".join(["git", self.subcommand, *(word.text for word in self.rest)]).strip()
+        words = (literal_word(self.subcommand), *self.rest) if self.subcommand else self.globals
+        return as_written((literal_word("git"), *words))
 
 
 def parse(words: Sequence[Word]) -> GitCall:
@@ -56,180 +58,91 @@ def _git() -> Program:
     return program("git") or UNKNOWN
 
 
-def _command(call: GitCall) -> Command:
-    return _git().subcommand.get(call.subcommand, UNKNOWN)
+@lru_cache(maxsize=256)
+def _with_shared(name: str, inner: str = "") -> Command | None:
+    """Return the record of a subcommand, or of *inner* below it, with the options that every
+    subcommand can have; its own are more exact."""
+    git = _git()
+    command = git.subcommand.get(name, Command(name))
+    if inner:
+        below = command.subcommand.get(inner)
+        if below is None:
+            return None
+        command = below
+    return replace(command, options=(*git.shared_options, *command.options))
 
 
 @lru_cache(maxsize=4)  # several checks of one command ask for it
 def _parse(words: tuple[Word, ...]) -> GitCall:
-    options = _git().option
+    git = _git()
+    before = arguments.parse(git, words, leading=True)
     reason = ""
-    at = 0
-    while at < len(words) and words[at].text.startswith("-"):
-        text = words[at].text
-        if text in ("--version", "-v"):
-            break
-        option = options.get(text)
-        if option is None or option.effect != "none":
-            reason = reason or f"{text} changes which repository or programs git uses"
-        at += 2 if option is not None and option.takes_value else 1
+    for each in before.options:
+        effect = "unknown" if each.option is None else each.option.effect
+        if effect != "none" and each.name not in ("--version", "-v"):
+            reason = reason or f"{each.word.text} changes which repository or programs git uses"
+    if before.unsure is not None:
+        reason = reason or f"the argument {before.unsure.source} may be a flag of git"
+    at = before.length
     if at >= len(words):
-        return GitCall("", (), words, reason)
+        return GitCall("", (), words, git, before, reason)
     if not words[at].literal:
         reason = reason or "the subcommand of git is known at run time only"
-    call = GitCall(words[at].text, words[at + 1 :], words[:at])
-    return GitCall(call.subcommand, call.rest, call.globals, reason or _side_effect(call))
+    name, rest = words[at].text, words[at + 1 :]
+    command = _with_shared(name) or UNKNOWN
+    given = arguments.parse(command, rest)
+    if command.subcommands:
+        skipped = arguments.parse(command, rest, leading=True).length
+        inner = _with_shared(name, rest[skipped].text) if skipped < len(rest) else None
+        if inner is not None:
+            command, given = inner, arguments.parse(inner, rest[skipped + 1 :])
+    reason = reason or _side_effect(name, command, given, rest)
+    return GitCall(name, rest, words[:at], command, given, reason)
 
 
-def _side_effect(call: GitCall) -> str:
+def _side_effect(name: str, command: Command, given: Arguments, rest: Sequence[Word]) -> str:
     """Return the reason why options or the subcommand start other programs, "" if not."""
-    texts = [word.text for word in call.rest]
-    if call.subcommand == "bisect" and texts[:1] == ["run"]:
-        return "git bisect run starts a program"
-    if call.subcommand == "submodule" and "foreach" in texts:
-        return "git submodule foreach starts a program"
-    if _command(call).effect == "execute":
-        return f"git {call.subcommand} starts other programs"
-    if call.subcommand == "config" and not _config_reads(texts):
+    if command.wrapper is not None or command.effect == "execute":
+        return f"git {name} starts other programs"
+    if name == "config" and not _only_reads(command, given):
         return "git config can change what git runs"
-    for at, word in enumerate(call.rest):
-        if word.text == "--":
-            return ""
-        if at and _is_message(call, at):
-            continue
-        if not word.known and word.may_be_option:
-            return f"the argument {word.source} may be a flag that runs or writes something"
-        for text in word.values or (word.text,):
-            if _has_side_effect(_command(call), text):
-                return f"{text} may run another program or write a file"
-    return ""
-
-
-def _is_message(call: GitCall, at: int) -> bool:
-    """Return whether the word at *at* is the text after ``-m``: one word whatever it expands to."""
-    if call.subcommand not in ("commit", "tag", "merge", "stash", "notes"):
-        return False
-    flag = re.fullmatch(r"-[a-z]*m|--message", call.rest[at - 1].text)
-    return flag is not None and is_one_word(call.rest[at])
-
-
-def _config_reads(texts: list[str]) -> bool:
-    reading = re.compile(r"--(get|get-all|get-regexp|list)|-l|get|list")
-    if len(texts) == 1 and not texts[0].startswith("-"):
-        return True
-    return bool(texts) and reading.fullmatch(texts[0]) is not None
-
-
-@lru_cache(maxsize=1)
-def _shared() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the options of every subcommand: with a side effect, with none, and those that are
-    only known to be no proof of reading."""
-    harmful: set[str] = set()
-    harmless: set[str] = set()
-    unproven: set[str] = set()
-    for option in _git().shared_options:
-        kind = unproven if option.effect == "unknown" else harmless
-        kind = harmful if option.effect in SIDE_EFFECTS else kind
-        kind.update(option.names.split())
-    return frozenset(harmful), frozenset(harmless), frozenset(unproven)
-
-
-def _has_side_effect(command: Command, text: str) -> bool:
-    if text.startswith("ext::"):
-        return True
-    if text.startswith("--"):
-        harmful, harmless, _ = _shared()
-        name = text.split("=", 1)[0]
-        return name in harmful or (name not in harmless and _abbreviates(name, harmful))
-    return text.startswith("-") and any(
-        option[1] in text[1:]
-        for option, record in command.option.items()
-        if record.effect in SIDE_EFFECTS
-    )
-
-
-def _abbreviates(name: str, options: frozenset[str]) -> bool:
-    return len(name) >= _MIN_ABBREVIATION and any(option.startswith(name) for option in options)
+    if any(word.text.startswith("ext::") for word in rest):
+        return "the address starts a program"
+    return effect_reason(given)
 
 
 def reads_only(call: GitCall) -> bool:
     """Return whether the command only shows what the repository holds, without a helper program."""
     if call.reason or not all(word.known for word in call.rest):
         return False
-    if any(_effect_before(word.text) != "none" for word in call.globals):
+    return _only_reads(call.command, call.arguments) and not _shows_settings(call)
+
+
+_SETTING_WITH_SECRET = re.compile("header|token|password|secret|credential|cookie", re.IGNORECASE)
+
+
+def _shows_settings(call: GitCall) -> bool:
+    """Return whether it shows settings that can hold a password or token."""
+    if call.subcommand != "config":
         return False
-    texts = [word.text for word in call.rest]
-    if _command(call).effect == "read":
-        return not any(map(_unproven, texts))
-    listing = _LISTINGS.get(call.subcommand)
-    return listing is not None and listing(texts)
-
-
-def _effect_before(text: str) -> str:
-    """Return the effect of an option before the subcommand."""
-    option = _git().option.get(text)
-    return "unknown" if option is None else option.effect
-
-
-def _unproven(text: str) -> bool:
-    if text.startswith("--"):
-        unproven = _shared()[2]
-        name = text.split("=", 1)[0]
-        if name in unproven or _abbreviates(name, unproven):
-            return True
-        if _ENTERS_SUBMODULES.match(text):
-            return True
-    return "%G" in text or re.match(r"-[A-Za-z]*h$", text) is not None
-
-
-def _branch(texts: list[str]) -> bool:
-    listing = any(text in ("--list", "-l") for text in texts)
-    for at, text in enumerate(texts):
-        before = texts[at - 1] if at else ""
-        taken = before in ("--contains", "--merged", "--no-merged", "--no-contains", "--sort")
-        bare = text in ("--contains", "--merged", "--no-merged", "--no-contains", "--sort")
-        shown = bare or _BRANCH_FLAGS.fullmatch(text) is not None
-        if not shown and (text.startswith("-") or not (listing or taken)):
-            return False
-    return True
-
-
-def _tag(texts: list[str]) -> bool:
-    if not texts:
-        return True
-    listing = texts[0] in ("-l", "--list") or re.fullmatch(r"-n\d*", texts[0]) is not None
-    return listing and all(
-        not text.startswith("-") or re.match(r"(-l|-n\d*|--(list|sort|contains|merged))", text)
-        for text in texts
+    every = "list" in call.command.names or bool(
+        call.arguments.given("-l", "--list", "--get-regexp")
     )
+    return every or any(_SETTING_WITH_SECRET.search(word.text) for word in call.arguments.operands)
 
 
-def _remote(texts: list[str]) -> bool:
-    return texts in ([], ["-v"], ["--verbose"]) or (len(texts) == 2 and texts[0] == "get-url")
-
-
-def _stash(texts: list[str]) -> bool:
-    return texts[:1] in (["list"], ["show"])
-
-
-def _reflog(texts: list[str]) -> bool:
-    return not texts or texts[0] == "show" or texts[0].startswith("-")
-
-
-def _worktree(texts: list[str]) -> bool:
-    return texts[:1] == ["list"]
-
-
-_LISTINGS = {
-    "branch": _branch, "tag": _tag, "remote": _remote, "stash": _stash, "reflog": _reflog,
-    "worktree": _worktree,
-}  # fmt: skip
-"""Subcommands that only list with some arguments."""
+def _only_reads(command: Command, given: Arguments) -> bool:
+    """Return whether the subcommand only reads with these arguments."""
+    # Formats can verify signatures, for which git runs a program.
+    if any("%G" in value.text for each in given.options for value in each.values):
+        return False
+    return only_reads(command, given)
 
 
 def destructive(call: GitCall) -> bool:
     """Return whether work or history can be lost."""
     texts = [word.text for word in call.rest]
+    names = {each.name for each in call.arguments.options}
     match call.subcommand:
         case "push":
             return any(
@@ -238,15 +151,14 @@ def destructive(call: GitCall) -> bool:
                 for text in texts
             )
         case "reset":
-            return "--hard" in texts
+            return "--hard" in names
         case "restore":
-            staged = {"--staged", "-S"} & set(texts)
-            return not staged or any(map(_OVER_FILES.match, texts))
+            return not {"--staged", "-S"} & names or bool(_OVER_FILES & names)
         case "checkout" | "switch":
             return any(text in ("--", ".", "-f", "--force", "--discard-changes") for text in texts)
         case "branch":
-            return any(re.fullmatch(r"-[a-zA-Z]*[dD][a-zA-Z]*|--delete", text) for text in texts)
+            return bool({"-d", "-D", "--delete"} & names)
         case "stash":
             return texts[:1] in (["drop"], ["clear"])
         case _:
-            return _command(call).destructive
+            return call.command.destructive

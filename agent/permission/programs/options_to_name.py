@@ -64,7 +64,8 @@ def named_options(known: Program, words: Sequence[Word]) -> tuple[str, ...]:
     if not telling and known.syntax != "make" and not [w for w in words if "://" in w.text]:
         return ()
     command, options = _recorded(known, words)
-    if command.effect == "read":  # what does more than that is covered by no rule
+    # What does more than to read is covered by no rule.
+    if command.effect == "read" and command.operands != "none":
         return ()
     return tuple(dict.fromkeys(_named(known, options, words)))
 

@@ -6,10 +6,12 @@ effect. An option that is not recorded, or a word that is known at run time only
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.permission.programs import git
-from agent.permission.programs.record import Operands, Option, Program, Syntax
+from agent.permission.programs.arguments import Arguments, only_reads, parse, proves, with_dash
+from agent.permission.programs.record import Command, Program, Syntax
+from agent.permission.programs.scripts import jq_reason
 from agent.permission.syntax.words import Word, is_one_word
 
 
@@ -33,104 +35,89 @@ class Reading:
     """True if folders are read with all that is in them: without *below*, the folder that the
     command runs in."""
 
+    linked: bool = False
+    """True if it reads what the links in folders lead to."""
+
+    chosen: tuple[str, ...] = ()
+    """Patterns for the names of the files that are read in folders; empty if all are."""
+
+    listed: tuple[Word, ...] = ()
+    """Words whose files are looked up by name only."""
+
+    unless: str = ""
+    """Names of files, separated by spaces, that make it run other programs if one of them is in
+    its folder or above."""
+
 
 def find_reads(base: str, program: Program, words: Sequence[Word]) -> Reading | None:
     """Return what the program reads with the arguments *words*; None for one that is not recorded
     to read."""
     if len(words) == 1 and words[0].text in program.version.split():
-        return Reading(proven=True)
+        return Reading(proven=True, unless=program.version_unless)
     reader = _READERS.get(program.syntax)
     if reader is not None:
         return reader(base, program, words)
-    return _by_options(program, words) if program.effect == "read" else None
+    return _of_command(program, program, words)
 
 
-def _by_options(program: Program, words: Sequence[Word]) -> Reading:
-    scan = _Scan(program, words)
-    operands = scan.operands
-    if program.operands == "pattern" and not scan.pattern:
+def _of_command(program: Program, command: Command, words: Sequence[Word]) -> Reading | None:
+    """Return what the command or its subcommand reads."""
+    if command.subcommands:
+        before = parse(command, words, leading=True)
+        name = before.operands[0] if before.operands else None
+        inner = command.subcommand.get(name.text) if name is not None and name.literal else None
+        if inner is not None:
+            reading = _of_command(program, inner, before.operands[1:])
+            return reading if reading is None or proves(command, before) else None
+    if command.effect != "read" and not command.reads_with:
+        return None
+    arguments = parse(command, words)
+    reading = _by_options(program, command, arguments)
+    return reading if command.effect == "read" or reading.proven else None
+
+
+def _by_options(program: Program, command: Command, arguments: Arguments) -> Reading:
+    """Return what the command reads with these arguments."""
+    operands = arguments.operands
+    reach = {each.option.reach for each in arguments.options if each.option is not None}
+    if command.operands == "pattern" and not _has_pattern(arguments):
         operands = operands[is_one_word(operands[0]) :] if operands else []
-    proven = scan.proven and not (program.operands == "one" and len(operands) > 1)
-    proven = proven and not (program.operands == "none" and operands)
-    if program.operands in ("text", "none"):
-        return Reading(proven=proven, paths=tuple(scan.files))
-    recursive = program.recursive or "recursive" in scan.reach
-    hidden = "hidden" in scan.reach or not program.named(reach="hidden")
-    below = tuple(operands) if recursive else ()
-    return Reading(proven, (*operands, *scan.files), below, hidden, recursive)
+    proven = only_reads(command, arguments)
+    # A word that splits can hold a path too.
+    files = (*_values(arguments, "path"), *arguments.split)
+    if command.operands in ("text", "none"):
+        globs = tuple(word for word in operands if word.globs)
+        return Reading(proven=proven, paths=files, listed=globs)
+    if command.operands != "folders" and "-" in {word.text for word in operands}:
+        operands = [word for word in operands if word.text != "-"]
+    patterns = _values(arguments, reach="chosen") if "chosen" in reach else []
+    chosen = tuple([word.text for word in patterns if word.text[:1] != "!"])
+    recursive = program.recursive or bool(reach & {"recursive", "linked"})
+    return Reading(
+        proven,
+        (*operands, *files),
+        below=tuple(operands) if recursive else (),
+        hidden="hidden" in reach or bool(chosen) or not command.named(reach="hidden"),
+        recursive=recursive,
+        linked="linked" in reach,
+        chosen=chosen,
+    )
 
 
-_NUMBERED: tuple[Operands, ...] = ("read", "folders", "pattern")
-"""Operands of programs that take a number as an option: ``head -20``."""
+def _has_pattern(arguments: Arguments) -> bool:
+    return any(each.option is not None and each.option.gives_pattern for each in arguments.options)
 
 
-class _Scan:
-    """The options and operands of one command."""
-
-    def __init__(self, program: Program, words: Sequence[Word]) -> None:
-        self.program = program
-        self.proven = True
-        self.pattern = False
-        self.reach: set[str] = set()
-        self.operands: list[Word] = []
-        self.files: list[Word] = []
-        at = 0
-        while at < len(words):
-            text = words[at].text
-            if text == "--":
-                self.operands += words[at + 1 :]
-                break
-            if not text.startswith("-") or text == "-":
-                self.proven = self.proven and (words[at].known or not words[at].may_be_option)
-                if text != "-":
-                    self.operands.append(words[at])
-                at += 1
-                continue
-            self.proven = self.proven and words[at].literal
-            step = self._long(words, at) if text.startswith("--") else self._short(words, at)
-            # A word that splits can hold a path too.
-            self.files += [word for word in words[at : at + step] if not is_one_word(word)]
-            at += step
-
-    def _long(self, words: Sequence[Word], at: int) -> int:
-        """Take the long option at *at*; return the number of words that it picks up."""
-        name, joined, _ = words[at].text.partition("=")
-        option = self._option(name)
-        if option is None:
-            return 1
-        if option.value == "path":
-            self.files += [_tail(words[at], len(name) + 1)] if joined else words[at + 1 : at + 2]
-        return 2 if option.takes_value and not joined else 1
-
-    def _short(self, words: Sequence[Word], at: int) -> int:
-        """Take the cluster of short options at *at*; return the number of words that it takes."""
-        text = words[at].text
-        if re.fullmatch(r"-\d+", text) and self.program.operands in _NUMBERED:
-            return 1
-        for index, letter in enumerate(text[1:], 1):
-            last = index == len(text) - 1
-            option = self._option(f"-{letter}")
-            if option is None or not option.takes_value:
-                continue
-            if option.value == "path":
-                self.files += words[at + 1 : at + 2] if last else [_tail(words[at], index + 1)]
-            return 2 if last else 1
-        return 1
-
-    def _option(self, name: str) -> Option | None:
-        """Note the option *name*; None if it is not recorded to have no effect."""
-        option = self.program.option.get(name)
-        if option is None or option.effect != "none":
-            self.proven = False
-            return None
-        self.reach.add(option.reach)
-        self.pattern = self.pattern or option.gives_pattern
-        return option
-
-
-def _tail(word: Word, start: int) -> Word:
-    """Return the value that is joined to an option."""
-    return Word(word.raw[start:], word.source, word.parts)
+def _values(arguments: Arguments, value: str = "", *, reach: str = "") -> list[Word]:
+    """Return the values of the options with these facts."""
+    return [
+        each.values[-1]
+        for each in arguments.options
+        if each.option is not None
+        and each.values
+        and each.option.effect in ("none", "read", "execute")
+        and (each.option.value == value or (reach and each.option.reach == reach))
+    ]
 
 
 def _state(_base: str, _program: Program, _words: Sequence[Word]) -> Reading:
@@ -138,14 +125,27 @@ def _state(_base: str, _program: Program, _words: Sequence[Word]) -> Reading:
     return Reading(proven=True)
 
 
-def _echo(_base: str, _program: Program, _words: Sequence[Word]) -> Reading:
-    return Reading(proven=True)
+def _echo(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
+    return Reading(proven=True, listed=tuple(word for word in words if word.globs))
 
 
-def _test(_base: str, program: Program, words: Sequence[Word]) -> Reading | None:
+_TESTS_NO_FILE = frozenset({"-n", "-z", "-t", "-o", "-v", "-R", "=", "==", "!=", "<", ">"})
+
+
+def _test(base: str, program: Program, words: Sequence[Word]) -> Reading | None:
     """printf and test: both can evaluate the name of a variable after ``-v``."""
+    if program.effect != "read":
+        return None
     evaluating = any(word.text.startswith(("-v", "-R")) for word in words)
-    return Reading(proven=not evaluating) if program.effect == "read" else None
+    tested = [word for word in words if word.globs]
+    if base == "test":
+        before = ["", *(word.text for word in words)]
+        tested += [
+            word
+            for operator, word in zip(before, words, strict=False)
+            if operator not in _TESTS_NO_FILE and not word.text.startswith("-")
+        ]
+    return Reading(proven=not evaluating, listed=tuple(tested))
 
 
 def _command(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
@@ -153,15 +153,19 @@ def _command(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
     return Reading(proven=asks and all(word.known for word in words))
 
 
-def _date(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
-    plain = re.compile(r"\+.*|-u|-R|-I\w*|--utc|--iso-8601(=.*)?", re.DOTALL)
-    return Reading(proven=all(plain.fullmatch(word.text) and word.known for word in words))
+def _date(_base: str, program: Program, words: Sequence[Word]) -> Reading:
+    """An operand that is no format sets the clock."""
+    reading = _by_options(program, program, arguments := parse(program, words))
+    formats = all(word.text.startswith("+") for word in arguments.operands)
+    return replace(reading, proven=reading.proven and formats)
 
 
-def _ps(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
-    """Only forms that do not show the environment of processes."""
-    texts = [word.text for word in words]
-    return Reading(proven=texts in ([], ["aux"], ["-ef"], ["-e"], ["-A"], ["ax"]))
+def _ps(_base: str, program: Program, words: Sequence[Word]) -> Reading:
+    """Only forms that do not show the environment of processes, as ``e`` without a dash does."""
+    arguments = parse(program, words)
+    letters = re.compile(r"[aufxljwmhrvTLH]+|\d+")
+    plain = all(word.literal and letters.fullmatch(word.text) for word in arguments.operands)
+    return Reading(proven=plain and proves(program, arguments))
 
 
 def _tee(_base: str, _program: Program, words: Sequence[Word]) -> Reading | None:
@@ -171,101 +175,83 @@ def _tee(_base: str, _program: Program, words: Sequence[Word]) -> Reading | None
     return Reading(proven=True) if plain else None
 
 
-_GIVES_PATTERN = re.compile(r"-\w*[ef]")
-_PATTERN_FILE = re.compile(r"-\w*f(?=.)")
-_LINES_OF = re.compile(r"-L(?=.*:)", re.DOTALL)
-"""Options with a file in the same word: ``-fFILE`` of grep, ``-L1,9:FILE`` of the history."""
 _REVISION = re.compile(r".*:(\([^)]*\))?", re.DOTALL)
 """The part in front of the path in ``HEAD:FILE`` and ``:(top)FILE``."""
+_WILDCARDS = re.compile(r"[*?[]")
 
 
-def _git(_base: str, program: Program, words: Sequence[Word]) -> Reading:
+def _git(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
     call = git.parse(words)
-    command = program.subcommand.get(call.subcommand)
-    paths: list[Word] = []
-    if command is not None and command.operands in ("read", "pattern", "change", "copy"):
-        paths = [word for word in call.rest if not word.text.startswith("-")]
-        grep = command.operands == "pattern"
-        if grep and not any(_GIVES_PATTERN.match(w.text) for w in call.rest):
-            paths = paths[1:]
-        joined = _PATTERN_FILE if grep else _LINES_OF
-        for word in call.rest:
-            option = joined.match(word.text)
-            if option is not None:
-                paths.append(_tail(word, option.end()))
+    arguments = call.arguments
+    operands: list[Word] = []
+    if call.command.operands in ("read", "pattern", "change", "copy"):
+        operands = arguments.operands
+        if call.command.operands == "pattern" and not _has_pattern(arguments):
+            operands = operands[1:]
         if call.subcommand == "clone":  # the others take ``x://../.env`` for a path, which it is
-            paths = [word for word in paths if "://" not in word.text]
-        paths = [Word(_REVISION.sub("", word.raw), word.source, word.parts) for word in paths]
-        paths = [word for word in paths if word.known]
-    return Reading(git.reads_only(call), tuple(paths))
+            operands = [word for word in operands if "://" not in word.text]
+    paths = [*operands, *_values(arguments, "path")]
+    paths = [Word(_REVISION.sub("", word.raw), word.source, word.parts) for word in paths]
+    patterns = tuple(word.text for word in paths if _WILDCARDS.search(word.text))
+    recursive = any(each.option and each.option.reach == "recursive" for each in arguments.options)
+    return Reading(
+        git.reads_only(call),
+        tuple(word for word in paths if word.known),
+        below=tuple(operands) if recursive else (),
+        recursive=recursive,
+        chosen=patterns,
+    )
 
 
 def _find(_base: str, program: Program, words: Sequence[Word]) -> Reading:
+    arguments = parse(program, words)
+    roots = list(words[: _first_test(words)])
+    roots = [word for word in roots if word.text not in ("-H", "-P", "--")]
+    proven = all(word.known for word in words) and not arguments.given("-exec", "-ok")
+    operators = program.option
+    proven = proven and all(
+        each.option is not None and each.option.effect == "none" for each in arguments.options
+    )
+    proven = proven and all(
+        word in roots or word.text in operators or not word.text for word in arguments.operands
+    )
+    return Reading(proven, (*roots, *_values(arguments, "path")))
+
+
+def _first_test(words: Sequence[Word]) -> int:
+    """Return the index of the first word of find's expression."""
     at = 0
-    while at < len(words) and words[at].text in ("-H", "-P"):
+    while at < len(words) and (
+        words[at].text in ("-H", "-P", "--") or not words[at].text.startswith(("-", "(", "!"))
+    ):
         at += 1
-    first = at
-    while at < len(words) and not words[at].text.startswith(("-", "(", "!")):
-        at += 1
-    paths = list(words[first:at])
-    proven = all(word.known for word in words)
-    while at < len(words):
-        text = words[at].text
-        option = program.option.get(text)
-        if re.fullmatch(r"-newer[aBcm][aBcm]", text) and option is None:
-            option = program.option["-newer"]
-        if option is None or option.effect != "none":
-            proven = False
-            at += 1
-            continue
-        if option.value == "path":
-            paths += words[at + 1 : at + 2]
-        at += 2 if option.takes_value else 1
-    return Reading(proven, tuple(paths))
+    return at
 
 
-_JOINED_SCRIPT = re.compile(r"--(e|fi)\w*=|-[a-zA-Z]*[ef].")
-"""sed's ``--expression=…``, ``--file=…``, ``-eSCRIPT`` and ``-fFILE``, shortened too."""
+def _archive(_base: str, program: Program, words: Sequence[Word]) -> Reading | None:
+    """tar, whose first letters need no dash; an archive ``host:file`` is reached by a shell."""
+    arguments = parse(program, with_dash(words))
+    if not arguments.given("-t", "--list"):
+        return None
+    archives = _values(arguments, "path")
+    local = all(word.known and ":" not in word.text for word in archives)
+    return Reading(proves(program, arguments) and local, tuple(archives))
 
 
-def _script(base: str, program: Program, words: Sequence[Word]) -> Reading | None:
+def _script(_base: str, program: Program, words: Sequence[Word]) -> Reading | None:
     """sed and awk: the script itself is checked with the side effects; files follow it."""
     if program.effect != "read":
         return None
-    operands: list[Word] = []
-    scripts = 0
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif base != "sed" and word.text in program.valued:
-            skip = True
-        elif word.text in ("-e", "--expression"):
-            skip = True
-            scripts += 1
-        elif base == "sed" and _JOINED_SCRIPT.match(word.text):
-            scripts += 1
-        elif word.text.startswith("-") and word.text != "-":
-            continue
-        elif not scripts:
-            scripts += 1
-            if base != "sed" and re.search(r"ENVIRON|PROCINFO|ARGV", word.text):
-                return Reading(proven=False)
-        else:
-            operands.append(word)
-    return Reading(all(word.known for word in words), tuple(operands))
+    reading = _by_options(program, program, parse(program, words))
+    return replace(reading, proven=reading.proven and all(word.known for word in words))
 
 
 def _jq(_base: str, program: Program, words: Sequence[Word]) -> Reading:
-    operands = [word for word in words if not word.text.startswith("-")]
-    flags = [word.text for word in words if word.text.startswith("-")]
-    safe = program.named(effect="none", value="none")
-    letters = "".join(option[1] for option in safe if len(option) == 2)
-    plain = all(flag in safe or re.fullmatch(f"-[{letters}]+", flag) for flag in flags)
-    script = operands[0].text if operands else ""
-    quiet = re.search(r"\benv\b|\$ENV|input|import|include|\$__", script) is None
-    proven = plain and quiet and all(word.known for word in words)
-    return Reading(proven, tuple(operands[1:]))
+    arguments = parse(program, words)
+    reading = _by_options(program, program, arguments)
+    script = arguments.operands[0] if arguments.operands else None
+    quiet = script is None or (script.literal and not jq_reason(script.text))
+    return replace(reading, proven=reading.proven and quiet and all(word.known for word in words))
 
 
 _READERS: dict[Syntax, Callable[[str, Program, Sequence[Word]], Reading | None]] = {
@@ -279,6 +265,7 @@ _READERS: dict[Syntax, Callable[[str, Program, Sequence[Word]], Reading | None]]
     "ps": _ps,
     "sed": _script,
     "state": _state,
+    "tar": _archive,
     "tee": _tee,
     "test": _test,
 }

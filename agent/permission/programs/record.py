@@ -25,12 +25,14 @@ Effect = Literal["unknown", "none", "read", "write", "execute", "network", "chdi
 SIDE_EFFECTS: frozenset[Effect] = frozenset({"read", "write", "execute", "network", "chdir"})
 """The effects for which an option is not covered by a rule for its program."""
 
-Value = Literal["unknown", "none", "text", "path", "content", "code"]
+Value = Literal["unknown", "none", "joined", "text", "path", "content", "code", "command"]
 """The value of an option.
 
 - ``none``: it has no value (a long option can still have a value after ``=``);
+- ``joined``: a value that is joined to it or absent: the rest of the letters, or after ``=``;
 - ``path``: a file; ``content``: text, or the name of a file with the text after ``@``;
 - ``code``: a program or shell code that is run; ``text``: anything else;
+- ``command``: the words of a command, up to ``;``;
 - ``unknown``: not recorded whether it takes the next word.
 """
 
@@ -50,12 +52,15 @@ Operands = Literal[
 - ``command``: a program and its arguments, which are analyzed on their own.
 """
 
+_SHORTEST = 3
+"""Characters of the shortest shortened option: ``--o``."""
+
 WRITTEN: frozenset[Operands] = frozenset({"write", "mode", "copy", "change", "assigned"})
 """The roles of operands that the command writes."""
 
 Syntax = Literal[
     "", "awk", "command", "curl", "database", "date", "echo", "editor", "fd", "find", "git", "jq",
-    "make", "npm", "pager", "ps", "sed", "state", "tar", "tee", "test", "uniq", "wget", "xxd",
+    "make", "npm", "pager", "ps", "sed", "state", "tar", "tee", "test", "uniq",
 ]  # fmt: skip
 """The argument syntax of programs whose options and operands do not say everything: each has a
 check of its own in ``side_effects`` or ``read_only``."""
@@ -72,8 +77,12 @@ class Option:
 
     value: Value = "none"
 
-    reach: Literal["", "recursive", "hidden"] = ""
-    """Further files that the command reads: folders with all that is below, or hidden files."""
+    length: int = 1
+    """The number of words of its value: 2 for a name and a text."""
+
+    reach: Literal["", "recursive", "linked", "hidden", "chosen"] = ""
+    """Further files that the command reads: folders with all that is below (``linked``: also what
+    links lead to), hidden files, or those that match the pattern in its value."""
 
     gives_pattern: bool = False
     """True if it takes the place of the pattern among the operands."""
@@ -91,7 +100,7 @@ class Option:
     @property
     def takes_value(self) -> bool:
         """Return whether it is known to take the next word."""
-        return self.value not in ("none", "unknown")
+        return self.value not in ("none", "joined", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +133,7 @@ class Wrapper:
     """True if a rule can name it together with the program: ``npx tsc``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Command:
     """The facts about a program or one of its subcommands; several names share one record."""
 
@@ -145,6 +154,14 @@ class Command:
 
     operands: Operands = "unknown"
 
+    reads_with: str = ""
+    """Options with one of which it only reads, whatever its effect and its operands are. Without
+    one it reads with no more operands than it takes: ``git branch``."""
+
+    complete: bool = False
+    """True if every option that it has is recorded: a file's name that looks like another one is
+    an error."""
+
     options: tuple[Option, ...] = ()
 
     clusters: bool = True
@@ -152,6 +169,9 @@ class Command:
 
     abbreviates: bool = True
     """True if a long option can be shortened: ``--out`` for ``--output``."""
+
+    ordered: bool = False
+    """True if its options end with the first operand."""
 
     subcommands: tuple["Command", ...] = ()
 
@@ -174,6 +194,23 @@ class Command:
     def valued(self) -> frozenset[str]:
         """The options that are known to take the next word."""
         return frozenset(name for name, option in self.option.items() if option.takes_value)
+
+    @cached_property
+    def takes_number(self) -> bool:
+        """Return whether it can take a number as an option: ``head -20``."""
+        return self.operands in ("read", "folders", "pattern", "text") and "-1" not in self.option
+
+    def options_named(self, name: str) -> list[tuple[str, Option]]:
+        """Return the long options that *name* can be short for, each kind of them once."""
+        exact = self.option.get(name)
+        if exact is not None:
+            return [(name, exact)]
+        if not self.abbreviates or len(name) < _SHORTEST:
+            return []
+        found = {
+            id(each): (long, each) for long, each in self.option.items() if long.startswith(name)
+        }
+        return list(found.values())
 
     @cached_property
     def _named(self) -> dict[tuple[tuple[str, object], ...], tuple[str, ...]]:
@@ -201,7 +238,7 @@ class Command:
         return length or self.always
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program(Command):
     """A program. Facts that hold for every argument are here, the others with its options and
     subcommands."""
@@ -209,7 +246,11 @@ class Program(Command):
     syntax: Syntax = ""
 
     version: str = ""
-    """Single arguments with which it prints its version and does nothing else."""
+    """Single arguments with which it prints its version and does nothing else: only for programs
+    that run no file of the folder then, which some do to choose their own version."""
+
+    version_unless: str = ""
+    """Names of files in the folder or above that make even this run another program."""
 
     recursive: bool = False
     """True if it reads folders with all that is below without an option for it."""
@@ -270,13 +311,8 @@ class Program(Command):
             or self.builtin
             or self.operands != "unknown"
             or bool(self.shell_kind or self.elsewhere)
-            or self.has_side_effects
+            or bool(self.syntax or self.interpreter or self.side_effects)
         )
-
-    @cached_property
-    def has_side_effects(self) -> bool:
-        """Return whether some arguments run other programs or write files."""
-        return self.interpreter or self.syntax in CHECKED or bool(self.side_effects)
 
     @cached_property
     def side_effects(self) -> frozenset[str]:
@@ -287,29 +323,6 @@ class Program(Command):
             if option.effect in SIDE_EFFECTS and not option.harmless
         )
 
-    @cached_property
-    def _side_effect_letters(self) -> frozenset[str]:
-        return frozenset(name[1] for name in self.side_effects if len(name) == 2)
-
-    def side_effect(self, text: str) -> bool:
-        """Return whether the argument *text* is an option with a side effect, perhaps shortened,
-        in a cluster, or with a value joined to it."""
-        if not text.startswith("-"):
-            return False
-        name = text.replace(":", "=").partition("=")[0]
-        if name in self.side_effects:
-            return True
-        if not text.startswith("--"):
-            return self.clusters and not self._side_effect_letters.isdisjoint(text[1:])
-        shortened = self.abbreviates and len(name) > 2
-        return shortened and any(option.startswith(name) for option in self.side_effects)
-
-
-CHECKED: frozenset[Syntax] = frozenset(
-    {"awk", "curl", "database", "editor", "fd", "find", "make", "npm", "pager", "sed", "tar",
-     "uniq", "wget", "xxd"}
-)  # fmt: skip
-"""Syntaxes of programs some of whose arguments run other programs or write files."""
 
 UNKNOWN = Program("")
 """The record of a program that is not in the catalog."""

@@ -5,12 +5,14 @@ Each check returns the reason, "" where it finds nothing of the kind. A word tha
 run time can be such an option, so for these programs it counts as one.
 """
 
-import itertools
+import fnmatch
 import re
 from collections.abc import Callable, Sequence
 
+from agent.permission.programs.arguments import Arguments, parse, with_dash
 from agent.permission.programs.record import Program, Syntax
-from agent.permission.syntax.words import Word, is_one_word
+from agent.permission.programs.scripts import awk_reason, sed_reason
+from agent.permission.syntax.words import Word, glob_pattern
 
 
 def side_effect_reason(base: str, program: Program, words: Sequence[Word]) -> str:
@@ -26,14 +28,20 @@ def side_effect_reason(base: str, program: Program, words: Sequence[Word]) -> st
 
 def _options(program: Program, words: Sequence[Word]) -> str:
     """Check the options against the record."""
-    for word in words:
-        if word.text == "--":
-            return ""
-        if not word.known and word.may_be_option:
-            return f"the argument {word.source} may be a flag that runs or writes something"
-        for text in word.values or (word.text,):
-            if program.side_effect(text):
-                return f"{text} may run another program or write a file"
+    return effect_reason(parse(program, words))
+
+
+def effect_reason(arguments: Arguments) -> str:
+    """Return the reason why one of the options runs or writes something, "" if none does."""
+    if arguments.unsure is not None:
+        source = arguments.unsure.source
+        return f"the argument {source} may be a flag that runs or writes something"
+    for each in arguments.options:
+        if each.has_effect():
+            return f"{each.word.text} may run another program or write a file"
+        content = each.option is not None and each.option.value == "content"
+        if content and any({"@", "<"} & set(value.text) for value in each.values):
+            return "sends the contents of a file"
     return ""
 
 
@@ -44,191 +52,105 @@ def _interpreter(base: str, program: Program, words: Sequence[Word]) -> str:
     """Find code in an option or on standard input. A script by name, and ``-m`` of Python, are
     covered: the pattern names the program that runs."""
     name = base.rstrip("0123456789.").removesuffix("-")
-    code = program.named(effect="execute")
-    skip = False
-    for at, word in enumerate(words):
-        if not word.known:
-            return f"the argument {word.source} may be code or a script"
-        text = word.text
-        if skip:
-            skip = False
-            continue
-        if text == "-":
-            return "the code comes from standard input"
-        if text.startswith("--"):
-            if any(option.startswith(text.split("=", 1)[0]) for option in code):
-                return f"{text} runs code"
-        elif text.startswith("-"):
-            module = name in ("python", "pypy") and re.fullmatch(r"-[BEIOPsSuq]*m", text)
-            if module and at + 1 < len(words) and words[at + 1].literal:
-                return ""
-            if any(len(option) == 2 and option[1] in text for option in code):
-                return f"{text} runs code"
-            skip = f"-{text[-1]}" in program.named(effect="none", value="text")
-        else:
-            evaluates = name == "deno" and text in ("eval", "repl")
-            return f"{name} {text} runs code" if evaluates else ""
-    if words and all(word.text in _VERSION for word in words):
-        return ""
-    return "the code comes from standard input"
+    arguments = parse(program, words, leading=True)
+    script = arguments.operands[0] if arguments.operands else None
+    before = words[: arguments.length + 1]
+    unknown = next((word for word in before if not word.known), None)
+    if unknown is not None:
+        return f"the argument {unknown.source} may be code or a script"
+    for each in arguments.options:
+        text = each.word.text
+        module = name in ("python", "pypy") and each.name == "-m" and text.endswith("m")
+        if module and each.values and each.values[0].literal:
+            return ""
+        if each.has_effect():
+            return f"{text} runs code"
+    if script is None:
+        versions = bool(words) and all(word.text in _VERSION for word in words)
+        return "" if versions else "the code comes from standard input"
+    if script.text == "-":
+        return "the code comes from standard input"
+    evaluates = name == "deno" and script.text in ("eval", "repl")
+    return f"{name} {script.text} runs code" if evaluates else ""
 
 
 def _find(program: Program, words: Sequence[Word]) -> str:
     """``-exec`` and the like are followed as wrappers; the other actions are found here."""
-    for word in words:
-        if not word.known and word.may_be_option:
-            return f"the argument {word.source} may be an action of find"
-        for text in word.values or ():
-            if text == "-delete":
-                return "-delete removes what is found"
-            if program.side_effect(text) and not text.startswith(("-exec", "-ok")):
-                return f"{text} writes or reads a file"
+    arguments = parse(program, words)
+    unsure = arguments.unsure
+    if unsure is not None and _can_be_action(program, unsure):
+        return f"the argument {unsure.source} may be an action of find"
+    for each in arguments.options:
+        if each.name == "-delete":
+            return "-delete removes what is found"
+        if each.has_effect() and not each.name.startswith(("-exec", "-ok")):
+            return f"{each.name} writes or reads a file"
     return ""
 
 
-_SED_COMMAND = (
-    r"(?:(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)(?:,(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*/))?!?)?\s*"
-    r"(?:[pdqDPGgHhxNn=]|s([/|#,:@!])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpiI\d]*)"
-)
-_SED = re.compile(rf"\s*{_SED_COMMAND}\s*")
-
-
-def _sed_script_is_plain(script: str) -> bool:
-    """Return whether *script* only selects and replaces: no ``e``, ``w``, ``r`` or labels."""
-    at = 0
-    while at < len(script):
-        found = _SED.match(script, at)
-        if found is None or found.end() == at:
-            return False
-        at = found.end()
-        if at < len(script):
-            if script[at] not in ";\n":
-                return False
-            at += 1
-    return True
+def _can_be_action(program: Program, word: Word) -> bool:
+    """Return whether bash can make an action of *word*: ``*.py`` matches the name of none."""
+    return word.values is None or any(
+        fnmatch.fnmatchcase(action, glob_pattern(value))
+        for value in word.values
+        for action in program.side_effects
+    )
 
 
 def _sed(program: Program, words: Sequence[Word]) -> str:
-    plain = program.named(effect="none", value="none")
-    letters = "".join(option[1] for option in plain if len(option) == 2)
-    scripts: list[str] = []
-    operands = list(words)
-    index = 0
-    while index < len(operands):
-        text = operands[index].text
-        if not operands[index].known and (not scripts or operands[index].may_be_option):
-            return f"the argument {operands[index].source} may be a script or a flag"
-        if text in ("-e", "--expression"):
-            index += 1
-            scripts += [operands[index].text] if index < len(operands) else []
-        elif text.startswith("--expression="):
-            scripts.append(text.split("=", 1)[1])
-        elif text.startswith("-") and text != "-":
-            if text not in plain and not re.fullmatch(f"-[{letters}]+", text):
-                return f"{text} may change files or read a script"
-        elif not scripts:
-            scripts.append(text)
-        index += 1
-    if not all(map(_sed_script_is_plain, scripts)):
-        return "the script of sed may run a command or write a file"
-    return ""
+    arguments = parse(program, words)
+    reason = effect_reason(arguments) or _unrecorded(arguments)
+    return reason or sed_reason(_scripts(arguments))
 
 
 def _awk(program: Program, words: Sequence[Word]) -> str:
-    letters = "".join(option[1] for option in program.valued)
-    script = None
-    skip = False
-    for word in words:
-        text = word.text
-        if script is None and not is_one_word(word):
-            return f"{word.source} may split into a program of awk"
-        if skip:
-            skip = False
-            continue
-        if script is None and text in program.valued:
-            skip = True
-        elif script is None and text.startswith("-") and not re.match(f"-[{letters}].", text):
-            return f"{text} may load code or write a file"
-        elif script is None and not text.startswith("-"):
-            script = word
-    if script is None:
-        return ""
-    if not script.literal:
-        return "the program of awk is known at run time only"
-    text = script.text.replace("||", "")
-    if re.search(r"system|getline|close|\||@|print[^;}\n]*>", text):
-        return "the program of awk may run a command or write a file"
+    arguments = parse(program, words)
+    reason = effect_reason(arguments) or _unrecorded(arguments)
+    return reason or awk_reason(_scripts(arguments))
+
+
+def _unrecorded(arguments: Arguments) -> str:
+    for each in arguments.options:
+        if each.option is None:
+            return f"{each.word.text} may change files or read a script"
     return ""
+
+
+def _scripts(arguments: Arguments) -> str | None:
+    """Return the program in the arguments, None if it is known at run time only."""
+    words = [
+        each.values[-1]
+        for each in arguments.options
+        if each.values and each.option is not None and each.option.gives_pattern
+    ]
+    words = words or arguments.operands[:1]
+    return "\n".join(word.text for word in words) if all(word.literal for word in words) else None
 
 
 def _tar(program: Program, words: Sequence[Word]) -> str:
-    reason = _options(program, words)
-    if reason:
-        return reason
-    letters = {option[1] for option in program.side_effects if len(option) == 2}
-    cluster = words[0].text if words else ""
-    if not cluster.startswith("-") and letters & set(cluster):
-        return f"{cluster} may run another program"
-    if any(re.match(r"[\w.@-]+:", word.text) for word in words):
+    reason = _options(program, with_dash(words))
+    if not reason and any(re.match(r"[\w.@-]+:", word.text) for word in words):
         return "an archive on another machine is reached through a remote shell"
-    return ""
-
-
-def _short_value(text: str, letters: str, following: str) -> str | None:
-    """Return the value of a short option in *letters*, which can end a cluster: the rest of
-    *text*, or the word *following* it. None if *text* has no such option."""
-    found = re.match(rf"-[a-zA-Z0-9#]*?[{letters}](.*)", text, re.DOTALL)
-    return (found[1] or following) if found else None
-
-
-def _letters(options: Sequence[str]) -> str:
-    return "".join(option[1] for option in options if len(option) == 2)
+    return reason
 
 
 def _curl(program: Program, words: Sequence[Word]) -> str:
     reason = _options(program, words)
-    texts = [word.text for word in words]
-    output = program.option["-o"]
-    content = program.named(value="content")
-    content_names = tuple(option for option in content if option.startswith("--"))
-    for text, following in itertools.zip_longest(texts, texts[1:], fillvalue=""):
-        target = following if text == "--output" else _short_value(text, "o", following)
-        if target is not None and target not in output.harmless.split():
-            return reason or f"writes {target}"
-        if text.startswith(("--output=", "file:")):
-            return reason or f"{text} reads or writes a file"
-        header = following if text == "--header" else _short_value(text, "H", following)
-        if (header or "").startswith("@"):
-            return "sends the contents of a file"
-        value = _short_value(text, _letters(content), following)
-        if text.startswith(content_names):
-            value = text.partition("=")[2] or following
-        if value is not None and ("@" in value or "<" in value):
-            return "sends the contents of a file"
-    return reason
+    if reason:
+        return reason
+    arguments = parse(program, words)
+    if any(word.text.startswith("file:") for word in arguments.operands):
+        return "an address is a file"
+    sends = any(each.values[-1].text.startswith("@") for each in arguments.given("-H", "--header"))
+    return "sends the contents of a file" if sends else ""
 
 
-def _wget(program: Program, words: Sequence[Word]) -> str:
-    texts = [word.text for word in words]
-    output = program.option["-O"]
-    for text, following in itertools.zip_longest(texts, texts[1:], fillvalue=""):
-        target = _short_value(text, "O", following)
-        if text.startswith("--output-d"):
-            target = text.partition("=")[2] or following
-        if target is not None and target not in output.harmless.split():
-            return f"writes {target}"
-    return _options(program, words)
-
-
-def _uniq(_program: Program, words: Sequence[Word]) -> str:
-    operands = [word for word in words if not word.text.startswith("-")]
-    return "the second operand of uniq is written" if len(operands) > 1 else ""
-
-
-def _xxd(_program: Program, words: Sequence[Word]) -> str:
-    operands = [word for word in words if not re.fullmatch(r"-.*|\d+", word.text)]
-    reverse = any(re.fullmatch(r"-r.*|-[a-z]*r", word.text) for word in words)
-    return "the second operand of xxd is written" if reverse or len(operands) > 1 else ""
+def _one(program: Program, words: Sequence[Word]) -> str:
+    """uniq and xxd: a second operand is written."""
+    arguments = parse(program, words)
+    reason = effect_reason(arguments)
+    written = len(arguments.operands) > 1
+    return reason or (f"the second operand of {program.names} is written" if written else "")
 
 
 _DATABASE_COMMAND = re.compile(
@@ -294,7 +216,11 @@ _CHECKS: dict[Syntax, Callable[[Program, Sequence[Word]], str]] = {
     "pager": _pager,
     "sed": _sed,
     "tar": _tar,
-    "uniq": _uniq,
-    "wget": _wget,
-    "xxd": _xxd,
+    "uniq": _one,
 }
+"""Programs some of whose arguments run others or write files, beside their options."""
+
+
+def has_side_effects(program: Program) -> bool:
+    """Return whether some arguments run other programs or write files."""
+    return program.interpreter or program.syntax in _CHECKS or bool(program.side_effects)

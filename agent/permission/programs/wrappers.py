@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from agent.permission.programs.arguments import Given, parse
 from agent.permission.programs.lookup import program
-from agent.permission.programs.record import Command, Program, Wrapper
+from agent.permission.programs.record import UNKNOWN, Command, Program, Wrapper
 from agent.permission.programs.subcommand_names import COMMON_FLAGS, option_lengths
 from agent.permission.syntax.source import word_set
-from agent.permission.syntax.words import Word, as_written, is_one_word, literal_word
+from agent.permission.syntax.words import Word, as_written, is_one_word
 
 
 class Inner(NamedTuple):
@@ -141,24 +142,11 @@ def _code_after_operands(base: str, known: Program, words: Sequence[Word]) -> In
 def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
     """Step over the wrapper's own options and operands to the program that it runs."""
     wrapper = command.wrapper or Wrapper()
-    at = 0
-    while at < len(words) and words[at].text.startswith("-") and words[at].text != "-":
-        text = words[at].text
-        if not words[at].literal:
-            return Inner(reason=f"a flag of {name} is known at run time only", runs_text=True)
-        code = _code_of(command, words, at)
-        if code is not None:
-            return _after_code(command, code, words[at + code[1] :], name)
-        at += 1
-        if text == "--":
-            break
-        priority = name == "nice" and re.fullmatch(r"-\d+", text)
-        taken = 0 if priority else _words_after_option(command, text)
-        if taken is None:
-            return Inner(reason=f"the flag {text} of {name} is not known", runs_text=True)
-        if not all(map(is_one_word, words[at : at + taken])):
-            return Inner(reason=f"{words[at].source} may split into other words", runs_text=True)
-        at += taken
+    arguments = parse(command, words, leading=True)
+    at = arguments.length
+    inner = _of_options(command, arguments.options, words, name)
+    if inner is not None:
+        return inner
     if not all(word.literal for word in words[at : at + wrapper.operands_before]):
         return Inner(reason=f"an operand of {name} is known at run time only", runs_text=True)
     # The priority of chrt is optional.
@@ -180,27 +168,37 @@ def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
         runs_nothing = name in ("exec", "env", "xargs", "command", "builtin")
         reason = "" if runs_nothing else f"{name} starts something that is not named"
         return Inner(inert=wrapper.inert, sets=tuple(sets), reason=reason, runs_text=bool(reason))
-    before = words[: len(words) - len(rest)]
-    chdir = wrapper.chdir or any(_changes_folder(command, word.text) for word in before)
-    inner = _run(wrapper, rest, tuple(sets), _replaced_text(name, before))
+    options = arguments.options
+    chdir = wrapper.chdir or any(each.option and each.option.effect == "chdir" for each in options)
+    inner = _run(wrapper, rest, tuple(sets), _replaced_text(name, options))
     return inner._replace(chdir=chdir)
 
 
-def _changes_folder(command: Command, text: str) -> bool:
-    """Return whether *text* is, or could be read as, an option that changes the folder."""
-    options = command.named(effect="chdir")
-    letters = "".join(option[1] for option in options if len(option) == 2)
-    long = tuple(option for option in options if option.startswith("--"))
-    short = bool(letters) and re.match(rf"-[a-zA-Z0-9]*[{letters}]", text) is not None
-    return short or text.startswith(long)
+def _of_options(
+    command: Command, options: Sequence[Given], words: Sequence[Word], name: str
+) -> Inner | None:
+    """Return the code of an option, or why it is not known what runs; None if the options only
+    precede the program."""
+    for each in options:
+        text = each.word.text
+        if not each.word.literal:
+            return Inner(reason=f"a flag of {name} is known at run time only", runs_text=True)
+        if each.option is not None and each.option.value == "code":
+            after = words[each.end :]
+            return _after_code(command, _code_of(each, after), after, name)
+        priority = name == "nice" and re.fullmatch(r"-\d+", text)
+        if not priority and (each.option is None or each.option.effect not in ("none", "chdir")):
+            return Inner(reason=f"the flag {text} of {name} is not known", runs_text=True)
+        if not all(is_one_word(value) or value.literal for value in each.values):
+            return Inner(
+                reason=f"{each.values[-1].source} may split into other words", runs_text=True
+            )
+    return None
 
 
-def _after_code(
-    command: Command, code: tuple[Inner, int], words: Sequence[Word], name: str
-) -> Inner:
+def _after_code(command: Command, first: Inner, words: Sequence[Word], name: str) -> Inner:
     """Return the code of one option, and what the *words* after it run: ``hyperfine --setup a
     b``."""
-    first = code[0]
     if first.reason or not words:
         return first
     later = _step(command, words, name)
@@ -245,57 +243,26 @@ def _parallel(rest: tuple[Word, ...]) -> Inner:
     return Inner(codes=tuple(codes))
 
 
-def _replaced_text(name: str, flags: Sequence[Word]) -> str:
+def _replaced_text(name: str, options: Sequence[Given]) -> str:
     """Return the text that ``xargs -I`` replaces, "" without that option."""
-    for at, word in enumerate(flags):
-        found = re.fullmatch(r"(?:-[a-zA-Z0-9]*[Ii]|--replace=?)(.*)", word.text)
-        if name == "xargs" and found:
-            after = flags[at + 1].text if at + 1 < len(flags) else ""
-            return found[1] or (after if word.text.endswith("I") else "") or "{}"
+    for each in options:
+        if name == "xargs" and each.name in ("-I", "-i", "--replace"):
+            return (each.values[0].text if each.values else "") or "{}"
     return ""
 
 
-def _code_of(command: Command, words: Sequence[Word], at: int) -> tuple[Inner, int] | None:
-    """Return the shell code of the option at *at* and the number of words of both, None for an
-    option that has no code."""
-    text = words[at].text
-    for flag in command.named(value="code"):
-        joined = text.removeprefix(flag).removeprefix("=")
-        short = not flag.startswith("--")
-        ends = short and re.fullmatch(rf"-[a-zA-Z]*{flag[1:]}", text) is not None
-        if text == flag or ends:
-            if at + 1 >= len(words):
-                return Inner(reason=f"{text} has no code", runs_text=True), 1
-            code, taken = words[at + 1], 2
-        elif (text.startswith(flag) and short) or text.startswith(flag + "="):
-            code, taken = literal_word(joined), 1
-        else:
-            continue
-        if not code.known:
-            return Inner(reason="its code is known at run time only", runs_text=True), taken
-        if flag in ("-S", "--split-string"):
-            whole = as_written((code, *words[at + taken :]))
-            return Inner(codes=(whole,), reason="env splits it in a way of its own"), taken
-        return Inner(codes=(code.text,)), taken
-    return None
-
-
-def _words_after_option(command: Command, text: str) -> int | None:
-    """Return how many words after the option *text* belong to it, None for an unknown one."""
-    name, joined, _ = text.partition("=")
-    whole = command.option.get(name)
-    if whole is not None and len(name) > 2:
-        known = whole.effect in ("none", "chdir")
-        return int(whole.takes_value and not joined) if known else None
-    if text.startswith("--") or not (command.clusters or len(text) == 2):
-        return None
-    for index, letter in enumerate(text[1:], 1):
-        option = command.option.get(f"-{letter}")
-        if option is None or option.effect not in ("none", "chdir"):
-            return None
-        if option.takes_value:
-            return 1 if index == len(text) - 1 else 0
-    return 0
+def _code_of(given: Given, after: Sequence[Word]) -> Inner:
+    """Return the shell code of an option; *after* are the words after it."""
+    if not given.values:
+        return Inner(reason=f"{given.word.text} has no code", runs_text=True)
+    code = given.values[-1]
+    if not code.known:
+        return Inner(reason="its code is known at run time only", runs_text=True)
+    if given.name in ("-S", "--split-string"):
+        return Inner(
+            codes=(as_written((code, *after)),), reason="env splits it in a way of its own"
+        )
+    return Inner(codes=(code.text,))
 
 
 def _shell(base: str, known: Program, words: Sequence[Word]) -> Inner:
@@ -354,30 +321,15 @@ def _elsewhere(base: str, known: Program, words: Sequence[Word]) -> Inner:
     return Inner(reason=f"{base} runs something that is not followed", runs_text=runs_text)
 
 
-_ACTION = {"find": re.compile(r"-(?:exec|execdir|ok|okdir)()")}
-_FD_ACTION = re.compile(r"-[a-zA-Z]*[xX](.*)|--exec(?:-batch)?(?:=(.*))?", re.DOTALL)
-
-
 def find_actions(base: str, words: Sequence[Word]) -> list[Inner]:
     """Return the commands of ``find … -exec … ;`` and ``fd -x …``; *words* are the arguments."""
     found: list[Inner] = []
-    at = 0
-    while at < len(words):
-        action = _ACTION.get(base, _FD_ACTION).fullmatch(words[at].text)
-        at += 1
-        if action is None:
+    for each in parse(program(base) or UNKNOWN, words).options:
+        if each.option is None or each.option.value != "command":
             continue
-        joined = next((text for text in action.groups() if text), "")
-        first = (literal_word(joined),) if joined else ()
-        end = at
-        while (
-            end < len(words)
-            and words[end].text != ";"
-            and not (words[end].text == "+" and words[end - 1].text == "{}")
-        ):
-            end += 1
-        inner = (*first, *words[at:end])
+        inner = each.values
+        if inner and inner[-1].text in (";", "+"):
+            inner = inner[:-1]
         reason = "" if inner and "{" not in inner[0].text else "what is found is run as a program"
         found.append(Inner(inner, adds_paths=True, reason=reason, runs_text=bool(reason)))
-        at = end + 1
     return found

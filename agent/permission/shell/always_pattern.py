@@ -8,7 +8,7 @@ from agent.permission.programs.builtins import builtin_reason, destroys, variabl
 from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.options_to_name import acts_on_operands, named_options
 from agent.permission.programs.record import UNKNOWN, Program
-from agent.permission.programs.side_effects import side_effect_reason
+from agent.permission.programs.side_effects import has_side_effects, side_effect_reason
 from agent.permission.programs.wrappers import Inner
 from agent.permission.shell.call import Call
 from agent.permission.syntax.words import Word, as_written
@@ -44,7 +44,7 @@ def uncovered_reason(
     reason = name_reason(call.words[0].text) or variable_reason([name for name, _ in call.sets])
     arguments = call.words[1:]
     if call.adds_arguments and (
-        known.has_side_effects or inner is not None or (known.always or 1) > 1
+        has_side_effects(known) or inner is not None or (known.always or 1) > 1
     ):
         reason = reason or f"{base} gets arguments that are known at run time only"
     if inner is not None:

@@ -493,9 +493,12 @@ class Commands:
         return (word_by_word(call), *dict.fromkeys(embedded))
 
     def _is_proven(self, call: Call, reading: Reading) -> bool:
-        inside = bool(call.dirs) and all(map(self.found.workspace.is_inside, call.dirs))
+        """Return whether the command is certain to do no more than *reading* says."""
+        place, dirs = self.found.workspace, call.dirs
+        inside = bool(dirs) and all(map(place.is_inside, dirs))
         bare = "/" not in call.words[0].text
-        return reading.proven and inside and bare and not (call.adds_paths or call.adds_arguments)
+        plain = bare and not (call.adds_paths or call.adds_arguments)
+        return reading.proven and inside and plain and not place.has_above(dirs, reading.unless)
 
     def _folders_after(self, base: str, call: Call) -> FoldersAfter:
         if base in ("eval", "source", "."):

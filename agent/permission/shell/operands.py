@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent.permission.programs import git
+from agent.permission.programs.arguments import parse
 from agent.permission.programs.builtins import cd_target
 from agent.permission.programs.read_only import Reading
 from agent.permission.programs.record import WRITTEN, Program, Syntax
-from agent.permission.protected import is_guarded, is_secret
+from agent.permission.protected import chooses_secrets, is_guarded, is_secret
 from agent.permission.shell.findings import Findings
-from agent.permission.shell.paths import Dirs, paths_of, secrets_below
-from agent.permission.syntax.words import Word, has_tilde, is_one_word, plain
+from agent.permission.shell.paths import Dirs, is_stream, paths_of
+from agent.permission.syntax.words import Word, has_tilde, plain
 
 _ADDRESS = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://(?!(.*/)?\.\.(/|$))")
 """``x://../.env`` is a path as well, through a folder of that name."""
@@ -52,32 +53,64 @@ def add_paths(
     candidates = _candidates(words)
     writes = reading is None or uncovered
     if program.syntax == "git":
-        commands = [program.subcommand.get(word.text) for word in words]
-        writes = any(command is not None and command.effect == "write" for command in commands)
+        call = git.parse(words)
+        writes = call.command.effect == "write" and not (reading is not None and reading.proven)
+        add_outside_paths(found, call.globals, dirs)
     if writes:
         _add_guarded(found, candidates, dirs)
     if reading is not None:
-        if program.syntax == "git":
-            add_outside_paths(found, git.parse(words).globals, dirs)
-        if not reading.proven:
-            add_outside_paths(found, [word for word in words if word.text.startswith("-")], dirs)
-        for word in _distinct(reading.paths):
-            if not found.add_read(word, dirs, folder=program.operands == "folders"):
-                return f"the path {word.source} is known at run time only"
-        return ""
+        return _add_reads(found, program, words, reading, dirs)
     _add_outside(found, candidates, dirs)
-    operands = [word for word in words if not (word.text.startswith("-") and is_one_word(word))]
+    return _add_changes(found, program, words, candidates, dirs)
+
+
+def _add_reads(
+    found: Findings, program: Program, words: Sequence[Word], reading: Reading, dirs: Dirs
+) -> str:
+    """Add what the program is known to read."""
+    if not reading.proven:
+        add_outside_paths(found, [word for word in words if word.text[:1] == "-"], dirs)
+    for word in reading.listed:
+        _add_listed(found, word, dirs)
+    for word in _distinct(reading.paths):
+        if not found.add_read(word, dirs, folder=program.operands == "folders"):
+            return f"the path {word.source} is known at run time only"
+    return ""
+
+
+def _add_changes(
+    found: Findings,
+    program: Program,
+    words: Sequence[Word],
+    candidates: Sequence[Word],
+    dirs: Dirs,
+) -> str:
+    """Add what the program can show or change."""
+    arguments = parse(program, words)
+    operands = arguments.operands
     if program.operands not in ("write", "mode"):
-        shown = _readable_words(program, words, operands)
+        copied = program.operands == "copy" and not arguments.given("-t", "--target-directory")
+        shown = operands[:-1] if copied else words
+        if program.interpreter:
+            shown = [word for word in shown if not _CODE.search(word.text)]
         _add_secrets(found, candidates if shown is words else _candidates(shown), dirs)
     if program.operands in WRITTEN:
         if program.operands == "mode":
             operands = operands[1:]
-        for word in _distinct(operands):
+        given = [value for each in arguments.options for value in each.values]
+        for word in _distinct([*operands, *given, *arguments.split]):
             target = Word(word.raw.split("=", 1)[-1], word.source, word.parts)
             if not found.add_change(target if program.operands == "assigned" else word, dirs):
                 return f"the path {word.source} is known at run time only"
     return ""
+
+
+def _add_listed(found: Findings, word: Word, dirs: Dirs) -> None:
+    """Add the folders outside the project in which the command looks for a file's name."""
+    for path in paths_of(word, dirs, found.workspace) or ():
+        place = found.workspace
+        if not (is_stream(path) or place.is_readable(path) or place.is_inside(path)):
+            found.add_external(path, folder=False)
 
 
 def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
@@ -87,16 +120,6 @@ def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:
     _add_guarded(found, candidates, dirs)
     _add_outside(found, candidates, dirs)
     _add_secrets(found, candidates, dirs)
-
-
-def _readable_words(
-    program: Program, words: Sequence[Word], operands: Sequence[Word]
-) -> Sequence[Word]:
-    """Return the words whose files the program can show; *words* itself if it can show each."""
-    shown = operands[:-1] if program.operands == "copy" else words
-    if program.interpreter:
-        return [word for word in shown if not _CODE.search(word.text)]
-    return shown
 
 
 def _add_paths_in_scripts(
@@ -221,11 +244,18 @@ def add_paths_in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = Fal
 
 def reads_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:
     """Return whether a recursive read can show a file with secrets."""
+    chosen = reading.chosen
+    if any(map(chooses_secrets, chosen)):
+        return True
     folders = [
         path for word in reading.below for path in paths_of(word, dirs, found.workspace) or ()
     ]
     if reading.below == () and reading.recursive:
         folders = list(dirs)
     return any(
-        Path(folder).is_dir() and secrets_below(folder, hidden=reading.hidden) for folder in folders
+        Path(folder).is_dir()
+        and found.workspace.secrets_below(
+            folder, hidden=reading.hidden, linked=reading.linked, chosen=chosen
+        )
+        for folder in folders
     )

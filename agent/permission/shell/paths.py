@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
-from agent.permission.protected import is_guarded, is_secret
+from agent.permission.protected import is_guarded, is_match, is_secret
 from agent.permission.syntax.words import (
     NUMBER,
     Word,
@@ -174,6 +175,29 @@ class Workspace:
             return "."
         return path[len(self.project.rstrip("/")) + 1 :] if _under(path, self.project) else path
 
+    def has_above(self, folders: Dirs, names: str) -> bool:
+        """Return whether one of *folders*, or a folder above one, has a file with one of these
+        names."""
+        return bool(names) and any(
+            os.path.exists(f"{above}/{name}")
+            for folder in folders
+            for above in (folder, *map(str, PurePath(folder).parents))
+            for name in names.split()
+        )
+
+    def secrets_below(
+        self,
+        folder: str,
+        *,
+        hidden: bool = True,
+        linked: bool = False,
+        chosen: tuple[str, ...] = (),
+    ) -> bool:
+        """Return whether a recursive read of *folder* can reach a file with secrets, or it is too
+        large. *linked*: through links, and then any file outside counts; *chosen* are patterns of
+        the names that are read."""
+        return _Search(self, hidden, linked, chosen).reaches_secret(folder)
+
     def folder_pattern(self, folder: str) -> str | None:
         return folder_pattern(folder, self.project, self.home)
 
@@ -263,21 +287,38 @@ def _matches(pattern: str, place: Workspace) -> list[str] | None:
     return None if len(found) > MAX_MATCHES else found
 
 
-def secrets_below(folder: str, *, hidden: bool = True) -> bool:
-    """Return whether a recursive read of *folder* can reach a file with secrets, or it is too
-    large."""
-    for seen, name in enumerate(_names(folder, hidden=hidden)):
-        if seen > MAX_SCANNED or is_secret(name):
-            return True
-    return False
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The files that a recursive read reaches."""
 
+    place: Workspace
+    hidden: bool
+    linked: bool
+    chosen: tuple[str, ...]
 
-def _names(folder: str, *, hidden: bool) -> Iterator[str]:
-    for _, folders, files in os.walk(folder):
-        folders[:] = [
-            name
-            for name in folders
-            if name not in _UNSEARCHED and (hidden or not name.startswith("."))
-        ]
-        yield from folders
-        yield from (name for name in files if hidden or not name.startswith("."))
+    def reaches_secret(self, folder: str) -> bool:
+        for seen, entry in enumerate(self.entries(folder)):
+            if seen > MAX_SCANNED or self.is_secret(entry):
+                return True
+        return False
+
+    def entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        """Yield what is below *folder*."""
+        open_folders = [folder]
+        while open_folders:
+            try:
+                entries = list(os.scandir(open_folders.pop()))
+            except OSError:
+                continue
+            for entry in entries:
+                if self.hidden or not entry.name.startswith("."):
+                    yield entry
+                    if entry.name not in _UNSEARCHED and entry.is_dir(follow_symlinks=False):
+                        open_folders.append(entry.path)
+
+    def is_secret(self, entry: os.DirEntry[str]) -> bool:
+        if self.linked and entry.is_symlink():
+            return is_secret(self.place.resolve(entry.path)) or not self.place.is_inside(entry.path)
+        folder = entry.is_dir(follow_symlinks=False)
+        named = not self.chosen or folder or any(is_match(entry.name, each) for each in self.chosen)
+        return is_secret(entry.name) and named

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from agent.permission.programs import git
 from agent.permission.programs.record import SIDE_EFFECTS, Command, Option, Program
+from agent.permission.programs.side_effects import has_side_effects
 from agent.permission.shell.call import Call
 from agent.permission.shell.paths import Dirs, Workspace, paths_of
 from agent.permission.syntax.words import (
@@ -23,9 +24,7 @@ from agent.permission.syntax.words import (
 _OPTION_VALUE = re.compile("--[a-z-]+=[^/]*[\ue003-\ue005]")
 """An option with a pattern in its value."""
 _HARMFUL = SIDE_EFFECTS - {"read"}
-_WITH_CODE = frozenset({"sed", "tar", "make", "npm", "editor", "pager", "curl", "wget", "database"})
-_ONE_FILE = frozenset({"uniq", "xxd"})
-"""Programs that write their second operand."""
+_WITH_CODE = frozenset({"sed", "tar", "make", "npm", "editor", "pager", "curl", "database"})
 _MATCHED_WHOLE = frozenset({"find", "fd", "test"})
 """Programs whose options have no value in the same word."""
 
@@ -38,7 +37,7 @@ def pattern_reason(base: str, known: Program, call: Call, place: Workspace) -> s
         if word.text == "--" and known.syntax not in _MATCHED_WHOLE:
             return ""
         for value in filter(is_pattern, word.values or ()):
-            if known.syntax in _ONE_FILE or known.operands == "one":
+            if known.operands == "one":
                 return f"{word.source} may match several files, and {base} can write the second"
             if not starts_with_pattern(value):
                 continue
@@ -47,7 +46,7 @@ def pattern_reason(base: str, known: Program, call: Call, place: Workspace) -> s
                 return f"{word.source} may match a file whose name is an option of {base}"
             if base != "echo" and _matches_option(value, call.dirs, place):
                 return f"{word.source} matches a file whose name is an option of {base}"
-    if known.has_side_effects and any(_splits(word, call, place) for word in call.written):
+    if has_side_effects(known) and any(_splits(word, call, place) for word in call.written):
         return "the name of a file that a variable holds splits into several words"
     return ""
 

@@ -229,7 +229,7 @@ def literal_word(text: str) -> Word:
 
 def as_written(words: Sequence[Word]) -> str:
     """Return the text that rules are matched against: one blank between unquoted words."""
-    return " ".join(word.text for word in words)
+    return " ".join([word.text for word in words])  # a list: each step of a generator is a call
 
 
 _ESCAPES = {

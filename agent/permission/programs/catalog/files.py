@@ -2,7 +2,35 @@
 
 from agent.permission.programs.record import Option, Program
 
+_FD_OPTIONS = (
+    Option(
+        "-H -I -u -s -i -g -F -a -0 -p -1 -q --hidden --no-ignore --unrestricted --no-ignore-vcs "
+        "--case-sensitive --ignore-case --glob --regex --fixed-strings --absolute-path "
+        "--full-path --print0 --prune --quiet --show-errors --one-file-system --follow -L"
+    ),
+    Option(
+        "-t -e -E -d -c -j -S --type --extension --exclude --max-depth --min-depth "
+        "--exact-depth --color --threads --size --changed-within --changed-before --owner "
+        "--max-results --path-separator",
+        value="text",
+    ),
+    Option("--search-path --ignore-file", value="path"),
+    Option("-l --list-details", effect="execute"),
+    Option("-C --base-directory", effect="chdir", value="path"),
+    Option("--exec -x --exec-batch -X", effect="execute", value="command"),
+)
+_CHECKSUM_OPTIONS = (
+    Option("-b -t -z --binary --tag --text --zero"),
+    Option("-c --check", effect="read"),
+)
 _TAR_OPTIONS = (
+    Option(
+        "-t -z -j -J -Z -a -v -O --list --gzip --gunzip --bzip2 --xz --zstd --lzma --auto-compress "
+        "--verbose --to-stdout --numeric-owner --full-time --wildcards --no-wildcards "
+        "--ignore-case --block-number --show-stored-names --force-local"
+    ),
+    Option("--exclude --strip-components --occurrence --owner --group --mode", value="text"),
+    Option("-f --file -X --exclude-from", value="path"),
     Option("-T --files-from", effect="read", value="path"),
     Option("-C --directory", effect="chdir", value="path"),
     Option("-P --absolute-names", effect="write"),
@@ -15,6 +43,10 @@ _TAR_OPTIONS = (
     ),
 )
 
+_NEWER = "-anewer -cnewer -newer -samefile " + " ".join(
+    f"-newer{left}{right}" for left in "aBcm" for right in "aBcm"
+)
+
 PROGRAMS = (
     Program(
         "basename",
@@ -22,8 +54,8 @@ PROGRAMS = (
         effect="read",
         operands="text",
         options=(
-            Option("-a -z"),
-            Option("-s", value="text"),
+            Option("-a -z --multiple --zero"),
+            Option("-s --suffix", value="text"),
         ),
     ),
     Program("bsdtar", syntax="tar", options=_TAR_OPTIONS),
@@ -42,9 +74,16 @@ PROGRAMS = (
         gnu_prefix=True,
         options=(Option("-R --recursive", destructive=True),),
     ),
-    Program("cksum", always=1, effect="read", operands="read"),
-    Program("cloc exa eza scc tokei", always=1),
-    Program("cp install ln mv", exact=True, effect="write", operands="copy", gnu_prefix=True),
+    Program("cksum sum", always=1, effect="read", operands="read", options=(Option("-r -s"),)),
+    Program("cloc scc tokei", always=1),
+    Program(
+        "cp install ln mv",
+        exact=True,
+        effect="write",
+        operands="copy",
+        gnu_prefix=True,
+        options=(Option("-t --target-directory", value="path"),),
+    ),
     Program(
         "cpio",
         options=(
@@ -66,37 +105,60 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-a -h -H -i -k -l -m -P -T --human-readable --print-type --total"),
-            Option("-B -t", value="text"),
+            Option(
+                "-a -h -H -i -k -l -m -P -T -v --all --human-readable --si --inodes --local "
+                "--no-sync --sync --portability --print-type --total --output"
+            ),
+            Option("-B -t -x --block-size --type --exclude-type", value="text"),
         ),
     ),
-    Program("dirname", always=1, effect="read", operands="text", options=(Option("-z"),)),
+    Program("dirname", always=1, effect="read", operands="text", options=(Option("-z --zero"),)),
     Program(
         "du",
         always=1,
         effect="read",
         operands="folders",
+        complete=True,
         options=(
             Option(
-                "-0 -a -b -c -h -H -k -l -m -s -S -x --all --apparent-size "
-                "--exclude --human-readable --max-depth --summarize --threshold "
-                "--total"
+                "-0 -a -b -c -D -h -H -k -L -l -m -P -s -S -x --all --apparent-size --bytes "
+                "--count-links --dereference --dereference-args --human-readable --inodes "
+                "--no-dereference --null --one-file-system --separate-dirs --si --summarize "
+                "--time --total"
             ),
-            Option("-d -B -t", value="text"),
+            Option(
+                "-d -B -t -I --block-size --exclude --max-depth --threshold --time-style",
+                value="text",
+            ),
+            Option("-X --exclude-from", value="path"),
         ),
     ),
     Program(
-        "fd",
+        "exa eza",
         always=1,
-        version="--version -V",
-        syntax="fd",
-        options=(Option("--exec -x --exec-batch -X", effect="execute", value="unknown"),),
+        effect="read",
+        operands="folders",
+        options=(
+            Option(
+                "-1 -a -A -B -d -D -F -g -G -h -H -i -l -m -r -R -S -T -u -U -x --all --long "
+                "--tree "
+                "--oneline --grid --across --recurse --classify --color --icons --git "
+                "--git-ignore --header --links --group --reverse --group-directories-first "
+                "--only-dirs --only-files --no-permissions --no-filesize --no-user --no-time"
+            ),
+            Option("-L -s -t -I --level --sort --time --time-style --ignore-glob", value="text"),
+        ),
     ),
     Program(
-        "fdfind",
+        "fd fdfind",
+        always=1,
+        version="--version -V",
+        effect="read",
+        operands="pattern",
         syntax="fd",
-        options=(Option("--exec -x --exec-batch -X", effect="execute", value="unknown"),),
+        options=_FD_OPTIONS,
     ),
     Program("fdisk mkswap parted wipefs", destructive=True),
     Program(
@@ -105,7 +167,12 @@ PROGRAMS = (
         effect="read",
         operands="read",
         options=(
-            Option("-b -L -h -i -k -r -N -0"),
+            Option(
+                "-b -E -h -i -I -k -L -l -n -N -r -S -v -0 --brief --mime --mime-type "
+                "--mime-encoding --extension --apple --keep-going --dereference "
+                "--no-dereference --no-buffer --no-pad --print0 --raw"
+            ),
+            Option("-e -F -P --exclude --separator --parameter", value="text"),
             Option("--magic-file -m --files-from -f", effect="read", value="path"),
             Option("--compile -C", effect="write"),
         ),
@@ -126,17 +193,20 @@ PROGRAMS = (
                 "-writable -xdev"
             ),
             Option(
-                "-amin -atime -cmin -ctime -fstype -gid -group -ilname -iname -inum "
+                "-D -amin -atime -cmin -ctime -fstype -gid -group -ilname -iname -inum "
                 "-ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin "
-                "-mtime -name -newerct -newermt -path -perm -printf -regex "
+                "-mtime -name -path -perm -printf -regex "
                 "-regextype -size -type -uid -used -user -wholename -xtype",
                 value="text",
             ),
-            Option("-anewer -cnewer -newer -samefile", value="path"),
-            Option("-files0-from", effect="read", value="unknown"),
+            Option("-newerat -newerBt -newerct -newermt", value="text"),
+            Option(_NEWER, value="path"),
+            Option("-L -follow", effect="read"),
+            Option("-files0-from", effect="read", value="path"),
             Option("-delete", effect="write", destructive=True),
-            Option("-fprint -fprint0 -fprintf -fls", effect="write", value="unknown"),
-            Option("-exec -execdir -ok -okdir", effect="execute", value="unknown"),
+            Option("-fprint -fprint0 -fls", effect="write", value="path"),
+            Option("-fprintf", effect="write", value="path", length=2),
+            Option("-exec -execdir -ok -okdir", effect="execute", value="command"),
         ),
     ),
     Program(
@@ -145,36 +215,48 @@ PROGRAMS = (
         version="--version -V",
         effect="read",
         operands="folders",
+        complete=True,
         gnu_prefix=True,
         options=(
             Option(
-                "-a -A -b -B -c -C -d -f -F -g -G -h -H -i -k -l -m -n -N -o -p -q "
-                "-Q -r -R -s -S -t -u -U -v -x -X -Z -1 --all --almost-all "
-                "--classify --color --directory --format --full-time "
-                "--group-directories-first --hide --human-readable --ignore --inode "
-                "--numeric-uid-gid --recursive --reverse --size --sort --time "
-                "--time-style"
+                "-a -A -b -B -c -C -d -D -f -F -g -G -h -H -i -k -l -L -m -n -N -o -O -p -q -Q -r "
+                "-R -s -S -t -u -U -v -x -X -Z -1 -e --all --almost-all --author --classify "
+                "--color --context --dereference --dereference-command-line --directory "
+                "--escape --file-type --full-time --group-directories-first --human-readable "
+                "--hyperlink --ignore-backups --inode --kibibytes --literal --no-group "
+                "--numeric-uid-gid --quote-name --recursive --reverse --si --size --zero"
             ),
-            Option("-I -T -w", value="text"),
+            Option(
+                "-I -T -w --block-size --format --hide --ignore --indicator-style "
+                "--quoting-style --sort --tabsize --time --time-style --width",
+                value="text",
+            ),
         ),
     ),
     Program(
-        "md5sum sha1sum sha256sum sha512sum",
+        "b2sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum",
         always=1,
         effect="read",
         operands="read",
-        options=(Option("-b -t"),),
+        complete=True,
+        options=_CHECKSUM_OPTIONS,
     ),
     Program("mkdir touch", always=1, effect="write", operands="write", gnu_prefix=True),
     Program("mkfifo mknod", effect="write", operands="write"),
     Program("mkfs", exact=True, destructive=True),
-    Program("patch unzip", exact=True, effect="write", operands="change"),
+    Program("patch", exact=True, effect="write", operands="change"),
     Program(
         "readlink",
         always=1,
         effect="read",
         operands="read",
-        options=(Option("-f -e -m -n -q -s -v -z"),),
+        complete=True,
+        options=(
+            Option(
+                "-f -e -m -n -q -s -v -z --canonicalize --canonicalize-existing "
+                "--canonicalize-missing --no-newline --quiet --silent --verbose --zero"
+            ),
+        ),
     ),
     Program(
         "realpath",
@@ -182,7 +264,11 @@ PROGRAMS = (
         effect="read",
         operands="read",
         options=(
-            Option("-e -L -m -P -q -s -z --canonicalize-missing --relative-base --relative-to"),
+            Option(
+                "-e -L -m -P -q -s -z --canonicalize-existing --canonicalize-missing --logical "
+                "--no-symlinks --physical --quiet --strip --zero"
+            ),
+            Option("--relative-base --relative-to", value="path"),
         ),
     ),
     Program(
@@ -198,8 +284,8 @@ PROGRAMS = (
         effect="read",
         operands="read",
         options=(
-            Option("-b -t"),
-            Option("-a", value="text"),
+            *_CHECKSUM_OPTIONS,
+            Option("-a --algorithm", value="text"),
         ),
     ),
     Program(
@@ -212,9 +298,11 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-L -f -t --format --printf"),
-            Option("-c", value="text"),
+            Option("-L -l -n -q -r -s -t -x --dereference --file-system --terse"),
+            Option("-f", value="joined"),
+            Option("-c --format --printf --cached", value="text"),
         ),
     ),
     Program(
@@ -235,17 +323,33 @@ PROGRAMS = (
         operands="folders",
         options=(
             Option(
-                "-a -d -f -i -C -D -h -g -n -N -p -q -r -s -t -u -v -x -F "
-                "--dirsfirst --du --gitignore --noreport --prune --sort"
+                "-a -A -c -C -d -D -f -F -g -h -i -J -l -n -N -p -q -Q -r -s -S -t -u -U -v -x -X "
+                "--dirsfirst --filesfirst --du --gitignore --ignore-case --inodes --device "
+                "--matchdirs --nolinks --noreport --prune --si --sort"
             ),
-            Option("-L -I -P", value="text"),
-            Option("--fromfile", effect="read", value="path"),
+            Option("-L -I -P -T --charset --filelimit --timefmt", value="text"),
+            Option("--fromfile", effect="read"),
             Option("-o", effect="write", value="path"),
             Option("-R", effect="write"),
         ),
     ),
+    Program(
+        "unzip",
+        exact=True,
+        effect="write",
+        operands="change",
+        reads_with="-l -t -z -p -c -v -Z",
+        options=(Option("-l -t -z -p -c -v -Z -q -C -a -1 -2 -s -m -h"),),
+    ),
     Program("whereis", effect="read", operands="text", options=(Option("-b -m -s"),)),
     Program("which", always=1, effect="read", operands="text", options=(Option("-a -s"),)),
+    Program(
+        "zipinfo",
+        always=1,
+        effect="read",
+        operands="one",
+        options=(Option("-1 -2 -s -m -l -v -h -z -t -C"),),
+    ),
     Program(
         "zip",
         exact=True,

@@ -149,7 +149,7 @@ PROGRAMS = (
         interpreter=True,
         options=(
             Option("-X -W", value="text"),
-            Option("-c -m", effect="execute", value="unknown"),
+            Option("-c -m", effect="execute", value="text"),
             _LANGUAGE_OPTIONS,
         ),
     ),
@@ -162,7 +162,7 @@ PROGRAMS = (
         runs_input="language",
         options=(
             Option("-X -W", value="text"),
-            Option("-c -m", effect="execute", value="unknown"),
+            Option("-c -m", effect="execute", value="text"),
             _LANGUAGE_OPTIONS,
         ),
     ),

@@ -24,7 +24,11 @@ PROGRAMS = (
         effect="network",
         syntax="curl",
         options=(
-            Option("-d -F --data --form --json --variable --url-query", value="content"),
+            Option(
+                "-d -F --data --data-ascii --data-binary --data-raw --data-urlencode --form "
+                "--form-string --json --variable --url-query",
+                value="content",
+            ),
             Option("-H --header", value="text"),
             Option("--upload-file -T --netrc-file", effect="read", value="path"),
             Option("--proxy -x --preproxy --unix-socket --doh-url", effect="network", value="text"),
@@ -167,7 +171,6 @@ PROGRAMS = (
         exact=True,
         version="--version -V",
         effect="network",
-        syntax="wget",
         options=(
             Option("--input-file -i --post-file --body-file", effect="read", value="path"),
             Option("-O --output-document", effect="write", value="path", harmless="- /dev/null"),

@@ -13,8 +13,12 @@ PROGRAMS = (
         syntax="date",
         gnu_prefix=True,
         options=(
-            Option("--file -f --reference -r", effect="read", value="path"),
-            Option("--set -s", effect="write", value="path"),
+            Option("-u -R --utc --universal --rfc-email --iso-8601 --debug"),
+            Option("-I", value="joined"),
+            Option("-d -v --date --rfc-3339", value="text"),
+            Option("-r --reference", value="path"),
+            Option("--file -f", effect="read", value="path"),
+            Option("--set -s", effect="write", value="text"),
         ),
     ),
     Program(
@@ -30,7 +34,10 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="none",
-        options=(Option("-b -k -m -g -h -t"),),
+        options=(
+            Option("-b -k -m -g -h -t -l -v -w --bytes --kibi --mebi --gibi --human --si --total"),
+            Option("-s -c", value="text"),
+        ),
     ),
     Program("groups sleep", always=1, effect="read", operands="text"),
     Program("halt poweroff", destructive=True),
@@ -39,14 +46,14 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="none",
-        options=(Option("-f -s -I -i"),),
+        options=(Option("-a -A -d -f -i -I -s --fqdn --short --ip-address --all-ip-addresses"),),
     ),
     Program(
         "id",
         always=1,
         effect="read",
         operands="text",
-        options=(Option("-g -G -n -r -u -z"),),
+        options=(Option("-a -g -G -n -r -u -z --group --groups --name --real --user --zero"),),
     ),
     Program(
         "journalctl",
@@ -70,7 +77,13 @@ PROGRAMS = (
     Program("logrotate", options=(Option("--log -l --state -s", effect="write", value="path"),)),
     Program("lscpu whoami", always=1, effect="read", operands="none"),
     Program("lsof top", always=1),
-    Program("nproc", always=1, effect="read", operands="none", options=(Option("--all"),)),
+    Program(
+        "nproc",
+        always=1,
+        effect="read",
+        operands="none",
+        options=(Option("--all"), Option("--ignore", value="text")),
+    ),
     Program(
         "perf",
         subcommands=(
@@ -92,7 +105,21 @@ PROGRAMS = (
             ),
         ),
     ),
-    Program("ps", always=1, effect="read", operands="text", syntax="ps"),
+    Program(
+        "ps",
+        always=1,
+        effect="read",
+        operands="text",
+        syntax="ps",
+        options=(
+            Option("-A -a -d -e -f -F -H -j -l -L -M -N -T -w -y --forest --no-headers --headers"),
+            Option(
+                "-C -g -G -o -O -p -q -s -t -u -U --pid --ppid --user --format --sort --group "
+                "--tty",
+                value="text",
+            ),
+        ),
+    ),
     Program(
         "systemctl",
         always=2,
@@ -167,7 +194,18 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="none",
-        options=(Option("-a -s -n -r -v -m -p -i -o --all"),),
+        options=(
+            Option(
+                "-a -s -n -r -v -m -p -i -o --all --kernel-name --nodename --kernel-release "
+                "--kernel-version --machine --processor --hardware-platform --operating-system"
+            ),
+        ),
     ),
-    Program("uptime", always=1, effect="read", operands="none", options=(Option("-p -s"),)),
+    Program(
+        "uptime",
+        always=1,
+        effect="read",
+        operands="none",
+        options=(Option("-p -s --pretty --since"),),
+    ),
 )

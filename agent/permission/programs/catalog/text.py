@@ -4,23 +4,33 @@ from agent.permission.programs.record import Option, Program
 
 _GREP_OPTIONS = (
     Option(
-        "-E -F -G -P -i -v -w -x -y -c -L -l -o -q -s -h -H -n -b -T -U -z -a "
-        "-I --basic-regexp --binary-files --byte-offset --color --colour "
-        "--count --extended-regexp --files-with-matches --files-without-match "
-        "--fixed-strings --ignore-case --initial-tab --invert-match "
-        "--line-buffered --line-number --line-regexp --no-filename "
-        "--no-ignore-case --no-messages --null --only-matching --perl-regexp "
-        "--quiet --silent --text --with-filename --word-regexp"
+        "-E -F -G -P -i -v -w -x -y -c -L -l -o -q -s -h -H -n -b -T -U -u -z -Z -a -I -N -V "
+        "--basic-regexp --binary --binary-files --byte-offset --color --colour --count "
+        "--extended-regexp --files-with-matches --files-without-match --fixed-strings "
+        "--ignore-case --initial-tab --invert-match --line-buffered --line-number "
+        "--line-regexp --no-filename --no-group-separator --no-ignore-case --no-messages "
+        "--null --null-data --only-matching --perl-regexp --quiet --silent --text "
+        "--with-filename --word-regexp"
     ),
     Option("-r --recursive", reach="recursive"),
+    Option("-R --dereference-recursive", reach="linked"),
+    Option("-d --directories", value="text", reach="recursive"),
     Option(
-        "-A -B -C -m --after-context --before-context --context --exclude "
-        "--exclude-dir --include --label --max-count",
+        "-A -B -C -m -D --after-context --before-context --context --devices --exclude "
+        "--exclude-dir --group-separator --label --max-count",
         value="text",
     ),
+    Option("--include", value="text", reach="chosen"),
     Option("-e --regexp", value="text", gives_pattern=True),
     Option("-f --file", value="path", gives_pattern=True),
     Option("--exclude-from", value="path"),
+)
+_AWK_OPTIONS = (
+    Option("-F -v --field-separator --assign", value="text"),
+    Option("-f --file -i --include -l --load -E --exec", effect="execute", value="path"),
+    Option("-e --source", value="text", gives_pattern=True),
+    Option("-d --dump-variables -o --pretty-print -p --profile", effect="write", value="joined"),
+    Option("-D --debug", effect="execute", value="joined"),
 )
 
 PROGRAMS = (
@@ -35,13 +45,35 @@ PROGRAMS = (
     ),
     Program("ag", always=1, options=(Option("--pager", effect="execute", value="code"),)),
     Program(
-        "awk",
+        "awk gawk mawk",
         exact=True,
         version="--version -V",
         effect="read",
         operands="pattern",
+        ordered=True,
         syntax="awk",
-        options=(Option("-F -v", value="text"),),
+        options=_AWK_OPTIONS,
+    ),
+    Program(
+        "base32 base64 basenc",
+        always=1,
+        effect="read",
+        operands="read",
+        gnu_prefix=True,
+        options=(
+            Option("-d -D -i --decode --ignore-garbage"),
+            Option("-w -b --wrap", value="text"),
+        ),
+    ),
+    Program(
+        "bc", effect="read", operands="read", options=(Option("-l -q -s -w --mathlib --quiet"),)
+    ),
+    Program(
+        "bzcat xzcat zcat zstdcat",
+        always=1,
+        effect="read",
+        operands="read",
+        options=(Option("-q -v -f --quiet --verbose --force"),),
     ),
     Program(
         "cat",
@@ -49,12 +81,13 @@ PROGRAMS = (
         version="--version -V",
         effect="read",
         operands="read",
+        complete=True,
         gnu_prefix=True,
         options=(
             Option(
-                "-A -b -e -E -n -s -t -T -u -v --number --number-nonblank "
-                "--show-all --show-ends --show-nonprinting --show-tabs "
-                "--squeeze-blank"
+                "-A -b -e -E -l -n -s -t -T -u -v --number --number-nonblank --show-all "
+                "--show-ends "
+                "--show-nonprinting --show-tabs --squeeze-blank"
             ),
         ),
     ),
@@ -63,9 +96,10 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-b -l -s"),
-            Option("-i -n", value="text"),
+            Option("-b -l -s -v -h -x -z --print-bytes --verbose --quiet --silent"),
+            Option("-i -n --ignore-initial --bytes", value="text"),
         ),
     ),
     Program(
@@ -73,19 +107,40 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-t -x -e"),
-            Option("-s -c -o -N", value="text"),
+            Option(
+                "-t -d -e -L -J -x -h -V --table --table-noheadings --table-header-repeat "
+                "--keep-empty-lines --json --fillrows"
+            ),
+            Option(
+                "-n -O -N -l -E -H -R -T -W -r -i -p -c -o -s --table-name --table-order "
+                "--table-columns --table-columns-limit --table-noextreme --table-hide "
+                "--table-right --table-truncate --table-wrap --tree --tree-id --tree-parent "
+                "--output-width --output-separator --separator",
+                value="text",
+            ),
         ),
     ),
-    Program("comm", always=1, effect="read", operands="read", options=(Option("-1 -2 -3 -z"),)),
+    Program(
+        "comm",
+        always=1,
+        effect="read",
+        operands="read",
+        complete=True,
+        options=(
+            Option("-1 -2 -3 -i -z --check-order --nocheck-order --total --zero-terminated"),
+            Option("--output-delimiter", value="text"),
+        ),
+    ),
     Program(
         "cut",
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-s -z --complement --only-delimited"),
+            Option("-n -s -w -z --complement --only-delimited --zero-terminated"),
             Option(
                 "-b -c -d -f --bytes --characters --delimiter --fields --output-delimiter",
                 value="text",
@@ -104,46 +159,53 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        recursive=True,
         options=(
             Option(
-                "-a -b -B -c -d -e -i -q -s -T -t -u -w -y -N -p -E -Z --brief "
-                "--color --context --exclude --ignore-all-space "
-                "--ignore-blank-lines --ignore-case --ignore-space-change --label "
-                "--new-file --report-identical-files --side-by-side "
-                "--suppress-common-lines --unified --width"
+                "-a -b -B -c -d -e -i -n -q -s -T -t -u -w -y -N -p -E -Z --normal --brief "
+                "--report-identical-files --ed --rcs --side-by-side --left-column "
+                "--suppress-common-lines --show-c-function --expand-tabs --initial-tab "
+                "--suppress-blank-empty --no-dereference --new-file --unidirectional-new-file "
+                "--ignore-file-name-case --no-ignore-file-name-case --ignore-case "
+                "--ignore-tab-expansion --ignore-trailing-space --ignore-space-change "
+                "--ignore-all-space --ignore-blank-lines --text --strip-trailing-cr --minimal "
+                "--speed-large-files --color"
             ),
-            Option("-r --recursive", reach="recursive"),
-            Option("-U -C -W -x", value="text"),
+            Option("-r --recursive", reach="linked"),
+            Option(
+                "-U -C -W -x -F -I -D -S --unified --context --width --exclude --label "
+                "--show-function-line --tabsize --ignore-matching-lines --ifdef "
+                "--starting-file --horizon-lines --palette --line-format",
+                value="text",
+            ),
+            Option("-X --exclude-from --from-file --to-file", value="path"),
         ),
     ),
     Program("egrep fgrep", always=1, effect="read", operands="pattern", options=_GREP_OPTIONS),
     Program(
-        "expand",
+        "expand unexpand",
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-i"),
-            Option("-t", value="text"),
+            Option("-a -i --all --first-only --initial"),
+            Option("-t --tabs", value="text"),
         ),
     ),
     Program(
-        "fold",
+        "fmt fold",
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-b -s"),
-            Option("-w", value="text"),
+            Option(
+                "-b -c -s -t -u --bytes --spaces --crown-margin --split-only --tagged-paragraph "
+                "--uniform-spacing"
+            ),
+            Option("-w -p -g --width --prefix --goal", value="text"),
         ),
-    ),
-    Program(
-        "gawk mawk",
-        exact=True,
-        effect="read",
-        operands="pattern",
-        syntax="awk",
-        options=(Option("-F -v", value="text"),),
     ),
     Program(
         "grep",
@@ -151,6 +213,8 @@ PROGRAMS = (
         version="--version -V",
         effect="read",
         operands="pattern",
+        complete=True,
+        gnu_prefix=True,
         options=_GREP_OPTIONS,
     ),
     Program(
@@ -158,6 +222,7 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         gnu_prefix=True,
         options=(
             Option("-q -v -z --quiet --silent --verbose --zero-terminated"),
@@ -165,13 +230,19 @@ PROGRAMS = (
         ),
     ),
     Program(
-        "hexdump",
+        "hexdump hd",
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-b -c -C -d -o -v -x"),
-            Option("-n -s", value="text"),
+            Option(
+                "-b -c -C -d -o -v -x -h -V --canonical --no-squeezing --one-byte-octal "
+                "--one-byte-char --two-bytes-decimal --two-bytes-octal --two-bytes-hex --color"
+            ),
+            Option("-L", value="joined"),
+            Option("-n -s -e --length --skip --format", value="text"),
+            Option("-f --format-file", value="path"),
         ),
     ),
     Program("iconv shuf", options=(Option("--output -o", effect="write", value="path"),)),
@@ -180,8 +251,9 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-i"),
+            Option("-i -z --ignore-case --check-order --nocheck-order --header --zero-terminated"),
             Option("-1 -2 -a -e -o -t -j -v", value="text"),
         ),
     ),
@@ -189,17 +261,38 @@ PROGRAMS = (
         "nawk",
         exact=True,
         operands="pattern",
+        ordered=True,
         syntax="awk",
-        options=(Option("-F -v", value="text"),),
+        options=_AWK_OPTIONS,
     ),
     Program(
         "nl",
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-p"),
-            Option("-b -d -f -h -i -l -n -s -v -w", value="text"),
+            Option("-p --no-renumber"),
+            Option(
+                "-b -d -f -h -i -l -n -s -v -w --body-numbering --section-delimiter "
+                "--footer-numbering --header-numbering --line-increment --join-blank-lines "
+                "--number-format --number-separator --starting-line-number --number-width",
+                value="text",
+            ),
+        ),
+    ),
+    Program(
+        "numfmt",
+        always=1,
+        effect="read",
+        operands="text",
+        options=(
+            Option("-z --debug --grouping --zero-terminated --header"),
+            Option(
+                "-d --delimiter --field --format --from --from-unit --invalid --padding --round "
+                "--suffix --to --to-unit",
+                value="text",
+            ),
         ),
     ),
     Program(
@@ -207,9 +300,17 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-a -b -c -d -f -i -l -o -s -x -v"),
-            Option("-A -j -N -t -w", value="text"),
+            Option(
+                "-a -b -B -c -d -D -e -f -F -h -H -i -I -l -L -o -O -s -x -X -v "
+                "--output-duplicates --traditional"
+            ),
+            Option("-w -S --width --strings", value="joined"),
+            Option(
+                "-A -j -N -t --address-radix --endian --skip-bytes --read-bytes --format",
+                value="text",
+            ),
         ),
     ),
     Program(
@@ -217,12 +318,20 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-s -z"),
-            Option("-d", value="text"),
+            Option("-s -z --serial --zero-terminated"),
+            Option("-d --delimiters", value="text"),
         ),
     ),
-    Program("rev", always=1, effect="read", operands="read"),
+    Program(
+        "rev",
+        always=1,
+        effect="read",
+        operands="read",
+        complete=True,
+        options=(Option("-0 -h -V --zero"),),
+    ),
     Program(
         "rg",
         always=1,
@@ -232,27 +341,32 @@ PROGRAMS = (
         recursive=True,
         options=(
             Option(
-                "-i -S -s -F -w -x -v -c -l -N -n -H -h -o -U -P -a -p -0 -I "
-                "--case-sensitive --color --colors --column --count --count-matches "
-                "--files-with-matches --files-without-match --fixed-strings "
-                "--heading --ignore-case --invert-match --json --line-number "
-                "--line-regexp --multiline --multiline-dotall --no-config "
-                "--no-filename --no-heading --no-line-number --no-messages --null "
-                "--only-matching --passthru --pcre2 --pretty --quiet --smart-case "
-                "--sort --sortr --stats --text --trim --type-list --vimgrep "
-                "--with-filename --word-regexp"
+                "-i -S -s -F -w -x -v -c -l -N -n -H -h -o -U -P -a -p -q -b -0 -I -V "
+                "--binary --block-buffered --byte-offset --case-sensitive --column --count "
+                "--count-matches --crlf --debug --files-with-matches --files-without-match "
+                "--fixed-strings --glob-case-insensitive --heading --help --ignore-case "
+                "--include-zero --invert-match --json --line-buffered --line-number "
+                "--line-regexp --max-columns-preview --mmap --multiline --multiline-dotall "
+                "--no-config --no-filename --no-heading --no-ignore-messages --no-line-number "
+                "--no-messages --no-mmap --no-unicode --null --null-data --one-file-system "
+                "--only-matching --passthru --pcre2 --pretty --quiet --smart-case --stats --text "
+                "--trace --trim --type-list --vimgrep --with-filename --word-regexp"
             ),
-            Option("-u -. --hidden --no-ignore --unrestricted", reach="hidden"),
+            Option("-u -. --hidden --no-ignore --unrestricted --no-ignore-vcs", reach="hidden"),
+            Option("-L --follow", reach="linked"),
+            Option("-g --glob --iglob", value="text", reach="chosen"),
             Option(
-                "-g -t -T -A -B -C -m -j -M -E -r --after-context --before-context "
-                "--context --encoding --glob --iglob --max-columns --max-count "
-                "--max-depth --max-filesize --replace --threads --type --type-not",
+                "-t -T -A -B -C -m -j -M -E -r --after-context --before-context --color --colors "
+                "--context --context-separator --encoding --engine --field-match-separator "
+                "--max-columns --max-count --max-depth --max-filesize --path-separator "
+                "--replace --sort --sortr --threads --type --type-not",
                 value="text",
             ),
             Option("-e --regexp", value="text", gives_pattern=True),
             Option("-f --file", value="path", gives_pattern=True),
             Option("--files", gives_pattern=True),
             Option("--ignore-file", value="path"),
+            Option("-z --search-zip", effect="execute"),
             Option("--pre --hostname-bin", effect="execute", value="code"),
         ),
     ),
@@ -265,8 +379,15 @@ PROGRAMS = (
         syntax="sed",
         gnu_prefix=True,
         options=(
-            Option("-n -E -r -s -u -z --quiet --silent --regexp-extended --posix --debug"),
+            Option(
+                "-n -E -r -s -u -z -a --quiet --silent --regexp-extended --separate --unbuffered "
+                "--null-data --posix --debug --sandbox"
+            ),
             Option("-e --expression", value="text", gives_pattern=True),
+            Option("-l --line-length", value="text"),
+            Option("-f --file", effect="execute", value="path", gives_pattern=True),
+            Option("-i --in-place", effect="write", value="joined"),
+            Option("-I", effect="write", value="text"),
         ),
     ),
     Program(
@@ -274,9 +395,10 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="text",
+        complete=True,
         options=(
-            Option("-w"),
-            Option("-f -s", value="text"),
+            Option("-w --equal-width"),
+            Option("-f -s -t --format --separator", value="text"),
         ),
     ),
     Program(
@@ -287,11 +409,16 @@ PROGRAMS = (
         gnu_prefix=True,
         options=(
             Option(
-                "-b -d -f -g -h -i -M -n -R -r -V -u -z -c -C -m -s --check "
-                "--general-numeric-sort --human-numeric-sort --ignore-case "
-                "--numeric-sort --reverse --stable --unique --version-sort"
+                "-b -d -f -g -h -i -M -n -R -r -V -u -z -c -C -m -s --check --debug --merge "
+                "--dictionary-order --general-numeric-sort --human-numeric-sort --ignore-case "
+                "--ignore-leading-blanks --ignore-nonprinting --month-sort --numeric-sort "
+                "--random-sort --reverse --stable --unique --version-sort --zero-terminated"
             ),
-            Option("-k -t --field-separator --key", value="text"),
+            Option(
+                "-k -t -S --field-separator --key --sort --buffer-size --parallel --batch-size",
+                value="text",
+            ),
+            Option("--random-source", value="path"),
             Option("--files0-from", effect="read", value="path"),
             Option("--output -o --temporary-directory -T", effect="write", value="path"),
             Option("--compress-program", effect="execute", value="code"),
@@ -303,8 +430,8 @@ PROGRAMS = (
         effect="read",
         operands="read",
         options=(
-            Option("-a -f"),
-            Option("-n -t -T", value="text"),
+            Option("-a -f -d -w -o --all --data --print-file-name"),
+            Option("-n -t -T -e -s --bytes --radix --encoding", value="text"),
         ),
     ),
     Program(
@@ -312,9 +439,10 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         options=(
-            Option("-b -r"),
-            Option("-s", value="text"),
+            Option("-b -r --before --regex"),
+            Option("-s --separator", value="text"),
         ),
     ),
     Program(
@@ -322,10 +450,16 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        complete=True,
         gnu_prefix=True,
         options=(
-            Option("-q -v -z -r --quiet --silent --verbose --zero-terminated"),
-            Option("-n -c --bytes --lines", value="text"),
+            Option(
+                "-F -f -q -v -z -r --follow --retry --quiet --silent --verbose --zero-terminated"
+            ),
+            Option(
+                "-n -c -b -s --bytes --lines --pid --sleep-interval --max-unchanged-stats",
+                value="text",
+            ),
         ),
     ),
     Program(
@@ -333,17 +467,12 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="text",
-        options=(Option("-c -C -d -s -t --complement --delete --squeeze-repeats"),),
-    ),
-    Program(
-        "unexpand",
-        effect="read",
-        operands="read",
+        complete=True,
         options=(
-            Option("-a"),
-            Option("-t", value="text"),
+            Option("-c -C -d -s -t -u --complement --delete --squeeze-repeats --truncate-set1"),
         ),
     ),
+    Program("tsort", effect="read", operands="read", complete=True),
     Program(
         "uniq",
         always=1,
@@ -351,8 +480,11 @@ PROGRAMS = (
         operands="one",
         syntax="uniq",
         options=(
-            Option("-c -d -D -i -u -z --all-repeated --count --ignore-case --repeated --unique"),
-            Option("-f -s -w", value="text"),
+            Option(
+                "-c -d -D -i -u -z --all-repeated --group --count --ignore-case --repeated "
+                "--unique --zero-terminated"
+            ),
+            Option("-f -s -w --skip-fields --skip-chars --check-chars", value="text"),
         ),
     ),
     Program(
@@ -360,17 +492,21 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
-        options=(Option("-c -l -m -L -w --bytes --chars --lines --max-line-length --words"),),
+        complete=True,
+        options=(
+            Option("-c -l -m -L -w --bytes --chars --lines --max-line-length --words --total"),
+        ),
     ),
     Program(
         "xxd",
         always=1,
         effect="read",
         operands="one",
-        syntax="xxd",
+        syntax="uniq",
+        clusters=False,
         options=(
-            Option("-a -b -e -i -p -u -E"),
-            Option("-c -l -g -o -s", value="text"),
+            Option("-a -b -C -d -E -e -h -i -p -ps -plain -postscript -r -u -v -autoskip -bits"),
+            Option("-c -g -l -n -o -s", value="text"),
         ),
     ),
 )

@@ -11,6 +11,81 @@ _REPOSITORY_OPTIONS = (
     ),
 )
 
+_SUBMODULES = Option("--ignore-submodules", effect="execute", value="joined", harmless="all dirty")
+"""With another value git runs in submodules, with their configuration."""
+_DIFF_OPTIONS = (
+    Option(
+        "-p -u -R -w -b -z -a -s -W --patch --no-patch --raw --patch-with-raw --patch-with-stat "
+        "--stat --numstat --shortstat --dirstat --cumulative --dirstat-by-file --check --summary "
+        "--name-only --name-status --compact-summary --binary --full-index --color --no-color "
+        "--abbrev --no-abbrev --no-prefix --function-context --break-rewrites --find-renames "
+        "--find-copies --find-copies-harder --irreversible-delete --no-renames --rename-empty "
+        "--follow --no-follow --minimal --patience --histogram --ignore-all-space "
+        "--ignore-space-change --ignore-space-at-eol --ignore-cr-at-eol --ignore-blank-lines "
+        "--indent-heuristic --no-indent-heuristic --word-diff --color-words --color-moved "
+        "--no-color-moved --relative --no-relative --text --exit-code --quiet --unified "
+        "--pickaxe-all --pickaxe-regex --no-ext-diff "
+        "--no-textconv --cached --staged --merge-base --ita-invisible-in-index -t -r --root"
+    ),
+    Option("-M -C -B -U -X -D", value="joined"),
+    Option(
+        "-S -G -l -I --stat-width --stat-name-width --stat-count --diff-filter --diff-algorithm "
+        "--anchored --word-diff-regex --color-moved-ws --src-prefix --dst-prefix --line-prefix "
+        "--ws-error-highlight --inter-hunk-context --rotate-to --skip-to --find-object "
+        "--ignore-matching-lines --output-indicator-new --output-indicator-old "
+        "--output-indicator-context",
+        value="text",
+    ),
+    Option("-O", value="path"),
+    _SUBMODULES,
+)
+_LOG_OPTIONS = (
+    *_DIFF_OPTIONS,
+    Option(
+        "-m -c -g -i -E -F -P --oneline --graph --all --branches --tags --remotes --decorate "
+        "--no-decorate --clear-decorations --source --use-mailmap --no-mailmap --full-diff "
+        "--pretty --format --abbrev-commit --no-abbrev-commit --merges --no-merges "
+        "--first-parent --reverse --date-order --author-date-order --topo-order --walk-reflogs "
+        "--boundary --left-right --left-only --right-only --cherry --cherry-mark --cherry-pick "
+        "--simplify-merges --simplify-by-decoration --full-history --dense --sparse "
+        "--ancestry-path --show-pulls --no-walk --do-walk --relative-date --parents --children "
+        "--notes --no-notes --no-expand-tabs --expand-tabs --log-size --cc --no-diff-merges "
+        "--diff-merges --dd --regexp-ignore-case --extended-regexp --fixed-strings "
+        "--perl-regexp --invert-grep --all-match --count --objects --timestamp --not --stdin "
+        "--no-min-parents --no-max-parents --no-standard-notes --encoding --unpacked -h "
+        "--reflog --merge --header --exclude-first-parent-only"
+    ),
+    Option(
+        "-n --max-count --skip --since --after --until --before --author --committer --grep "
+        "--grep-reflog --date --glob --exclude --min-parents --max-parents --decorate-refs "
+        "--decorate-refs-exclude --since-as-filter",
+        value="text",
+    ),
+    Option("-L", value="path"),
+)
+_REF_OPTIONS = (
+    Option("-i --ignore-case --color --no-color"),
+    Option(
+        "--sort --format --points-at --contains --no-contains --merged --no-merged", value="text"
+    ),
+)
+_LISTS_REFS = "-l --list --contains --no-contains --merged --no-merged --points-at"
+_CONFIG_OPTIONS = (
+    Option(
+        "-l --list --get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool "
+        "--global --system --local --worktree --bool --int --path --bool-or-int --bool-or-str "
+        "--expiry-date -z --null --includes --no-includes --show-origin --show-scope "
+        "--fixed-value --no-type"
+    ),
+    Option("--type --default --blob", value="text"),
+    Option("-f --file", value="path"),
+)
+_MESSAGE_OPTIONS = (
+    Option(
+        "-m --message -F --file --author --date --cleanup --trailer", effect="unknown", value="text"
+    ),
+)
+
 PROGRAMS = (
     Program(
         "gh",
@@ -42,12 +117,6 @@ PROGRAMS = (
             ),
         ),
         shared_options=(
-            Option(
-                "--no-ext-diff --exclude-standard --output-indicator-new "
-                "--output-indicator-old --output-indicator-context --stat --text --tags "
-                "--track --topo-order --to --title"
-            ),
-            Option("--no-index", effect="read"),
             Option("--git-dir --work-tree", effect="chdir", value="path"),
             Option("--output", effect="write", value="path"),
             Option(
@@ -58,37 +127,276 @@ PROGRAMS = (
                 value="unknown",
             ),
             Option(
-                "--textconv --filters --show-signature --contents --ignore-revs-file "
-                "--exclude-from --exclude-per-directory --help --stdin --batch "
-                "--batch-command --batch-check --pathspec-from-file --parseopt --sq-quote "
-                "--unpacked --submodule --recurse-submodules",
+                "--textconv --filters --show-signature --text --tags --track --to --title",
                 effect="unknown",
                 value="unknown",
             ),
         ),
         subcommands=(
             Command(
-                "annotate blame cat-file diff diff-files diff-index diff-tree log ls-files "
-                "show status whatchanged",
+                "diff",
                 effect="read",
                 operands="read",
+                options=(*_DIFF_OPTIONS, Option("--no-index", reach="recursive")),
             ),
             Command(
-                "check-ignore cherry count-objects describe for-each-ref ls-tree merge-base "
-                "name-rev range-diff rev-list rev-parse shortlog show-branch show-ref version",
+                "log show whatchanged rev-list diff-files diff-index diff-tree",
                 effect="read",
+                operands="read",
+                options=_LOG_OPTIONS,
+            ),
+            Command(
+                "annotate blame",
+                effect="read",
+                operands="read",
+                options=(
+                    Option(
+                        "-b -c -l -t -s -e -f -n -p -w --root --show-stats --progress "
+                        "--no-progress --show-name --show-number --porcelain --line-porcelain "
+                        "--show-email --color-lines --color-by-age --minimal --abbrev "
+                        "--first-parent"
+                    ),
+                    Option("-M -C", value="joined"),
+                    Option("-L --ignore-rev --date --since", value="text"),
+                    Option("-S --ignore-revs-file --contents", value="path"),
+                ),
+            ),
+            Command("cat-file", effect="read", operands="read", options=(Option("-e -p -t -s"),)),
+            Command(
+                "ls-files",
+                effect="read",
+                operands="read",
+                options=(
+                    Option(
+                        "-c -d -m -o -i -s -k -t -v -f -u -z --cached --deleted --modified "
+                        "--others --ignored --stage --killed --directory --eol "
+                        "--no-empty-directory --unmerged --exclude-standard --full-name "
+                        "--error-unmatch --abbrev --debug --deduplicate"
+                    ),
+                    Option("-x --exclude --with-tree --format", value="text"),
+                    Option("-X --exclude-from", value="path"),
+                ),
+            ),
+            Command(
+                "status",
+                effect="read",
+                operands="read",
+                options=(
+                    Option(
+                        "-s -b -v -z --short --branch --show-stash --porcelain --long --verbose "
+                        "--untracked-files --ignored --column --no-column "
+                        "--ahead-behind --no-ahead-behind --renames --no-renames --find-renames "
+                        "--null"
+                    ),
+                    Option("-u -M", value="joined"),
+                    _SUBMODULES,
+                ),
+            ),
+            Command(
+                "rev-parse",
+                effect="read",
+                options=(
+                    Option(
+                        "-q --quiet --verify --short --abbrev-ref --symbolic --all --branches "
+                        "--symbolic-full-name --tags --remotes --not --revs-only --no-revs "
+                        "--flags --no-flags --show-toplevel --git-dir --absolute-git-dir "
+                        "--git-common-dir --show-prefix --show-cdup --is-inside-work-tree "
+                        "--is-inside-git-dir --is-bare-repository --is-shallow-repository "
+                        "--show-superproject-working-tree --show-object-format --path-format "
+                        "--local-env-vars --disambiguate --end-of-options --since --until"
+                    ),
+                    Option("--default --git-path --prefix", value="text"),
+                ),
+            ),
+            Command(
+                "shortlog",
+                effect="read",
+                options=(
+                    Option(
+                        "-s -n -c -e -w --summary --numbered --email --committer --all --branches "
+                        "--tags --remotes --merges --no-merges --first-parent --no-mailmap"
+                    ),
+                    Option(
+                        "--group --since --until --after --before --author --grep --max-count",
+                        value="text",
+                    ),
+                ),
+            ),
+            Command(
+                "describe name-rev",
+                effect="read",
+                options=(
+                    Option(
+                        "--all --tags --long --first-parent --abbrev --exact-match --always "
+                        "--dirty --broken --contains --debug --name-only --undefined"
+                    ),
+                    Option("--candidates --match --exclude --refs", value="text"),
+                ),
+            ),
+            Command(
+                "for-each-ref",
+                effect="read",
+                options=(
+                    *_REF_OPTIONS,
+                    Option("-s -p --shell --perl --python --tcl"),
+                    Option("--count --exclude", value="text"),
+                ),
+            ),
+            Command(
+                "ls-tree",
+                effect="read",
+                options=(
+                    Option(
+                        "-d -r -t -l -z --long --name-only --name-status --object-only "
+                        "--full-name --full-tree --abbrev"
+                    ),
+                    Option("--format", value="text"),
+                ),
+            ),
+            Command(
+                "cherry count-objects merge-base show-branch show-ref version check-ignore "
+                "check-attr range-diff",
+                effect="read",
+                options=(
+                    Option(
+                        "-a -q -v -d -s -H -n -z --verbose --human-readable --all --octopus "
+                        "--independent --is-ancestor --fork-point --abbrev --quiet --tags --heads "
+                        "--branches --verify --head --dereference --hash --exists --color "
+                        "--no-color --list --current --topics --sparse --build-options --stdin "
+                        "--non-matching --no-index --cached --stat --oneline --left-only "
+                        "--right-only --no-patch --no-dual-color"
+                    ),
+                    Option("--creation-factor --source", value="text"),
+                ),
+            ),
+            Command(
+                "hash-object",
+                effect="read",
+                operands="read",
+                options=(Option("--stdin --no-filters --literally"), Option("-t", value="text")),
             ),
             Command(
                 "grep",
                 effect="read",
                 operands="pattern",
-                options=(Option("-O", effect="execute", value="unknown"),),
+                options=(
+                    Option(
+                        "-v -i -w -a -I -r -E -G -F -P -n -l -L -z -o -c -p -W -q -h -H --cached "
+                        "--invert-match --ignore-case --word-regexp --text "
+                        "--recursive --no-recursive --extended-regexp --basic-regexp "
+                        "--fixed-strings --perl-regexp --line-number --column --full-name "
+                        "--files-with-matches --name-only --files-without-match --null "
+                        "--only-matching --count --color --no-color --break --heading "
+                        "--show-function --function-context --and --or --not --quiet "
+                        "--all-match --exclude-standard --no-textconv"
+                    ),
+                    Option(
+                        "-A -B -C -m --max-depth --context --before-context --after-context "
+                        "--threads --max-count",
+                        value="text",
+                    ),
+                    Option("--untracked --no-index --no-exclude-standard", reach="recursive"),
+                    Option("-e", value="text", gives_pattern=True),
+                    Option("-f", value="path", gives_pattern=True),
+                    Option("-O", effect="execute", value="joined"),
+                ),
             ),
+            Command(
+                "branch",
+                effect="write",
+                operands="none",
+                reads_with=_LISTS_REFS,
+                options=(
+                    *_REF_OPTIONS,
+                    Option("-M -C", effect="unknown", explicit=True),
+                    Option(
+                        "-a -r -v -q -l --list --all --remotes --verbose --show-current --column "
+                        "--no-column --abbrev --no-abbrev --quiet"
+                    ),
+                ),
+            ),
+            Command(
+                "tag",
+                effect="write",
+                operands="none",
+                reads_with=f"-n {_LISTS_REFS}",
+                options=(
+                    *_REF_OPTIONS,
+                    *_MESSAGE_OPTIONS,
+                    Option("-d", effect="unknown", explicit=True),
+                    Option("-l --list --column --no-column"),
+                    Option("-n", value="joined"),
+                ),
+            ),
+            Command(
+                "remote",
+                always=3,
+                effect="read",
+                operands="none",
+                options=(Option("-v --verbose"),),
+                subcommands=(Command("get-url", effect="read", options=(Option("--push --all"),)),),
+            ),
+            Command(
+                "stash",
+                always=3,
+                effect="write",
+                options=_MESSAGE_OPTIONS,
+                subcommands=(
+                    Command("list", effect="read", operands="text", options=_LOG_OPTIONS),
+                    Command("show", effect="read", options=_DIFF_OPTIONS),
+                    Command("push save store", effect="write", options=_MESSAGE_OPTIONS),
+                ),
+            ),
+            Command(
+                "reflog",
+                always=3,
+                effect="read",
+                operands="text",
+                options=_LOG_OPTIONS,
+                subcommands=(
+                    Command("show", effect="read", operands="text", options=_LOG_OPTIONS),
+                    Command("list exists", effect="read"),
+                    Command("expire delete drop write", effect="write"),
+                ),
+            ),
+            Command(
+                "worktree",
+                always=3,
+                effect="write",
+                subcommands=(
+                    Command("list", effect="read", options=(Option("-v -z --porcelain"),)),
+                ),
+            ),
+            Command(
+                "config",
+                always=3,
+                effect="write",
+                operands="one",
+                reads_with="-l --list --get --get-all --get-regexp --get-urlmatch --get-color "
+                "--get-colorbool",
+                options=_CONFIG_OPTIONS,
+                subcommands=(
+                    Command(
+                        "get",
+                        effect="read",
+                        options=(
+                            *_CONFIG_OPTIONS,
+                            Option("--all"),
+                            Option("--value --url", value="text"),
+                        ),
+                    ),
+                    Command("list", effect="read", options=_CONFIG_OPTIONS),
+                    Command("edit set unset rename-section remove-section", effect="write"),
+                ),
+            ),
+            Command(
+                "commit",
+                options=(*_MESSAGE_OPTIONS, Option("-n", effect="unknown", explicit=True)),
+            ),
+            Command("merge", options=_MESSAGE_OPTIONS),
+            Command("notes", always=3, options=_MESSAGE_OPTIONS),
             Command("add", operands="read"),
-            Command("branch", options=(Option("-M -C", explicit=True),)),
-            Command("commit", options=(Option("-n", explicit=True),)),
-            Command("switch", options=(Option("-C", explicit=True),)),
-            Command("tag", options=(Option("-d", explicit=True),)),
+            Command("switch", options=(Option("-C", effect="unknown", explicit=True),)),
             Command("apply checkout mv restore rm", effect="write", operands="change"),
             Command(
                 "clone",
@@ -98,7 +406,6 @@ PROGRAMS = (
             ),
             Command("am init reset", effect="write"),
             Command("clean", effect="write", destructive=True),
-            Command("config stash worktree", always=3, effect="write"),
             Command(
                 "submodule",
                 always=3,
@@ -112,7 +419,7 @@ PROGRAMS = (
                 ),
             ),
             Command(
-                "bundle flow lfs maintenance notes reflog remote sparse-checkout subtree svn",
+                "bundle flow lfs maintenance sparse-checkout subtree svn",
                 always=3,
             ),
             Command(

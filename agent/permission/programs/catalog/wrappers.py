@@ -512,9 +512,10 @@ PROGRAMS = (
         wrapper=Wrapper(appends=True),
         options=(
             Option(
-                "-0 -r -t -p -x -o -i -e --null --no-run-if-empty --verbose --exit "
+                "-0 -r -t -p -x -o --null --no-run-if-empty --verbose --exit "
                 "--open-tty --interactive --replace --max-lines --eof"
             ),
+            Option("-i -e -l", value="joined"),
             Option(
                 "-I -n -P -s -L -d -a -E --max-args --max-procs --max-chars "
                 "--delimiter --arg-file --process-slot-var",

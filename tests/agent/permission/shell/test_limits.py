@@ -6,7 +6,7 @@ import pytest
 
 from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, strictest
 from agent.permission.shell.analysis import Analysis, analyze
-from agent.permission.shell.paths import MAX_DIRS, MAX_MATCHES, MAX_PATTERNS, secrets_below
+from agent.permission.shell.paths import MAX_DIRS, MAX_MATCHES, MAX_PATTERNS, Workspace
 from agent.permission.syntax.source import MAX_ALLOWED_LENGTH, MAX_DEPTH, MAX_LENGTH
 from agent.permission.syntax.words import MAX_VALUES
 from agent.records.requests import Action
@@ -153,12 +153,13 @@ def test_a_search_is_checked_for_the_secrets_that_it_would_reach(tmp_path: Path)
     for name in ("lib/a.py", "node_modules/b/.env", ".git/c.pem", ".hidden/.env"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
-    assert secrets_below(str(tmp_path))
-    assert not secrets_below(str(tmp_path), hidden=False)
-    assert not secrets_below(str(tmp_path / "lib"))
-    assert not secrets_below(str(tmp_path / "nowhere"))
+    place = Workspace(str(tmp_path), str(tmp_path), "/home/u")
+    assert place.secrets_below(str(tmp_path))
+    assert not place.secrets_below(str(tmp_path), hidden=False)
+    assert not place.secrets_below(str(tmp_path / "lib"))
+    assert not place.secrets_below(str(tmp_path / "nowhere"))
     (tmp_path / "lib" / "server.pem").mkdir()
-    assert secrets_below(str(tmp_path), hidden=False)
+    assert place.secrets_below(str(tmp_path), hidden=False)
 
 
 PADDING = "true; " * 20
