@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.process.sandbox.sockets import bound_sockets
 from tests.agent.process.sandbox.conftest import Trial
 
 LEVELS = ("read-only", "workspace-write")
@@ -87,6 +88,9 @@ def test_no_unix_socket_is_reached(
     name = f"@{short}" if place == "abstract" else str(short)
     bound = f"\0{short}" if place == "abstract" else str(short)
     with listening(socket.AF_UNIX, getattr(socket, kind), bound) as server:
+        covered = trial.sandbox.name == "bubblewrap" and level == "workspace-write"
+        while place == "outside" and covered and name not in bound_sockets():
+            pass  # it is too young
         trial.python(CLIENT, "AF_UNIX", kind, name, level=level, network=network)
         assert received(server) == b""
 
