@@ -41,7 +41,9 @@ def uncovered_reason(
     base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
 ) -> str:
     """Return the reason why the pattern does not describe the effect, "" if it does."""
-    reason = name_reason(call.words[0].text) or variable_reason([name for name, _ in call.sets])
+    # ``read`` splits what it reads at the characters in IFS, which is its own then.
+    names = [name for name, _ in call.sets if base != "read" or name != "IFS"]
+    reason = name_reason(call.words[0].text) or variable_reason(names)
     arguments = call.words[1:]
     if call.adds_arguments and (
         has_side_effects(known) or inner is not None or (known.always or 1) > 1

@@ -140,6 +140,7 @@ def test_text_that_was_read_is_not_calculated_without_approval(line: str) -> Non
         "i=1; while ((i < 5)); do echo $i; i=$((i + 1)); done",
         "[[ $n -gt 2 ]] && echo yes",
         "x=3; head -n $x a",
+        'while IFS= read -r line; do echo "$line"; done < a',
         "x=3; for i in 1 2; do head -n $x a; done",
         'for f in a b; do g="$f.txt"; wc -l "$g"; done',
         "f=src/a.py; wc -l $f && head -3 $f",
