@@ -1,6 +1,7 @@
 """A call: one command as it is called in a line."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from agent.permission.shell.paths import Dirs, any_of
@@ -28,6 +29,7 @@ class FoldersAfter(NamedTuple):
         return any_of(self.success, self.failure) if self.fails else self.success
 
 
+@lru_cache(maxsize=64)
 def stay(dirs: Dirs) -> FoldersAfter:
     return FoldersAfter(dirs, dirs)
 

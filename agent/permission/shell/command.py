@@ -164,10 +164,12 @@ class Commands:
             raise CannotAnalyzeError(f"the program {first.source} is known at run time only")
         if first.source in KEYWORDS:
             raise CannotAnalyzeError(f"{first.source} stands where a program should")
-        if any(word.globs for word in call.words):
-            place = self.found.workspace
-            words = tuple(literal_option(word, call.dirs, place) for word in call.words)
-            call = call._replace(words=words)
+        for word in call.words:
+            if not word.plain and word.globs:
+                place = self.found.workspace
+                words = tuple(literal_option(each, call.dirs, place) for each in call.words)
+                call = call._replace(words=words)
+                break
         calls = self._with_values(call)
         if len(calls) == 1:
             return self._analyze_one(calls[0])
@@ -179,12 +181,11 @@ class Commands:
     def _with_values(self, call: Call) -> list[Call]:
         """Return the call once for each value of its variables, so that each word of it is one
         fixed text, or not known. If there are too many, the variables are not known."""
-        known = {
-            part.source: part.values
-            for word in call.words
-            for part in word.parts
-            if part.values is not None and part.values != (STREAM,)
-        }
+        known: dict[str, tuple[str, ...]] = {}
+        for word in call.words:
+            for part in word.parts:
+                if part.values is not None and part.values != (STREAM,):
+                    known[part.source] = part.values
         if not known:
             return [call]
         count = math.prod(map(len, known.values()))
@@ -212,7 +213,7 @@ class Commands:
         """Note the variables that the command may set in the shell that runs it."""
         variables = self.found.variables
         if base in ("break", "continue"):
-            variables.escapes.append((variables.snapshot(), call.dirs))
+            variables.escape(call.dirs)
         if base in _RUNNING:
             for name, _ in call.sets:
                 variables.assign(name, None)
@@ -502,7 +503,7 @@ class Commands:
 
     def _folders_after(self, base: str, call: Call) -> FoldersAfter:
         if base in ("eval", "source", "."):
-            return stay(frozenset())
+            return stay(frozenset[str]())
         if base == "popd" or (base in ("cd", "pushd") and call.wrapped):
             return FoldersAfter(frozenset(), call.dirs)
         if base not in ("cd", "pushd") or call.asynchronous:

@@ -51,18 +51,13 @@ class Environment:
     """True if any variable may have been set."""
 
     assigned: list[str] = field(default_factory=list[str])
-    """Every name that was set, in order."""
+    """Every name that was set, in order; an empty one for another change."""
 
     read: set[str] = field(default_factory=set[str])
     """The variables that can hold text that was read, such as a file's."""
 
     escapes: list[tuple[Snapshot, Dirs]] = field(default_factory=list[tuple[Snapshot, Dirs]])
     """The variables and the folders at each ``break`` and ``continue`` so far."""
-
-    @property
-    def changes(self) -> int:
-        """The number of changes so far, to see whether something changed any."""
-        return len(self.assigned) + len(self.escapes)
 
     def values(self, name: str) -> Values:
         """Return every value of *name*, None if that is not known."""
@@ -96,6 +91,11 @@ class Environment:
         known = self._values.get(name, (_INITIAL,))
         self.assign(name, _union(known, NUMBER))
 
+    def escape(self, dirs: Dirs) -> None:
+        """Note a ``break`` or ``continue`` in one of *dirs*."""
+        self.escapes.append((self.snapshot(), dirs))
+        self.assigned.append("")
+
     def forget(self) -> None:
         """Note that any variable may have been set."""
         self._unknown = True
@@ -105,11 +105,14 @@ class Environment:
         return Snapshot(dict(self._values), self._unknown, len(self.assigned))
 
     def restore(self, state: Snapshot) -> None:
+        if len(self.assigned) == state.at:
+            return  # nothing was set in between
         self._values, self._unknown = dict(state.values), state.unknown
 
     def start_process(self) -> None:
         """Begin the environment of another shell: what the line set is there if it is exported."""
         self._values = dict.fromkeys(self._values)
+        self.assigned += self._values
 
     def merge(self, states: Iterable[Snapshot], start: Snapshot) -> bool:
         """Add the values of *states*: each may be what was reached. All come from *start*.

@@ -89,6 +89,16 @@ def check_token(node: "Node") -> None:
         raise CannotAnalyzeError(f"{node.type.strip() or 'a token'} stands in an odd place")
 
 
+def _adjacent(node: "Node") -> list["Node"]:
+    """Return the words that follow *node* without a blank."""
+    found: list[Node] = []
+    end, following = node.end_byte, node.next_sibling
+    while following is not None and following.start_byte == end and following.type in WORDS:
+        found.append(following)
+        end, following = following.end_byte, following.next_sibling
+    return found
+
+
 class Walker:
     """Analyzes code into *found*, including nested code."""
 
@@ -236,9 +246,9 @@ class Walker:
         # The same words again, without anything that depends on the place in the line.
         ends = self._analyzed.get(key)
         if ends is None:
-            before = self.found.variables.changes
+            before = len(self.found.variables.assigned)
             ends = self._analyze_command(node, key[0], dirs, extra)
-            if before == self.found.variables.changes:
+            if before == len(self.found.variables.assigned):
                 self._analyzed[key] = ends
         return ends
 
@@ -248,15 +258,15 @@ class Walker:
         sets: list[tuple[str, str]] = []
         parts: list[Node] = []
         text = " ".join([text, *map(text_of, extra)])
-        children = list(node.children)
-        while children:
-            child = children.pop(0)
+        target_end = -1
+        for child in node.children:
+            if child.end_byte <= target_end:
+                continue  # a part of the target before
             if child.type == "variable_assignment":
                 sets.append(self.variables.follow_assignment(child, dirs))
             elif child.type in REDIRECTIONS:
-                more: list[Node] = []
-                while children and children[0].start_byte == [child, *more][-1].end_byte:
-                    more.append(children.pop(0))
+                more = _adjacent(child)
+                target_end = more[-1].end_byte if more else -1
                 extra = (*extra, *self.redirections.add(child, dirs, more))
             elif child.type in WORDS or child.type in ("$", "regex", "extglob_pattern"):
                 parts.append(child)

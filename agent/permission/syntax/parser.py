@@ -43,11 +43,15 @@ def descendants(node: "Node", *types: str) -> "list[Node]":
 
 def outermost(node: "Node", *types: str) -> "list[Node]":
     """As ``descendants``, without those that lie in another one."""
-    if node.type in types:
-        return [node]
-    if not node.child_count:
-        return []
-    return [each for child in node.children for each in outermost(child, *types)]
+    found: list[Node] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if current.type in types:
+            found.append(current)
+        elif current.child_count:
+            waiting.extend(reversed(current.children))
+    return found
 
 
 def without(node: "Node", *types: str) -> str:
