@@ -332,7 +332,6 @@ class PlainConsole:
         self.lines.begin_question()
         self.printer.show_permission(request, len(pending))
         always = ", a always" if request.always else ""
-        always += ", w once without the sandbox" if request.can_leave_sandbox else ""
         while True:
             self.printer.line(f"y once{always} or n reject? A word for the model may follow.")
             typed = await self._read_answer(request)
