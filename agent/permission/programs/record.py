@@ -324,5 +324,8 @@ class Program(Command):
         )
 
 
+VERSION_MANAGERS = ".tool-versions .mise.toml mise.toml .config/mise/config.toml"
+"""Files with which version managers choose a program, which can lie in the project itself."""
+
 UNKNOWN = Program("")
 """The record of a program that is not in the catalog."""

@@ -38,7 +38,6 @@ PROGRAMS = (
         "aws",
         network="*",
         always=2,
-        version="--version -V",
         options=(
             Option("--endpoint-url", effect="network", value="text"),
             Option(
@@ -261,7 +260,6 @@ PROGRAMS = (
         "terraform",
         network="apply destroy get import init plan refresh",
         always=2,
-        version="--version -V",
         destructive_words="delete destroy rm prune down",
         clusters=False,
         options=(

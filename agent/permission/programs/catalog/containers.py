@@ -55,7 +55,6 @@ PROGRAMS = (
     Program(
         "docker",
         always=2,
-        version="--version -V",
         destructive_words="delete destroy rm prune down",
         elsewhere="container",
         options=(
@@ -93,7 +92,6 @@ PROGRAMS = (
         "helm",
         network="*",
         always=2,
-        version="--version -V",
         destructive_words="delete destroy rm prune down",
         options=(
             Option("--kube-token --kube-apiserver", effect="network", value="text"),
@@ -120,7 +118,6 @@ PROGRAMS = (
         "kubectl",
         network="*",
         always=2,
-        version="--version -V",
         destructive_words="delete destroy rm prune down",
         elsewhere="container",
         options=(

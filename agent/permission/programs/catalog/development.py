@@ -39,13 +39,12 @@ PROGRAMS = (
             ),
         ),
     ),
-    Program("black gofmt mypy tsc", always=1, version="--version -V"),
+    Program("black gofmt mypy tsc", always=1),
     Program("c++", clusters=False, options=_COMPILER_OPTIONS),
     Program("cc g++ gcc", version="--version -V", clusters=False, options=_COMPILER_OPTIONS),
     Program("chokidar", elsewhere="command", code_options="-c"),
     Program(
         "clang clang++",
-        version="--version -V",
         clusters=False,
         options=(
             Option("-fplugin -B", effect="execute", value="path"),
@@ -55,7 +54,6 @@ PROGRAMS = (
     Program(
         "cmake",
         always=2,
-        version="--version -V",
         clusters=False,
         options=(
             Option("-C", effect="execute", value="text"),
@@ -100,7 +98,6 @@ PROGRAMS = (
         "dotnet",
         network="add nuget restore run tool watch workload",
         always=2,
-        version="--version -V",
         options=(
             Option(
                 "--roll-forward --fx-version --additionalprobingpath",
@@ -136,7 +133,6 @@ PROGRAMS = (
         "go",
         network="get install mod",
         always=2,
-        version="--version -V version",
         clusters=False,
         options=(
             Option("-C", effect="chdir", value="text"),
@@ -156,7 +152,6 @@ PROGRAMS = (
     Program(
         "gradle",
         always=2,
-        version="--version -V",
         options=(
             Option(
                 "-b --build-file -c --settings-file -I --init-script",
@@ -184,7 +179,6 @@ PROGRAMS = (
     ),
     Program(
         "java",
-        version="--version -V -version",
         clusters=False,
         options=(
             Option("-javaagent -agentpath -agentlib", effect="execute", value="path"),
@@ -193,7 +187,6 @@ PROGRAMS = (
     ),
     Program(
         "javac",
-        version="--version -V",
         clusters=False,
         options=(
             Option("-processor -J", effect="execute", value="text"),
@@ -255,7 +248,6 @@ PROGRAMS = (
         "mvn",
         network="dependency:resolve dependency:go-offline deploy install",
         always=2,
-        version="--version -V",
         clusters=False,
         options=(
             Option("-s --settings -gs", effect="execute", value="text"),
@@ -275,7 +267,6 @@ PROGRAMS = (
     Program(
         "ninja",
         always=1,
-        version="--version -V",
         options=(
             Option("-C", effect="chdir", value="text"),
             Option("-f -j -k -l", effect="unknown", value="text"),
@@ -316,12 +307,10 @@ PROGRAMS = (
     Program(
         "ruff",
         always=1,
-        version="--version -V",
         options=(Option("--output-file -o", effect="write", value="path"),),
     ),
     Program(
         "rustc",
-        version="--version -V",
         options=(
             Option("-o", effect="write", value="path"),
             Option("-C -Z", effect="execute", value="text"),
@@ -331,7 +320,6 @@ PROGRAMS = (
     Program(
         "swift",
         always=2,
-        version="--version -V",
         subcommands=(Command("repl run", runs_code=True),),
     ),
     Program(

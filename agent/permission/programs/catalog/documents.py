@@ -18,7 +18,6 @@ PROGRAMS = (
     ),
     Program(
         "ffmpeg",
-        version="--version -V",
         clusters=False,
         options=(Option("-report", effect="write"),),
     ),
@@ -39,13 +38,17 @@ PROGRAMS = (
         version="--version -V",
         effect="read",
         operands="pattern",
+        abbreviates=False,
         syntax="jq",
         options=(
             Option(
-                "-r -S -M -C -c -e -a -s -j -n --raw-output --compact-output "
-                "--sort-keys --slurp --tab"
+                "-r -S -M -C -c -e -a -s -j -n -R --raw-output --compact-output --sort-keys "
+                "--slurp --tab --null-input --raw-input --join-output --ascii-output "
+                "--color-output --monochrome-output --exit-status --seq --stream --unbuffered"
             ),
-            Option("--rawfile --slurpfile", effect="read", value="path"),
+            Option("--indent", value="text"),
+            Option("--arg --argjson", value="text", length=2),
+            Option("--rawfile --slurpfile", value="path", length=2),
             Option("--from-file -f -L", effect="execute", value="path"),
         ),
     ),
@@ -69,7 +72,6 @@ PROGRAMS = (
     Program(
         "pandoc",
         always=1,
-        version="--version -V",
         options=(
             Option("--output -o --extract-media", effect="write", value="path"),
             Option("--filter -F --pdf-engine", effect="execute", value="code"),

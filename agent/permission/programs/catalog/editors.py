@@ -3,6 +3,12 @@
 from agent.permission.programs.record import Option, Program
 
 _PAGER_OPTIONS = (
+    Option(
+        "-a -c -e -E -f -F -g -G -i -I -J -m -M -n -N -q -Q -r -R -s -S -u -U -w -W -X -l -d "
+        "--chop-long-lines --LINE-NUMBERS --RAW-CONTROL-CHARS --quit-if-one-screen --no-init "
+        "--ignore-case"
+    ),
+    Option("-p", value="text"),
     Option("--tag-file -T", effect="read", value="path"),
     Option("--log-file -o --LOG-FILE -O", effect="write", value="path"),
     Option("--lesskey-file -k --lesskey-src", effect="execute", value="path"),
@@ -27,7 +33,14 @@ PROGRAMS = (
             Option("--preview --bind --with-shell", effect="execute", value="code"),
         ),
     ),
-    Program("less more", exact=True, syntax="pager", options=_PAGER_OPTIONS),
+    Program(
+        "less more",
+        exact=True,
+        effect="read",
+        operands="read",
+        syntax="pager",
+        options=_PAGER_OPTIONS,
+    ),
     Program(
         "man",
         exact=True,

@@ -19,10 +19,7 @@ _FD_OPTIONS = (
     Option("-C --base-directory", effect="chdir", value="path"),
     Option("--exec -x --exec-batch -X", effect="execute", value="command"),
 )
-_CHECKSUM_OPTIONS = (
-    Option("-b -t -z --binary --tag --text --zero"),
-    Option("-c --check", effect="read"),
-)
+_CHECKSUM_OPTIONS = (Option("-b -t -z --binary --tag --text --zero"),)
 _TAR_OPTIONS = (
     Option(
         "-t -z -j -J -Z -a -v -O --list --gzip --gunzip --bzip2 --xz --zstd --lzma --auto-compress "

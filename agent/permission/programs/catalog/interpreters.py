@@ -1,6 +1,6 @@
 """Interpreters and shells."""
 
-from agent.permission.programs.record import Command, Option, Program, Wrapper
+from agent.permission.programs.record import VERSION_MANAGERS, Command, Option, Program, Wrapper
 
 _LANGUAGE_OPTIONS = Option(
     "--eval --print --require --import --loader --experimental-loader --env-file "
@@ -18,7 +18,6 @@ PROGRAMS = (
         "bun",
         network="add create dev i install outdated publish serve start update x",
         always=2,
-        version="--version -V",
         interpreter=True,
         runs_input="language",
         options=(
@@ -46,7 +45,6 @@ PROGRAMS = (
         "deno",
         network="add cache install publish serve task update",
         always=2,
-        version="--version -V",
         interpreter=True,
         runs_input="language",
         options=(_LANGUAGE_OPTIONS,),
@@ -57,7 +55,6 @@ PROGRAMS = (
     ),
     Program(
         "elixir",
-        version="--version -V",
         interpreter=True,
         options=(Option("-e -S -r", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
     ),
@@ -65,7 +62,6 @@ PROGRAMS = (
     Program(
         "julia",
         runs_code=True,
-        version="--version -V",
         interpreter=True,
         options=(Option("-e -E -L", effect="execute", value="unknown"), _LANGUAGE_OPTIONS),
     ),
@@ -81,6 +77,7 @@ PROGRAMS = (
         "node",
         exact=True,
         version="--version -V -v",
+        version_unless=VERSION_MANAGERS,
         interpreter=True,
         runs_input="language",
         options=(
@@ -92,6 +89,7 @@ PROGRAMS = (
     Program(
         "node20",
         version="--version -V",
+        version_unless=VERSION_MANAGERS,
         interpreter=True,
         options=(
             Option("-C", value="text"),
@@ -158,6 +156,7 @@ PROGRAMS = (
         network="flask gunicorn http.server pip runserver uvicorn",
         exact=True,
         version="--version -V",
+        version_unless=VERSION_MANAGERS,
         interpreter=True,
         runs_input="language",
         options=(
@@ -166,7 +165,7 @@ PROGRAMS = (
             _LANGUAGE_OPTIONS,
         ),
     ),
-    Program("R ghc kotlin luajit nim zig", version="--version -V"),
+    Program("R ghc kotlin luajit nim zig"),
     Program(
         "Rscript groovy",
         interpreter=True,
@@ -175,7 +174,6 @@ PROGRAMS = (
     Program(
         "ruby",
         exact=True,
-        version="--version -V -v",
         interpreter=True,
         runs_input="language",
         options=(

@@ -169,7 +169,6 @@ PROGRAMS = (
     Program(
         "wget",
         exact=True,
-        version="--version -V",
         effect="network",
         options=(
             Option("--input-file -i --post-file --body-file", effect="read", value="path"),

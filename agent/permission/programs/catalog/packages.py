@@ -1,6 +1,6 @@
 """Package managers."""
 
-from agent.permission.programs.record import Command, Option, Program, Wrapper
+from agent.permission.programs.record import VERSION_MANAGERS, Command, Option, Program, Wrapper
 
 _PYTHON_PROJECT_OPTIONS = (
     Option("-C --directory", effect="chdir", value="text"),
@@ -30,6 +30,25 @@ _PIP_OPTIONS = (
     Option("--python", effect="execute", value="text"),
     Option("--config-settings --global-option --build-option", effect="execute", value="unknown"),
     Option("--proxy --cache-dir --log --timeout --retries --cert", effect="unknown", value="text"),
+)
+
+_NPM_LISTS = Command(
+    "ls list la ll",
+    effect="read",
+    operands="text",
+    options=(
+        Option("-a -l -g -p --all --long --global --parseable --json --link --unicode"),
+        Option("--depth --omit --include", value="text"),
+    ),
+)
+_PIP_LISTS = Command(
+    "list show freeze check",
+    effect="read",
+    operands="text",
+    options=(
+        Option("-l -f -v -q -e --local --user --files --verbose --quiet --editable --not-required"),
+        Option("--format --exclude", value="text"),
+    ),
 )
 
 PROGRAMS = (
@@ -65,7 +84,6 @@ PROGRAMS = (
         "bundle",
         network="add install lock outdated update",
         always=2,
-        version="--version -V",
         options=(
             Option(
                 "-f --rakefile -C --directory -N -I -r --gemfile --retry",
@@ -93,7 +111,6 @@ PROGRAMS = (
     Program(
         "cabal",
         always=2,
-        version="--version -V",
         subcommands=(Command("exec repl", runs_code=True),),
     ),
     Program(
@@ -101,7 +118,6 @@ PROGRAMS = (
         network="add b build c check clippy doc fetch install login owner publish search "
         "update vendor yank",
         always=2,
-        version="--version -V",
         options=(
             Option("-C", effect="chdir", value="text"),
             Option("--config", effect="execute", value="text"),
@@ -132,7 +148,6 @@ PROGRAMS = (
         "composer",
         network="create-project install outdated require search update",
         always=2,
-        version="--version -V",
         options=(Option("-d --working-dir", effect="chdir", value="text"),),
         subcommands=(
             Command("global run run-script", always=3),
@@ -167,7 +182,6 @@ PROGRAMS = (
         "gem",
         network="fetch install outdated push search update yank",
         always=2,
-        version="--version -V",
         options=(Option("--editor --config-file -e", effect="execute", value="unknown"),),
     ),
     Program(
@@ -193,6 +207,7 @@ PROGRAMS = (
         "up update view whoami x",
         always=2,
         version="--version -V -v",
+        version_unless=VERSION_MANAGERS,
         syntax="npm",
         options=(
             Option("--userconfig --globalconfig", effect="execute", value="text"),
@@ -207,6 +222,7 @@ PROGRAMS = (
             ),
         ),
         subcommands=(
+            _NPM_LISTS,
             Command(
                 "access cache config dist-tag org owner pkg run run-script team token version view",
                 always=3,
@@ -218,7 +234,6 @@ PROGRAMS = (
     ),
     Program(
         "npx",
-        version="--version -V",
         operands="command",
         wrapper=Wrapper(named=True),
         options=(
@@ -273,20 +288,22 @@ PROGRAMS = (
         network="download index install search wheel",
         always=2,
         version="--version -V",
+        version_unless=VERSION_MANAGERS,
         options=_PIP_OPTIONS,
-        subcommands=(Command("cache config index", always=3),),
+        subcommands=(Command("cache config index", always=3), _PIP_LISTS),
     ),
     Program(
         "pip3",
         network="download index install search wheel",
         always=2,
         version="--version -V",
+        version_unless=VERSION_MANAGERS,
         options=_PIP_OPTIONS,
+        subcommands=(_PIP_LISTS,),
     ),
     Program(
         "pipenv",
         network="install lock sync update upgrade",
-        version="--version -V",
         subcommands=(Command("run shell", wrapper=Wrapper()),),
     ),
     Program(
@@ -309,7 +326,6 @@ PROGRAMS = (
         network="add audit create dev dlx fetch i import install login outdated preview "
         "publish serve start up update",
         always=2,
-        version="--version -V",
         syntax="npm",
         options=(
             Option("--userconfig --globalconfig --config", effect="execute", value="text"),
@@ -348,7 +364,6 @@ PROGRAMS = (
         "poetry",
         network="add install lock publish search self source update",
         always=2,
-        version="--version -V",
         options=_PYTHON_PROJECT_OPTIONS,
         subcommands=(
             Command("run", always=3, wrapper=Wrapper()),
@@ -383,7 +398,6 @@ PROGRAMS = (
     Program(
         "stack",
         always=2,
-        version="--version -V",
         subcommands=(Command("eval exec ghci runghc runhaskell script", runs_code=True),),
     ),
     Program(
@@ -396,7 +410,6 @@ PROGRAMS = (
         "uv",
         network="add install lock publish python sync tool",
         always=2,
-        version="--version -V",
         options=(
             Option("--directory", effect="chdir", value="text"),
             Option(
@@ -459,7 +472,6 @@ PROGRAMS = (
         network="add audit create dev dlx info init install login outdated preview publish "
         "serve start up upgrade",
         always=2,
-        version="--version -V",
         options=(
             Option("--use-yarnrc", effect="execute", value="text"),
             Option("--cwd", effect="chdir", value="text"),

@@ -40,6 +40,18 @@ PROGRAMS = (
         ),
     ),
     Program("groups sleep", always=1, effect="read", operands="text"),
+    Program("expr", effect="read", operands="text", complete=True),
+    Program("locale", effect="read", operands="none", options=(Option("-a -m"),)),
+    Program(
+        "pgrep",
+        always=1,
+        effect="read",
+        operands="text",
+        options=(
+            Option("-a -c -f -i -l -n -o -v -w -x --full --list-full --list-name --count --exact"),
+            Option("-d -g -G -P -s -t -u -U --parent --euid --uid", value="text"),
+        ),
+    ),
     Program("halt poweroff", destructive=True),
     Program(
         "hostname",

@@ -145,7 +145,6 @@ PROGRAMS = (
     Program(
         "rustup",
         always=2,
-        version="--version -V",
         options=(Option("-v", effect="unknown", value="text"),),
         subcommands=(
             Command("component override target toolchain", always=3),

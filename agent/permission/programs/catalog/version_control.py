@@ -53,7 +53,7 @@ _LOG_OPTIONS = (
         "--diff-merges --dd --regexp-ignore-case --extended-regexp --fixed-strings "
         "--perl-regexp --invert-grep --all-match --count --objects --timestamp --not --stdin "
         "--no-min-parents --no-max-parents --no-standard-notes --encoding --unpacked -h "
-        "--reflog --merge --header --exclude-first-parent-only"
+        "--reflog --merge --header --exclude-first-parent-only --no-commit-id"
     ),
     Option(
         "-n --max-count --skip --since --after --until --before --author --committer --grep "
@@ -91,7 +91,6 @@ PROGRAMS = (
         "gh",
         network="*",
         always=2,
-        version="--version -V",
         options=(Option("-R --repo --hostname", effect="unknown", value="text"),),
         subcommands=(
             Command(

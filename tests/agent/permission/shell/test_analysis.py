@@ -178,7 +178,6 @@ cat "$HOME/x"
 cd / && cat etc/passwd
 ls; cat $(echo /etc/passwd)
 ./cat a
-less a.txt
 man ls
 vim a.txt
 echo ${x@P}
