@@ -15,7 +15,9 @@ from agent.lsp.formatters import Formatter, active_formatters
 from agent.lsp.records import Diagnostic
 from agent.lsp.servers import active_servers
 from agent.lsp.service import LspService
+from agent.permission.sandbox.service import CommandSandbox
 from agent.process import Capture, Command, FinishedCommand, SpillStore, run
+from agent.records.errors import ToolError
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +44,7 @@ class FileChecks:
         project: Path,
         env: Mapping[str, str],
         spills: SpillStore,
+        sandbox: CommandSandbox | None = None,
     ) -> None:
         """*find* looks for the active formatters; *env* is what they are started with."""
         self._servers = servers
@@ -49,6 +52,7 @@ class FileChecks:
         self._project = project
         self._env = env
         self._spills = spills
+        self._sandbox = sandbox
 
     @cached_property
     def formatters(self) -> tuple[Formatter, ...]:
@@ -104,8 +108,14 @@ class FileChecks:
 
     async def _run(self, formatter: Formatter, path: str) -> str:
         capture = Capture(self._spills, max_lines=200, max_bytes=16_384)
+        argv = formatter.argv(path)
+        if self._sandbox is not None:
+            try:
+                argv = await self._sandbox.wrap_formatter(argv, path, str(self._project))
+            except ToolError as error:
+                return f"The formatter {formatter.id} was not run. {error}"
         command = Command(
-            argv=formatter.argv(path),
+            argv=argv,
             directory=str(self._project),
             env={**self._env, **formatter.environment},
             timeout=FORMAT_TIMEOUT,
@@ -149,6 +159,7 @@ def open_code_services(
     env: Mapping[str, str],
     bus: Bus,
     spills: SpillStore,
+    sandbox: CommandSandbox | None = None,
     *,
     safe: bool,
 ) -> CodeServices:
@@ -167,5 +178,6 @@ def open_code_services(
         project,
         env,
         spills,
+        sandbox,
     )
     return CodeServices(servers, file_checks)

@@ -279,8 +279,8 @@ def _compose(opened: OpenedFolder) -> Runtime:
     hooks, unused = hook_service(opened, loaded)
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
     session_hooks.start()
-    code = code_service(opened, loaded)
     sandbox = command_sandbox(opened, config)
+    code = code_service(opened, loaded, sandbox)
     services = _session_services(
         opened, catalog, agents, config, guidance, folder, hooks, code, sandbox
     )

@@ -156,13 +156,16 @@ def compaction_settings(given: CompactionConfig) -> CompactionSettings:
     )
 
 
-def code_service(opened: OpenedFolder, loaded: LoadedConfig) -> CodeServices:
+def code_service(
+    opened: OpenedFolder, loaded: LoadedConfig, sandbox: CommandSandbox
+) -> CodeServices:
     return open_code_services(
         loaded.config,
         opened.project,
         child_environment(opened.env, set(secret_variables(loaded))),
         opened.bus,
         SpillStore(opened.paths.data / "spill"),
+        sandbox,
         safe=opened.trust.status in {"trusted", "nothing"},
     )
 

@@ -1,6 +1,7 @@
 """The sandbox of an opened folder: what this machine has, and commands wrapped in it."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -106,6 +107,24 @@ class CommandSandbox:
             return WrappedCommand(sandbox.wrap(argv, policy, directory), policy)
 
         return await asyncio.to_thread(wrapped)
+
+    async def wrap_formatter(
+        self, argv: tuple[str, ...], path: str, project: str
+    ) -> tuple[str, ...]:
+        """Return *argv* of a formatter that runs in *project*. It can write the file *path*, and
+        what a command can, without the network. Raises ``ToolError`` as ``is_in_force`` does."""
+        if not await self.is_in_force():
+            return argv
+        grant = SandboxGrant(
+            "workspace-write",
+            folders=(os.path.dirname(path),),
+            writes_outside=True,
+            guarded=(path,),
+        )
+        wrapped = await self.wrap(
+            argv, grant, directory=project, session_directory=project, project=project
+        )
+        return wrapped.argv
 
     async def _sandbox(self) -> "Sandbox":
         async with self._finding:

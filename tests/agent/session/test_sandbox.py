@@ -266,3 +266,17 @@ async def test_everyday_work_with_git_and_tests_needs_nothing_more(tmp_path: Pat
         assert output(await called(harness, more)).strip() == "1"
         run = f"{sys.executable} -m pytest -q test_it.py"
         assert "1 passed" in output(await called(harness, run))
+
+
+async def test_a_formatter_writes_its_file_and_nothing_outside(tmp_path: Path) -> None:
+    outside = Path.home() / f"opencode-py-{tmp_path.name}.txt"
+    line = f'echo formatted > "$1"; echo x > {outside}; true'
+    loud = {"command": ["sh", "-c", line, "sh", "$FILE"], "extensions": [".tiny"]}
+    async with open_harness(
+        tmp_path, formatter={"loud": loud}, permission={"edit": "allow"}
+    ) as harness:
+        new = {"file_path": "a.tiny", "content": "new\n"}
+        harness.server.script(answer(Call("write", new)), DONE)
+        await harness.turn(await harness.session(), "go")
+        assert (harness.folder / "a.tiny").read_text() == "formatted\n"
+        assert not outside.exists()
