@@ -10,6 +10,7 @@ changes, are validated again.
 
 import asyncio
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -155,11 +156,17 @@ class Pipeline:
         tool = self._registry.find(name)
         return tool.spec.verb if tool is not None else ""
 
-    def resolve(self, name: str, arguments: str) -> ResolvedCall | CallFailed:
-        """Find the tool and validate its *arguments*, the JSON text of the model."""
+    def resolve(
+        self, name: str, arguments: str, offered: Collection[str] | None = None
+    ) -> ResolvedCall | CallFailed:
+        """Find the tool and validate its *arguments*, the JSON text of the model.
+
+        An error about an unknown name lists the *offered* tools (None: all).
+        """
         tool = self._registry.find(name)
         if tool is None:
-            known = ", ".join(self._registry.names)
+            names = self._registry.names
+            known = ", ".join(n for n in names if offered is None or n in offered) or "none"
             shown = encodable(name)[:80]
             return CallFailed(
                 kind="invalid",

@@ -1,6 +1,6 @@
 """The tool calls of one turn: their executors, and the context in which each call runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from agent.permission.service import PermissionContext
@@ -49,10 +49,13 @@ class TurnCalls:
         before, known = self._extra
         self._extra = (before + usage, add_costs(known, cost))
 
-    def executor(self, message: AssistantMessage, conversation: Conversation) -> StepExecutor:
-        """Return the executor of the step *message*, which follows *conversation*."""
-        calls = _StepCalls(self, message, conversation, set())
-        return StepExecutor(self.services.store, self.services.pipeline, calls, self.services.clock)
+    def executor(
+        self, message: AssistantMessage, conversation: Conversation, offered: Collection[str]
+    ) -> StepExecutor:
+        """Return the executor of the step *message*, which follows *conversation* and offers the
+        tools *offered*."""
+        services, calls = self.services, _StepCalls(self, message, conversation, set())
+        return StepExecutor(services.store, services.pipeline, calls, services.clock, offered)
 
     async def save_user_edit(self, path: str) -> None:
         """Include a file of the user's editor that was saved for them in the snapshot."""

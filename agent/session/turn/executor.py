@@ -8,7 +8,7 @@ time, and results are handed over in call order.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol, assert_never
@@ -149,10 +149,13 @@ class StepExecutor:
         pipeline: Pipeline,
         calls: CallSupport,
         clock: Callable[[], float] = time.time,
+        offered: Collection[str] | None = None,
     ) -> None:
+        """*offered* are the tools that the model can call in this step, None for all."""
         self._store = store
         self._pipeline = pipeline
         self._calls = calls
+        self._offered = offered
         self._clock = clock
         self._slots: list[Slot] = []
         self._closed: str | None = None
@@ -179,7 +182,7 @@ class StepExecutor:
     def submit(self, slot: Slot, arguments: str) -> None:
         """Run the call, whose input is complete, as soon as the order allows."""
         slot.arguments = arguments
-        resolved = self._pipeline.resolve(slot.part.tool, arguments)
+        resolved = self._pipeline.resolve(slot.part.tool, arguments, self._offered)
         slot.resolved = resolved
         slot.state = SlotState.QUEUED
         slot.part = replace(slot.part, title=self._pipeline.verb(slot.part.tool))

@@ -166,13 +166,13 @@ async def _pass_guards(guards: tuple[Guard, ...], step: PlannedStep) -> PlannedS
 async def _ask_model(
     turn: Turn, session_id: str, state: LoopState, step: PlannedStep, *, with_tools: bool
 ) -> StepResult:
-    settings = step.settings
+    settings = step.settings if with_tools else replace(step.settings, tools=())
     running = await turn.new_step(settings, step.request, step.totals.steps + 1)
     request = ModelRequest(
         model=settings.model,
         system=settings.system,
         turns=turn.conversation.turns(),
-        tools=settings.tools if with_tools else (),
+        tools=settings.tools,
         max_output=_output_cap(turn, step),
         temperature=settings.temperature,
         effort=settings.effort,

@@ -184,12 +184,13 @@ class Turn:
             agent=settings.agent,
             model=settings.model.full_name,
         )
+        offered = frozenset(tool.name for tool in settings.tools)
         # Set before it is saved: a cancel in between must find the step to close it.
         self.step = Step(
             self.services,
             message,
             self.started,
-            lambda message: self.calls.executor(message, self.conversation),
+            lambda message: self.calls.executor(message, self.conversation, offered),
             self._set_status,
         )
         self.inbox.steering = True

@@ -115,3 +115,16 @@ async def test_hidden_agents_are_offered_no_tool(tmp_path: Path) -> None:
         assert "bash" in names
         for hidden in ("title", "summary", "compaction"):
             assert harness.runtime.agents.offered_tools(hidden, names) == frozenset()
+
+
+async def test_an_unknown_tool_is_answered_with_the_tools_of_the_step(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission={"webfetch": "deny"}) as harness:
+        harness.server.script(answer(Call("teleport", {})), answer(Text("Done.")))
+        session = await harness.session()
+        await harness.turn(session, "look it up")
+        (call,) = await harness.tools(session)
+        assert isinstance(call.state, Failed)
+        offered = tool_names(harness.server.requests[0].body)
+        listed = call.state.error.partition("The tools are: ")[2].rstrip(".").split(", ")
+        assert set(listed) == offered
+        assert "webfetch" not in listed
