@@ -109,7 +109,9 @@ async def test_stopping_a_command_ends_its_processes(
 ) -> None:
     line = "sleep 1000 & echo $$ $! > pids; wait"
     write(folder(folders) / "commands/slow.md", f"State: !`{line}`")
-    async with start(env=ANYTHING) as running:
+    # In a sandbox a command sees other numbers of its processes.
+    outside = {"OPENCODE_CONFIG_CONTENT": '{"bash": {"sandbox": "off"}}'}
+    async with start(env=ANYTHING | outside) as running:
         await known(running, "slow")
         await running.type("/slow", "enter")
         await running.until(lambda: bool(pids_in(work / "pids", 2)))
