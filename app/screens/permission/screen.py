@@ -342,8 +342,8 @@ def _answers_to(request: PermissionRequest, *, always: bool) -> tuple[Answer, ..
     offered: dict[Answer, bool] = {
         "once": True,
         "always": always,
-        "unsandboxed": request.can_leave_sandbox,
         "reject": True,
+        "unsandboxed": request.can_leave_sandbox,
     }
     return tuple(answer for answer, given in offered.items() if given)
 

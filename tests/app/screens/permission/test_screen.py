@@ -395,7 +395,7 @@ def sandboxed(*, can_leave: bool = True, network: bool = False) -> PermissionReq
     return replace(request(), sandbox=grant, can_leave_sandbox=can_leave)
 
 
-@pytest.mark.parametrize("keys", [["w"], ["right", "right", "right", "enter"]])
+@pytest.mark.parametrize("keys", [["w"], [*["right"] * 4, "enter"]])
 async def test_a_command_can_be_allowed_once_without_the_sandbox(keys: list[str]) -> None:
     host = Host(PermissionScreen(sandboxed(), grace=0))
     async with host.run_test() as pilot:
