@@ -10,9 +10,9 @@ from typing import Literal, Protocol
 
 from agent.config.loading import LoadedConfig
 from agent.config.model import AgentConfig
-from agent.permission.rules import DEFAULT_RULES, Rule, is_project_rule, matches
+from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, is_project_rule, matches
 from agent.records.errors import AgentNotFound
-from agent.records.requests import Action
+from agent.records.requests import Action, PermissionNeed
 from agent.records.tool_facts import TOOL_FACTS, permission_of
 
 Mode = Literal["primary", "subagent", "all", "hidden"]
@@ -175,6 +175,7 @@ class Agents:
         self._loaded = loaded
         self._agents = builtin_agents()
         self._offered: dict[tuple[str, tuple[str, ...], tuple[str, ...]], frozenset[str]] = {}
+        self._allowed_subagents: dict[tuple[str, tuple[str, ...]], frozenset[str]] = {}
         for name, given in loaded.config.agent.items():
             if given.disable:
                 self._agents.pop(name, None)
@@ -235,6 +236,19 @@ class Agents:
             self._offered[key] = frozenset(shown)
         return self._offered[key]
 
+    def allowed_subagents(self, name: str, callers: tuple[str, ...] = ()) -> frozenset[str]:
+        """Return the sub-agents that the rules of the agent, and of its *callers* (nearest first),
+        let it start."""
+        key = (name, callers)
+        if key not in self._allowed_subagents:  # like _offered
+            sets = [self.rules(n, child=child) for n, child in lineage(name, callers)]
+            self._allowed_subagents[key] = frozenset(
+                agent.name
+                for agent in self.subagents()
+                if not any(_denies_subagent(agent.name, rules) for rules in sets)
+            )
+        return self._allowed_subagents[key]
+
 
 def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:
     """Return the agent and its callers, nearest first, each with whether it works as a
@@ -254,6 +268,10 @@ def _denied(tool: str, rules: Iterable[Rule]) -> bool:
     )
     last = [rule for rule in ours if matches(permission, rule.permission)][-1:]
     return any(rule.pattern == "*" and rule.action == "deny" for rule in last)
+
+
+def _denies_subagent(name: str, rules: tuple[Rule, ...]) -> bool:
+    return evaluate(PermissionNeed("task", name, floor="allow"), rules).action == "deny"
 
 
 def _changed(

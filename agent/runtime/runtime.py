@@ -206,6 +206,7 @@ def _tool_services(
         search=search_engine(opened, config),
         questions=questions,
         subagents=subagent_infos(agents),
+        allowed_subagents=agents.allowed_subagents,
         skills=guidance.skills,
         lsp=code.servers,
     )

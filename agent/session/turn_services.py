@@ -113,13 +113,14 @@ class TurnServices:
         agent, model = self.agents.get(agent_name), self.catalog.model(model_name)
         tools = useful_tools(self.registry.names_for(model.id), history)
         allowed = self.agents.offered_tools(agent.name, tools, callers)
+        subagents = self.agents.allowed_subagents(agent.name, callers)
         offered = offered_tools(self.registry, allowed, model, history)
         return StepSettings(
             agent=agent.name,
             model=model,
             effort=None,
             system=(self.system_prompt.head(agent, model), session_block(history)),
-            tools=self.registry.schemas(offered) if model.tools else (),
+            tools=self.registry.schemas(offered, subagents) if model.tools else (),
             max_steps=agent.max_steps,
             temperature=agent.temperature,
             target_tokens=self.limits.target_tokens,

@@ -33,7 +33,7 @@ from agent.tools.question import QuestionTool
 from agent.tools.read import ReadTool
 from agent.tools.shell.shells import Shells
 from agent.tools.skill import SkillTool
-from agent.tools.task import SubagentInfo, TaskTool
+from agent.tools.task import AllowedSubagents, SubagentInfo, TaskTool
 from agent.tools.task_output import TaskOutputTool
 from agent.tools.todo import TodoReadTool, TodoWriteTool
 from agent.tools.tool_search import ToolSearchTool
@@ -70,6 +70,9 @@ class ToolServices:
     subagents: tuple[SubagentInfo, ...] = ()
     """The sub-agents that ``task`` can start; without any that is offered the tool is left out."""
 
+    allowed_subagents: AllowedSubagents | None = None
+    """The sub-agents that an agent can start, None for all."""
+
     skills: Skills | None = None
     """The skills of ``skill``, None leaves the tool out."""
 
@@ -95,6 +98,7 @@ class Registry:
         self._added: dict[str, tuple[AnyTool, ...]] = {}
         self._instructions: dict[str, Mapping[str, str]] = {}
         self._claimed: dict[str, AnyTool] = {}
+        self._limited_tasks: dict[frozenset[str], ToolSchema] = {}
         ordered = sorted(tools, key=_name)
         for tool in ordered:
             self._builtin[tool.spec.name] = tool
@@ -148,7 +152,9 @@ class Registry:
         if isinstance(tool, ExternalTool):
             return ToolSchema(tool.spec.name, tool.description, tool.parameters)
         return ToolSchema(
-            tool.spec.name, read_description(tool, self._common), parameters(tool.args)
+            tool.spec.name,
+            read_description(tool, self._common),
+            parameters(tool.args, tool.spec.choices),
         )
 
     @property
@@ -176,12 +182,24 @@ class Registry:
         tool = self._tools.get(name)
         return tool if tool is not None else self._known.get(_normalized(name))
 
-    def schemas(self, names: Collection[str] | None = None) -> tuple[ToolSchema, ...]:
+    def schemas(
+        self, names: Collection[str] | None = None, subagents: frozenset[str] | None = None
+    ) -> tuple[ToolSchema, ...]:
         """Return the schemas of *names* (None: all), in a fixed order, so that the prompt cache of
-        providers stays valid."""
-        return tuple(
-            schema for name, schema in self._schemas.items() if names is None or name in names
-        )
+        providers stays valid. ``task`` offers *subagents* only (None: all)."""
+        chosen = (s for name, s in self._schemas.items() if names is None or name in names)
+        if subagents is None:
+            return tuple(chosen)
+        return tuple(self._limited(schema, subagents) for schema in chosen)
+
+    def _limited(self, schema: ToolSchema, subagents: frozenset[str]) -> ToolSchema:
+        tool = self._tools[schema.name]
+        if not isinstance(tool, TaskTool) or tool.offered <= subagents:
+            return schema
+        key = tool.offered & subagents
+        if key not in self._limited_tasks:
+            self._limited_tasks[key] = self._schema(tool.limited_to(key))
+        return self._limited_tasks[key]
 
 
 def _name(tool: AnyTool) -> str:
@@ -193,8 +211,11 @@ def _normalized(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.removeprefix("functions.").casefold())
 
 
-def _subagent_tools(agents: tuple[SubagentInfo, ...]) -> tuple[AnyTool, ...]:
-    return (TaskTool(agents), TaskOutputTool()) if any(a.offered for a in agents) else ()
+def _subagent_tools(services: ToolServices) -> tuple[AnyTool, ...]:
+    agents = services.subagents
+    if not any(agent.offered for agent in agents):
+        return ()
+    return (TaskTool(agents, services.allowed_subagents), TaskOutputTool())
 
 
 def build_tools(services: ToolServices) -> Registry:
@@ -217,7 +238,7 @@ def build_tools(services: ToolServices) -> Registry:
         ReadTool(spill=spill, skills=skills.user_skill_folders() if skills else ()),
         *((QuestionTool(questions),) if questions is not None else ()),
         *((SkillTool(skills),) if skills is not None else ()),
-        *_subagent_tools(services.subagents),
+        *_subagent_tools(services),
         WebfetchTool(services.web),
         *((WebsearchTool(search, services.web),) if search is not None else ()),
         TodoReadTool(services.store),

@@ -3,6 +3,8 @@
 The tool does not know the session service: it runs the child through ``ToolContext.subagents``.
 """
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from pydantic import AliasChoices, Field
@@ -16,6 +18,17 @@ from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.subagents import Detached, SpawnRequest, SpawnResult
 
 DEFAULT_AGENT = "general"
+SUBAGENT_ALIASES: Mapping[str, str] = {
+    "generalpurpose": DEFAULT_AGENT,
+    "default": DEFAULT_AGENT,
+    "worker": DEFAULT_AGENT,
+    "explorer": "explore",
+    "planner": "plan",
+}
+"""Names of sub-agents in Claude Code, opencode and Codex, as ``_plain`` returns them, with ours."""
+
+AllowedSubagents = Callable[[str, tuple[str, ...]], frozenset[str]]
+"""Returns the sub-agents that an agent below its callers (nearest first) can start."""
 NO_TEXT = "The sub-agent ended without a report."
 
 DETACHED = {
@@ -63,9 +76,14 @@ class TaskTool:
 
     args = TaskArgs
 
-    def __init__(self, agents: tuple[SubagentInfo, ...]) -> None:
-        self._names = frozenset(agent.name for agent in agents)
-        self._offered = tuple(agent.name for agent in agents if agent.offered)
+    def __init__(
+        self, agents: tuple[SubagentInfo, ...], allowed: AllowedSubagents | None = None
+    ) -> None:
+        self._agents = agents
+        self._allowed = allowed
+        self._names = {_plain(agent.name): agent.name for agent in reversed(agents)}
+        offered = tuple(agent.name for agent in agents if agent.offered)
+        self.offered = frozenset(offered)
         listed = "\n".join(
             f"- `{agent.name}`: {agent.description}" for agent in agents if agent.offered
         )
@@ -74,20 +92,35 @@ class TaskTool:
             verb="Task",
             aliases=("agent", "subagent", "delegate", "dispatch_agent"),
             variables={"agents": listed},
+            choices={"subagent_type": offered},
             changes_indirectly=True,
         )
+
+    def limited_to(self, names: frozenset[str]) -> "TaskTool":
+        """Return the tool with only *names* as sub-agents."""
+        return TaskTool(tuple(agent for agent in self._agents if agent.name in names))
 
     def concurrency_safe(self, args: TaskArgs) -> bool:
         _ = args
         return True
 
+    def _find(self, given: str, ctx: ToolContext) -> str:
+        """Return the name of the sub-agent that *given* means, in whatever spelling."""
+        if any(agent.name == given for agent in self._agents):
+            return given
+        plain = _plain(given)
+        found = self._names.get(plain) or self._names.get(SUBAGENT_ALIASES.get(plain, ""))
+        if found is not None:
+            return found
+        allowed = self._allowed(ctx.agent, ctx.callers) if self._allowed else self.offered
+        known = ", ".join(name for name in self.spec.choices["subagent_type"] if name in allowed)
+        raise ToolError(f"There is no sub-agent {given!r}. The sub-agents are: {known or 'none'}.")
+
     async def prepare(self, args: TaskArgs, ctx: ToolContext) -> Plan[SpawnRequest]:
-        if args.subagent_type not in self._names:
-            known = ", ".join(self._offered)
-            raise ToolError(f"There is no sub-agent {args.subagent_type!r}. There are: {known}.")
+        agent = self._find(args.subagent_type, ctx)
         request = SpawnRequest(
             session_id=args.session_id or new_id("ses"),
-            agent=args.subagent_type,
+            agent=agent,
             description=" ".join(args.description.split()),
             prompt=args.prompt,
             message_id=ctx.message_id,
@@ -96,14 +129,10 @@ class TaskTool:
             background=args.background,
         )
         return Plan(
-            label=ToolLabel(args.subagent_type.capitalize(), request.description),
+            label=ToolLabel(agent.capitalize(), request.description),
             payload=request,
-            needs=(
-                PermissionNeed(
-                    "task", args.subagent_type, always=args.subagent_type, floor="allow"
-                ),
-            ),
-            blocks=(SubtaskBlock(request.session_id, args.subagent_type, args.prompt),),
+            needs=(PermissionNeed("task", agent, always=agent, floor="allow"),),
+            blocks=(SubtaskBlock(request.session_id, agent, args.prompt),),
             heading=f"Start this sub-agent{' in the background' if args.background else ''}?",
         )
 
@@ -151,3 +180,8 @@ def usage_facts(done: SpawnResult) -> tuple[str, ...]:
     used = done.usage.input + done.usage.output
     calls = f"{done.calls} tool call{'' if done.calls == 1 else 's'}"
     return (calls, f"{tokens(used)} tokens") if used else (calls,)
+
+
+def _plain(name: str) -> str:
+    """Return *name* without case, spaces and separators."""
+    return re.sub(r"[\W_]", "", name.casefold())

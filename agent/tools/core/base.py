@@ -251,6 +251,9 @@ class ToolSpec:
     variables: dict[str, str] = field(default_factory=dict[str, str])
     """The values of the ``{{name}}`` slots in the description."""
 
+    choices: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The values of arguments that are an enum in the schema; the tool can accept others."""
+
 
 class Tool(Protocol[ArgsT, PayloadT]):
     """A tool; the registry finds it by ``spec.name``."""

@@ -14,8 +14,10 @@ from agent.records.json import Json, JsonObject
 from agent.tools.core.base import Tool, ToolArgs
 
 
-def parameters(model: type[ToolArgs]) -> JsonObject:
-    """Return the self-contained schema of *model*, of type object.
+def parameters(
+    model: type[ToolArgs], choices: Mapping[str, tuple[str, ...]] | None = None
+) -> JsonObject:
+    """Return the self-contained schema of *model*, of type object, with the enums *choices*.
 
     Raises ``ValueError`` for a model that refers to itself.
     """
@@ -23,7 +25,9 @@ def parameters(model: type[ToolArgs]) -> JsonObject:
     definitions = cast("dict[str, JsonObject]", raw.pop("$defs", {}))
     clean = _clean_schema(raw, definitions, ())
     clean.pop("description", None)  # The class's docstring is for readers of the code.
-    clean.setdefault("properties", {})
+    properties = cast("JsonObject", clean.setdefault("properties", {}))
+    for name, values in (choices or {}).items():
+        properties[name] = {**cast("JsonObject", properties[name]), "enum": [*values]}
     return clean
 
 

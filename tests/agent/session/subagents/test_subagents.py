@@ -241,6 +241,51 @@ async def test_a_sub_agent_that_cannot_start_gives_a_reason(
     await assert_left_clean(harness, session, 0, "sub-agent: not started")
 
 
+@pytest.mark.parametrize(
+    ("given", "agent"),
+    [
+        ("Explore", "explore"),
+        ("general-purpose", "general"),
+        ("General_Purpose", "general"),
+        ("worker", "general"),
+        ("Plan", "plan"),
+        ("My Reviewer", "my-reviewer"),
+    ],
+)
+async def test_a_sub_agent_is_found_under_other_spellings(
+    tmp_path: Path, given: str, agent: str
+) -> None:
+    own = {"my-reviewer": {"mode": "subagent", "description": "Reviews."}}
+    async with open_harness(tmp_path, agent=own) as harness:
+        harness.server.always(
+            Script(answer(task("look", given)), answer(Text("ok")), look=[answer(Text("seen"))])
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        (child,) = await children(harness, session)
+        assert child.agent == agent
+
+
+def task_schema(body: dict) -> tuple[list[str], str]:
+    """Return the sub-agents that a request offers, and the description that lists them."""
+    (tool,) = (t["function"] for t in body["tools"] if t["function"]["name"] == "task")
+    return tool["parameters"]["properties"]["subagent_type"]["enum"], tool["description"]
+
+
+async def test_only_sub_agents_that_the_rules_allow_are_offered(tmp_path: Path) -> None:
+    rules = {"task": {"explore": "deny"}}
+    async with open_harness(tmp_path, permission=rules) as harness:
+        harness.server.script(answer(task("x", "nobody")), answer(Text("ok")))
+        session = await harness.session()
+        await harness.turn(session, "go")
+        names, description = task_schema(harness.server.requests[0].body)
+        assert names == ["plan", "general"]
+        assert "- `general`: " in description
+        assert "- `explore`: " not in description
+        (call,) = await harness.tools(session)
+        assert output(call).endswith("The sub-agents are: plan, general.")
+
+
 async def test_usage_of_children_counts_for_the_parents_limit(tmp_path: Path) -> None:
     async with open_harness(tmp_path, limits={"tokens": 5_000}) as harness:
         harness.server.always(
