@@ -189,11 +189,11 @@ async def run_git(
     return output if process.returncode == 0 else None
 
 
-def git_program() -> str | None:
-    """Return the path of git, looked up in the absolute folders of PATH only: a relative entry
-    would find a program of the project."""
+def git_program(name: str = "git") -> str | None:
+    """Return the path of git, or of a program that it is used with. It is looked up in the absolute
+    folders of PATH only: a relative entry would find a program of the project."""
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
-    return shutil.which("git", path=os.pathsep.join(folders))
+    return shutil.which(name, path=os.pathsep.join(folders))
 
 
 def find_repository(directory: Path) -> RepositoryPaths | None:

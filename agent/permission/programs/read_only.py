@@ -99,7 +99,7 @@ def _by_options(program: Program, command: Command, arguments: Arguments) -> Rea
         below=tuple(operands) if recursive else (),
         hidden="hidden" in reach or bool(chosen) or not command.named(reach="hidden"),
         recursive=recursive,
-        linked="linked" in reach,
+        linked=program.follows_links or "linked" in reach,
         chosen=chosen,
     )
 

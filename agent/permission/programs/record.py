@@ -255,6 +255,9 @@ class Program(Command):
     recursive: bool = False
     """True if it reads folders with all that is below without an option for it."""
 
+    follows_links: bool = False
+    """True if it then also reads what links in these folders lead to, without an option for it."""
+
     interpreter: bool = False
     """True if it runs code of a language of its own: from an option, a file or its input."""
 

@@ -60,7 +60,7 @@ while :; do
   if [ -z "$here" ] || [ -e "$here/.git" ] || [ -L "$here/.git" ]; then break; fi
   here=${{here%/*}}
 done
-{unset}{head}export {variables}
+{unset}{head}{index}export {variables}
 export GIT_EXEC_PATH={inner}
 GIT_DIR=$at GIT_WORK_TREE=$top exec "$real" {flags} "$@"
 """
@@ -86,6 +86,16 @@ if [ -n "$head" ] && read -r new < "$head" && read -r old < "$at/HEAD" && [ "$ne
 fi
 """
 """Follows a checkout by an earlier command of the line."""
+
+_INDEX = """\
+case " $* " in
+  *" diff "*)
+    if {copy} -p "$at/index" "$at/index.$$" 2> /dev/null; then
+      export GIT_INDEX_FILE="$at/index.$$"
+    fi ;;
+esac
+"""
+"""Git diff writes the index when only the times of files differ, even without optional locks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +245,7 @@ def _script(
         choose=choose,
         places="".join(_place(repository, private) for repository, private in places),
         head=head,
+        index=_INDEX.format(copy=shlex.quote(git_program("cp") or "cp")),
         unset=unset,
         variables=" ".join(f"{name}={shlex.quote(value)}" for name, value in VARIABLES.items()),
         flags=shlex.join((*FLAGS, "-c", "diff.ignoreSubmodules=dirty")),

@@ -160,6 +160,7 @@ PROGRAMS = (
         effect="read",
         operands="read",
         recursive=True,
+        follows_links=True,
         options=(
             Option(
                 "-a -b -B -c -d -e -i -n -q -s -T -t -u -w -y -N -p -E -Z --normal --brief "

@@ -1,5 +1,6 @@
 """Git commands that run unasked read no configuration of a repository."""
 
+import os
 import shlex
 import tempfile
 from collections.abc import Iterator
@@ -164,6 +165,24 @@ async def test_a_normal_repository_is_shown_as_it_is(
     ctx = make_context(folder)
     for line in SAME:
         assert await unasked(tool, ctx, line) == (await approved(tool, ctx, line)).output, line
+
+
+@pytest.mark.parametrize("line", ["git diff", "git -P diff --name-only", "cd docs; git diff HEAD"])
+async def test_the_index_is_not_refreshed(
+    tool: BashTool, make_context: MakeContext, tmp_path: Path, line: str
+) -> None:
+    """Git would write new times of a file whose content is the same."""
+    folder = tmp_path / "shop"
+    repository(folder)
+    (folder / "docs").mkdir()
+    (folder / "b.txt").write_text("b\n")
+    plain(folder, "add", "b.txt")
+    os.utime(folder / "b.txt", (1, 1))
+    index = (folder / ".git" / "index").read_bytes()
+    found = await unasked(tool, make_context(folder), line)
+    assert found is not None
+    assert "a.txt" in found
+    assert (folder / ".git" / "index").read_bytes() == index
 
 
 LINKED = ("status", "diff", "log --oneline", "branch", "reflog", "worktree list")
