@@ -13,6 +13,12 @@ from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionRepl
 from agent.records.sandbox import READ_ONLY, SandboxGrant
 from agent.records.sandbox import UNSANDBOXED as NO_SANDBOX
 
+GIT_CONFIG = ".git/config"
+BRANCH_COMMANDS = frozenset(
+    {"branch", "checkout", "clone", "fetch", "pull", "push", "remote", "switch", "worktree"}
+)
+"""Commands of git that note branches and remotes in the repository's configuration."""
+
 AllowedByName = Callable[[str, Sequence[PermissionNeed]], bool]
 """Return whether rules that name a permission allow it for each of the commands."""
 
@@ -40,8 +46,9 @@ def grant_of(
         folders=tuple(dict.fromkeys(filter(None, folders))),
         # A command that only reads gets no right to write where it was allowed to read.
         writes_outside=bool(commands),
-        guarded=tuple(
-            need.pattern for need in needs if need.permission == "edit" and need.strict == "guarded"
+        guarded=(
+            *(n.pattern for n in needs if n.permission == "edit" and n.strict == "guarded"),
+            *((GIT_CONFIG,) if commands and all(map(_sets_branches, commands)) else ()),
         ),
     )
 
@@ -82,6 +89,10 @@ def requested_needs(
         for need in commands
         if not (permission == NETWORK and need.network)
     )
+
+
+def _sets_branches(need: PermissionNeed) -> bool:
+    return need.pattern.startswith("git ") and need.pattern.split()[1] in BRANCH_COMMANDS
 
 
 def _folder(need: PermissionNeed) -> str:

@@ -54,23 +54,30 @@ def policy_of(
     outside = tuple(grant.folders) if grant.writes_outside else ()
     protected = dict.fromkeys(_protected((*roots, *outside, *folders.writable), repository))
     guarded = [os.path.normpath(os.path.join(project, path)) for path in grant.guarded]
-    open_again = [path for path in guarded if os.path.lexists(path)]
+    writable = (
+        *roots,
+        *_git_folders(repository),
+        *_temporary_folders(),
+        *default_caches(folders.home),
+        *folders.writable,
+        *outside,
+    )
+    closed = tuple(_without(protected, guarded))
+    # Only where nothing around it can be written: a file that is opened by itself cannot be
+    # replaced by a new one, as git does with its configuration.
+    apart = [
+        path
+        for path in guarded
+        if os.path.lexists(path)
+        and (
+            any(_is_inside(path, one) for one in closed)
+            or not any(_is_inside(path, one) for one in writable)
+        )
+    ]
     return SandboxPolicy(
         "workspace-write",
-        writable=tuple(
-            dict.fromkeys(
-                (
-                    *roots,
-                    *_git_folders(repository),
-                    *_temporary_folders(),
-                    *default_caches(folders.home),
-                    *folders.writable,
-                    *outside,
-                    *open_again,
-                )
-            )
-        ),
-        protected=tuple(_without(protected, guarded)),
+        writable=tuple(dict.fromkeys((*writable, *apart))),
+        protected=closed,
         hidden=hidden,
         network=grant.network,
     )

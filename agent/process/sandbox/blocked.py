@@ -10,6 +10,9 @@ LOOKED_AT = 20_000
 
 READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
 
+BUSY = re.compile(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
+"""What replacing a protected file ends with."""
+
 DENIED = re.compile(
     r"^.*(?:permission denied|operation not permitted|access is denied|\bEACCES\b|\bEPERM\b).*$",
     re.IGNORECASE | re.MULTILINE,
@@ -59,6 +62,8 @@ def blocked(output: str, exit_code: int | None, policy: SandboxPolicy) -> str:
                 "The sandbox blocked the network, servers on this machine included, or the server "
                 "does not run."
             )
+    if policy.protected and BUSY.search(text):
+        return "The sandbox probably blocked the replacement of a protected file."
     if any(_is_ours(match[0], policy) for match in DENIED.finditer(text)):
         return f"The sandbox probably blocked it: {_writes(policy)} Credentials are hidden."
     return ""

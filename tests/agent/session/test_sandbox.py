@@ -20,6 +20,7 @@ from agent.records.sandbox import UNSANDBOXED
 from agent.runtime.headless import REFUSED, Approval, HeadlessRun
 from agent.session.api import PromptInput
 from tests.support.harness import Harness, open_harness
+from tests.support.hostile_repositories import plain
 from tests.support.script import Call, Text, answer
 
 DONE = answer(Text("done"))
@@ -280,3 +281,18 @@ async def test_a_formatter_writes_its_file_and_nothing_outside(tmp_path: Path) -
         await harness.turn(await harness.session(), "go")
         assert (harness.folder / "a.tiny").read_text() == "formatted\n"
         assert not outside.exists()
+
+
+@needs_mounts
+async def test_git_notes_branches_and_remotes_but_no_settings(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as harness:
+        plain(harness.folder, "init", "-q", "-b", "main")
+        plain(harness.folder, "commit", "-q", "--allow-empty", "-m", "first")
+        config = harness.folder / ".git" / "config"
+        assert not BLOCKED.search(output(await called(harness, "git remote add up ../up", ONCE)))
+        assert not BLOCKED.search(output(await called(harness, "git switch -t -c new main", ONCE)))
+        assert "../up" in config.read_text()
+        before = config.read_bytes()
+        for line in ("git config core.pager 'touch x'", "git branch b; git config core.pager x"):
+            assert BLOCKED.search(output(await called(harness, line, ONCE)))
+        assert config.read_bytes() == before
