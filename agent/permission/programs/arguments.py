@@ -98,10 +98,13 @@ class _Parser:
         self.found = Arguments()
 
     def run(self) -> Arguments:
-        words, found, count = self.words, self.found, len(self.words)
+        command, words, found, count = self.command, self.words, self.found, len(self.words)
         while self.at < count:
             word = words[self.at]
             text = word.text
+            if text == "--" and command.expression:
+                self.at += 1
+                continue
             if text == "--":
                 self.at += 1
                 found.length = self.at if not found.operands else found.length

@@ -12,7 +12,7 @@ from agent.permission.programs import git
 from agent.permission.programs.arguments import Arguments, only_reads, parse, proves, with_dash
 from agent.permission.programs.record import Command, Program, Syntax
 from agent.permission.programs.scripts import jq_reason
-from agent.permission.syntax.words import Word, is_one_word
+from agent.permission.syntax.words import Word, is_one_word, starts_with_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,11 @@ def _by_options(program: Program, command: Command, arguments: Arguments) -> Rea
     if command.operands == "pattern" and not _has_pattern(arguments):
         operands = operands[is_one_word(operands[0]) :] if operands else []
     proven = only_reads(command, arguments)
+    if program.response_files:
+        names = [name for word in operands for name in word.values or ("@",)]
+        proven = proven and not any(
+            name.startswith("@") or starts_with_pattern(name) for name in names
+        )
     # A word that splits can hold a path too.
     files = (*_values(arguments, "path"), *arguments.split)
     if command.operands in ("text", "none"):

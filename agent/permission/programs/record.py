@@ -173,6 +173,9 @@ class Command:
     ordered: bool = False
     """True if its options end with the first operand."""
 
+    expression: bool = False
+    """True if ``--`` does not end its options: find's expression follows it."""
+
     subcommands: tuple["Command", ...] = ()
 
     wrapper: Wrapper | None = None
@@ -257,6 +260,9 @@ class Program(Command):
 
     follows_links: bool = False
     """True if it then also reads what links in these folders lead to, without an option for it."""
+
+    response_files: bool = False
+    """True if an operand ``@FILE`` is replaced by the words in that file."""
 
     interpreter: bool = False
     """True if it runs code of a language of its own: from an option, a file or its input."""

@@ -263,6 +263,8 @@ def paths_of(word: Word, dirs: Dirs, place: Workspace) -> list[str] | None:
         for folder in _ROOT if path.startswith("/") else folders:
             found.append(_joined(folder, path))
             if is_pattern(value):
+                if (upward := _with_parents(value)) != path:
+                    found.append(_joined(folder, upward))
                 deep = is_pattern(value.rpartition("/")[0])
                 place.patterns.extend([value] * (DEEP_PATTERN_COST if deep else 1))
                 if len(place.patterns) > MAX_PATTERNS:
@@ -272,6 +274,18 @@ def paths_of(word: Word, dirs: Dirs, place: Workspace) -> list[str] | None:
                     return None
                 found += matched
     return found
+
+
+def _with_parents(value: str) -> str:
+    """Return the path for the pattern *value* with ``..`` for each part that matches it, as
+    ``.*`` and ``.?`` do in a bash before 5.2."""
+    parts = value.split("/")
+    return plain(
+        "/".join(
+            ".." if part.startswith(".") and fnmatch.fnmatchcase("..", glob_pattern(part)) else part
+            for part in parts
+        )
+    )
 
 
 def _matches(pattern: str, place: Workspace) -> list[str] | None:

@@ -180,6 +180,7 @@ PROGRAMS = (
         effect="read",
         operands="folders",
         syntax="find",
+        expression=True,
         gnu_prefix=True,
         clusters=False,
         options=(

@@ -430,6 +430,7 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="read",
+        response_files=True,
         options=(
             Option("-a -f -d -w -o --all --data --print-file-name"),
             Option("-n -t -T -e -s --bytes --radix --encoding", value="text"),
