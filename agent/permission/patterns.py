@@ -7,7 +7,7 @@ denies or asks applies in each of them, and one that allows only as it is writte
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -141,6 +141,38 @@ def matches_path(text: str, pattern: str, root: str, *, tightens: bool) -> bool:
         _matches_form(text, absolute, form, tightens=tightens)
         for form in _resolved_forms(forms, root, tightens=tightens)
     )
+
+
+class PathPatterns:
+    """The patterns of rules that tighten, to be matched with many paths below *root*: what one of
+    them covers is looked up on the disk only once."""
+
+    def __init__(self, patterns: Iterable[str], root: str) -> None:
+        self._root = root
+        self._all = False
+        forms: dict[str, None] = {}
+        for pattern in patterns:
+            if not pattern.strip("*"):
+                self._all = True
+                continue
+            own = _path_forms(expand_home(pattern), tightens=True)
+            forms |= dict.fromkeys((*own, *_resolved_forms(own, root, tightens=True)))
+        folded = dict.fromkeys(form.casefold() for form in forms)
+        self._absolute = tuple(form for form in folded if form.startswith("/"))
+        self._relative = tuple(form for form in folded if not form.startswith("/"))
+
+    def covers(self, text: str) -> bool:
+        """Return whether a pattern covers *text*, relative to the root or absolute, without regard
+        to case."""
+        if self._all:
+            return True
+        text = text.casefold()
+        if any(_wild(text, form) for form in self._relative):
+            return True
+        if not self._absolute:
+            return False
+        absolute = text if text.startswith("/") else _absolute(text, self._root.casefold())
+        return any(_wild(absolute, form) for form in self._absolute)
 
 
 def _absolute(text: str, root: str) -> str:

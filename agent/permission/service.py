@@ -14,6 +14,7 @@ from typing import Protocol
 
 from agent.bus import Bus
 from agent.permission.decisions import decision_of_reply, decision_of_rules, denial_error, refusal
+from agent.permission.read_rules import ReadRules
 from agent.permission.rules import (
     ALLOWED_BY_NAME,
     ALWAYS,
@@ -317,6 +318,13 @@ class PermissionService:
                 key=lambda one: _STRICTNESS.index(one.action),
             )
             for need in needs
+        )
+
+    async def read_rules(self, request: PermissionContext, project: str) -> ReadRules:
+        """Return the rules for reading that apply to a call in *project*."""
+        await self._load(request.root_id)
+        return ReadRules(
+            self._rule_sets(request), lambda need: self._evaluate(request, (need,))[0], project
         )
 
     def _rule_sets(self, context: PermissionContext | PermissionRequest) -> list[tuple[Rule, ...]]:

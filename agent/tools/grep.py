@@ -2,19 +2,21 @@
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
 from agent.permission.protected import is_secret
+from agent.permission.read_rules import ReadRules
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
-from agent.records.requests import PermissionReply
+from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import (
     ToolPath,
     missing_file_error,
+    printable,
     resolve_path,
     search_needs,
     show_path,
@@ -47,6 +49,11 @@ class GrepArgs(ToolArgs):
 class GrepPlan:
     root: ToolPath
     request: SearchRequest
+    rules: ReadRules | None = None
+    """The rules for reading, None if they restrict nothing here."""
+
+    asked: bool = False
+    """A rule asks for the named file or folder, so the user allowed what is in it."""
 
 
 class GrepTool:
@@ -85,10 +92,15 @@ class GrepTool:
         where = f" in {root.shown}" if args.path else ""
         which = f" ({args.include})" if args.include else ""
         is_folder = payload.request.root == payload.request.folder
+        needs = search_needs("grep", args.pattern, root, folder=is_folder, spill=self._spill)
+        if needs and ctx.read_rules is not None and (rules := await ctx.read_rules()).restrict:
+            read, asked = _named_need(rules, root, folder=is_folder)
+            needs = (*needs, *read)
+            payload = replace(payload, rules=rules, asked=asked)
         return Plan(
             label=ToolLabel("Grep", f'"{args.pattern}"{where}{which}'),
             payload=payload,
-            needs=search_needs("grep", args.pattern, root, folder=is_folder, spill=self._spill),
+            needs=needs,
             heading="Search these files?",
         )
 
@@ -98,21 +110,40 @@ class GrepTool:
         _ = reply
         hits = _Hits(plan.payload)
         outcome = await self._searcher.run(plan.payload.request, hits.take)
+        if plan.payload.rules is not None and plan.payload.rules.deny:
+            # What the pattern finds in denied files must not show in their number.
+            listing = replace(plan.payload.request, pattern=None)
+            await self._searcher.run(listing, hits.take_denied)
         links = [] if hits.found_any else await asyncio.to_thread(_linked_folders, plan.payload)
         return hits.result(outcome, links, ctx)
 
 
 class _Hits:
-    """Collects matches, without those in secret and ignored files, and builds the result."""
+    """Collects matches, without those in secret, ignored and restricted files, and builds the
+    result."""
 
     def __init__(self, plan: GrepPlan) -> None:
+        self._plan = plan
         self._named_secret = plan.root.is_secret
         self._found = NewestMatches()
         self._secrets: set[str] = set()
+        self._asked: set[str] = set()
+        self._denied: dict[str, str] = {}
+        """Denied files that are in the search, with the reasons."""
+
         # An include glob overrides ignore rules in ripgrep; here they still apply.
         filtered = plan.request.include is not None and not plan.request.ignored
         self._ignore = IgnoreRules(plan.request.folder) if filtered else None
         self._verdicts: dict[str, bool] = {}
+        self._restrictions: dict[str, EvaluatedNeed | None] = {}
+
+    def take_denied(self, records: list[bytes]) -> None:
+        """Take a part of the list of all files that were searched."""
+        for record in records:
+            path = os.fsdecode(record)
+            found = self._restriction(path)
+            if found is not None and found.action == "deny" and not self._is_ignored(path):
+                self._denied[path] = found.reason
 
     def take(self, records: list[bytes]) -> None:
         for record in records:
@@ -127,16 +158,38 @@ class _Hits:
         if not self._named_secret and is_secret(path):
             self._secrets.add(path)
             return
-        if self._ignore is not None:
-            ignored = self._verdicts.get(path)
-            if ignored is None:
-                ignored = self._verdicts[path] = self._ignore.ignores(path)
-            if ignored:
-                return
+        if self._is_ignored(path) or self._is_kept(path):
+            return
         text = line.decode("utf-8", "replace").removesuffix("\r")
         if len(text) > MAX_COLUMNS:
             text = text[:MAX_COLUMNS] + "…"
         self._found.offer(path, f"{int(number)}: {text}")
+
+    def _is_ignored(self, path: str) -> bool:
+        if self._ignore is None:
+            return False
+        ignored = self._verdicts.get(path)
+        if ignored is None:
+            ignored = self._verdicts[path] = self._ignore.ignores(path)
+        return ignored
+
+    def _is_kept(self, path: str) -> bool:
+        """Return whether a rule for reading keeps the matches in *path* from the model."""
+        if path not in self._restrictions:
+            self._restrictions[path] = self._restriction(path)
+        found = self._restrictions[path]
+        if found is None or (found.action == "ask" and self._plan.asked):
+            return False
+        if found.action == "ask":
+            self._asked.add(path)
+        return True
+
+    def _restriction(self, path: str) -> EvaluatedNeed | None:
+        if self._plan.rules is None:
+            return None
+        root = self._plan.root
+        # Below the root, links are not followed.
+        return self._plan.rules.restriction(root.real + path[len(root.path) :], path)
 
     @property
     def found_any(self) -> bool:
@@ -173,6 +226,19 @@ class _Hits:
 
     def _notes(self, outcome: Outcome) -> list[str]:
         notes: list[str] = []
+        if self._denied:
+            count = len(self._denied)
+            reasons = list(dict.fromkeys(self._denied.values()))
+            notes.append(
+                f"{count:,} {'file was' if count == 1 else 'files were'} not searched: "
+                f"{', '.join(reasons[:3])}."
+            )
+        if self._asked:
+            count = len(self._asked)
+            notes.append(
+                f"{count:,} {'file' if count == 1 else 'files'} that a read rule asks for "
+                f"{'matches' if count == 1 else 'match'} too; name one as path to ask for it."
+            )
         if self._secrets:
             count = len(self._secrets)
             notes.append(
@@ -184,6 +250,20 @@ class _Hits:
         if outcome.partial:
             notes.append(PARTIAL)
         return notes
+
+
+def _named_need(
+    rules: ReadRules, root: ToolPath, *, folder: bool
+) -> tuple[tuple[PermissionNeed, ...], bool]:
+    """Return the need to read what ``path`` names, if a rule denies it or asks for it, and whether
+    one asks. Of a denied folder nothing is searched except what another rule allows."""
+    names = [root.real_pattern, *([root.pattern] if root.pattern != root.real_pattern else [])]
+    if folder:
+        names = ["*" if name == "." else f"{name.rstrip('/')}/*" for name in names]
+    found = rules.verdict(*map(printable, names))
+    if found.action == "allow" or root.is_secret or (folder and found.action == "deny"):
+        return (), False
+    return (replace(found.need, always=found.need.pattern),), found.action == "ask"
 
 
 def _linked_folders(plan: GrepPlan) -> list[str]:

@@ -248,7 +248,11 @@ class Pipeline:
             return reply or PermissionReply("once")
 
         context = replace(
-            context, ask=ask, on_request=observer.on_request, on_terminal=observer.on_terminal
+            context,
+            ask=ask,
+            read_rules=partial(self._permissions.read_rules, asking, context.project),
+            on_request=observer.on_request,
+            on_terminal=observer.on_terminal,
         )
         progress = _Progress(call.input, ToolLabel(call.tool.spec.verb))
         try:

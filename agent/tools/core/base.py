@@ -14,6 +14,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_check
 from pydantic import BaseModel, ConfigDict
 
 from agent.files import FileTracker
+from agent.permission.read_rules import ReadRules
 from agent.process import Terminals
 from agent.provider.client import AssistantTurn, UserTurn
 from agent.records.blocks import Block, ToolLabel
@@ -195,6 +196,9 @@ class ToolContext:
 
     sandbox: SandboxGrant = READ_ONLY
     """The sandbox of a call whose plan is ``sandboxed``, by how it was allowed."""
+
+    read_rules: Callable[[], Awaitable[ReadRules]] | None = None
+    """Returns the rules for reading that apply to the call, None without any."""
 
     file_checks: FileChecks | None = None
     on_saved: Callable[[str], Awaitable[None]] | None = None

@@ -9,6 +9,7 @@ import codecs
 import json
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from os import fsencode
 from pathlib import Path
@@ -31,8 +32,8 @@ _UNSUPPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A request to list the files below *root*, or to search *pattern* in files that match
-    *include*.
+    """A request to list the files below *root* that match *include*, or to search *pattern* in
+    them.
 
     *folder* is *root*, or its folder if *root* is a file.
     """
@@ -60,17 +61,16 @@ def unsupported_syntax(pattern: str) -> str:
 
 def _search(order: SearchRequest, pattern: str, out: BinaryIO) -> None:
     compiled = re.compile(pattern)
+    for path in [order.root] if order.root != order.folder else _files(order):
+        _search_file(path, compiled, order.max_count, out)
+
+
+def _files(order: SearchRequest) -> Iterator[str]:
     fits = matcher(order.include) if order.include else None
-    single = order.root != order.folder
-    paths = (
-        iter([order.root])
-        if single
-        else walk(order.root, hidden=order.hidden, ignored=order.ignored)
-    )
     base = order.root.rstrip("/") + "/"
-    for path in paths:
-        if single or fits is None or fits(path.removeprefix(base)):
-            _search_file(path, compiled, order.max_count, out)
+    for path in walk(order.root, hidden=order.hidden, ignored=order.ignored):
+        if fits is None or fits(path.removeprefix(base)):
+            yield path
 
 
 def _search_file(path: str, compiled: re.Pattern[str], left: int, out: BinaryIO) -> None:
@@ -114,7 +114,7 @@ def main() -> int:
     order = SearchRequest(**json.load(sys.stdin))
     out = sys.stdout.buffer
     if order.pattern is None:
-        for path in walk(order.root, hidden=order.hidden, ignored=order.ignored):
+        for path in _files(order):
             out.write(fsencode(path) + b"\0")
         out.flush()
         return 0
