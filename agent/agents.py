@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from agent.config.loading import LoadedConfig
 from agent.config.model import AgentConfig
-from agent.permission.rules import DEFAULT_RULES, Rule, evaluate, is_project_rule, matches
+from agent.permission.rules import DEFAULT, DEFAULT_RULES, Rule, evaluate, is_project_rule, matches
 from agent.records.errors import AgentNotFound
 from agent.records.requests import Action, PermissionNeed
 from agent.records.tool_facts import TOOL_FACTS, permission_of
@@ -227,14 +227,30 @@ class Agents:
     ) -> frozenset[str]:
         """Return those of *tools* that the agent is offered.
 
-        Tools that it, or one of its *callers* (nearest first), is denied entirely are not.
+        Tools that it, or one of its *callers* (nearest first), is denied entirely are not, nor are
+        those that are no use to it.
         """
         key = (name, tuple(tools), callers)
         if key not in self._offered:  # needed before each step, and the rules do not change
             sets = [self.rules(n, child=child) for n, child in lineage(name, callers)]
             shown = (t for t in key[1] if not any(_denied(t, rules) for rules in sets))
-            self._offered[key] = frozenset(shown)
+            self._offered[key] = frozenset(t for t in shown if self._is_of_use(t, name, callers))
         return self._offered[key]
+
+    def _is_of_use(self, tool: str, name: str, callers: tuple[str, ...]) -> bool:
+        facts = TOOL_FACTS.get(tool)
+        if facts is None:
+            return True
+        if facts.permission == "task" and not (
+            len(callers) < self.max_depth and self.allowed_subagents(name, callers)
+        ):
+            return False
+        if facts.covered_by and not any(
+            rule.permission == facts.permission and rule.source != DEFAULT
+            for rule in self.rules(name, child=bool(callers))
+        ):
+            return False
+        return facts.only_agent in {"", name}
 
     def allowed_subagents(self, name: str, callers: tuple[str, ...] = ()) -> frozenset[str]:
         """Return the sub-agents that the rules of the agent, and of its *callers* (nearest first),

@@ -8,12 +8,16 @@ the tools, the registry and the pipeline need is in ``ToolSpec``.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from agent.records.requests import Action
 
 ToolKind = Literal["read", "search", "fetch", "edit", "execute", "think", "other"]
 """The kinds of tools of the Agent Client Protocol; a client picks an icon by it."""
+
+
+Answering = Literal["none", "choice", "text"]
+"""The answers that a front end can get from the user: none, a choice of options, or any text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,17 @@ class ToolFacts:
     """False: denied to sub-agents by default. They start no others, keep no list and ask the
     user nothing."""
 
+    covered_by: str = ""
+    """A tool that does its work, "" for none. It is then offered only where a rule names its
+    permission. Calls of it are run anyway: models know the name, and older sessions contain some.
+    """
+
+    only_agent: str = ""
+    """The only agent that is offered it, "" for all."""
+
+    needs_answer: Answering = "none"
+    """The answers of the user that it needs: it is offered only where they can be given."""
+
 
 def _tool(
     name: str,
@@ -49,6 +64,9 @@ def _tool(
     permission: str = "",
     in_claude_settings: bool = False,
     for_subagents: bool = True,
+    covered_by: str = "",
+    only_agent: str = "",
+    needs_answer: Answering = "none",
 ) -> ToolFacts:
     return ToolFacts(
         name=name,
@@ -58,6 +76,9 @@ def _tool(
         claude_name=claude_name,
         in_claude_settings=in_claude_settings,
         for_subagents=for_subagents,
+        covered_by=covered_by,
+        only_agent=only_agent,
+        needs_answer=needs_answer,
     )
 
 
@@ -66,7 +87,7 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
         row.name: row
         for row in (
             _tool("read", "allow", "read", "Read", in_claude_settings=True),
-            _tool("list", "allow", "search", "LS", in_claude_settings=True),
+            _tool("list", "allow", "search", "LS", in_claude_settings=True, covered_by="read"),
             _tool("glob", "allow", "search", "Glob", in_claude_settings=True),
             _tool("grep", "allow", "search", "Grep", in_claude_settings=True),
             _tool(
@@ -77,13 +98,33 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
                 in_claude_settings=True,
                 for_subagents=False,
             ),
-            _tool("todoread", "allow", "think", "TodoRead", for_subagents=False),
-            _tool("question", "allow", "other", "AskUserQuestion", for_subagents=False),
+            _tool(
+                "todoread",
+                "allow",
+                "think",
+                "TodoRead",
+                for_subagents=False,
+                covered_by="todowrite",
+            ),
+            _tool(
+                "question",
+                "allow",
+                "other",
+                "AskUserQuestion",
+                for_subagents=False,
+                needs_answer="text",
+            ),
             _tool("skill", "allow", "other", "Skill", in_claude_settings=True),
             _tool("task", "allow", "other", "Task", in_claude_settings=True, for_subagents=False),
             _tool("task_output", permission="task"),
             _tool("lsp", "allow"),
-            _tool("plan_exit", "allow", for_subagents=False),
+            _tool(
+                "plan_exit",
+                "allow",
+                for_subagents=False,
+                only_agent="plan",
+                needs_answer="choice",
+            ),
             _tool("tool_search"),
             _tool("bash", "ask", "execute", "Bash", in_claude_settings=True),
             _tool("bash_output", None, "execute", "BashOutput", permission="bash"),
@@ -126,3 +167,11 @@ def claude_name_of(tool: str) -> str:
     """Claude Code's name for *tool*, "" if it has none."""
     facts = TOOL_FACTS.get(tool)
     return "" if facts is None else facts.claude_name
+
+
+def can_answer(tool: str, answering: Answering) -> bool:
+    """Return whether users whose front end allows *answering* can give the answers that *tool*
+    needs."""
+    levels = get_args(Answering)
+    facts = TOOL_FACTS.get(tool)
+    return facts is None or levels.index(facts.needs_answer) <= levels.index(answering)

@@ -32,6 +32,7 @@ from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.json import Json
+from agent.records.tool_facts import Answering
 from agent.runtime.service_factories import (
     OpenedFolder,
     add_plugin_tools,
@@ -138,13 +139,15 @@ async def open_runtime(
     editor: Editor | None = None,
     wait_for_background: bool = True,
     terminals: Terminals | None = None,
+    answering: Answering = "text",
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
 
     Each of *stop_hooks* can continue a turn that would end. *ask_trust* decides whether to trust
     the programs that the project's files would run, before any of them is used; without it
     only what the user trusted before is trusted. *editor* is the user's editor: files are read
-    from and written to it. Its *terminals* run the commands.
+    from and written to it. Its *terminals* run the commands. *answering* are the answers that
+    the user can give.
 
     Raises ``ConfigError`` when *directory* is not a folder, ``StoreError`` when the session
     database cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
@@ -177,6 +180,7 @@ async def open_runtime(
                 editor=editor,
                 wait_for_background=wait_for_background,
                 terminals=terminals,
+                answering=answering,
             )
         )
     except BaseException:
@@ -269,6 +273,7 @@ def _session_services(
         compaction=compaction_settings(config.compaction),
         retry=RetryPolicy(attempts=config.retry.attempts, initial=config.retry.delay / 1000),
         wait_for_background=opened.wait_for_background,
+        answering=opened.answering,
     )
 
 

@@ -26,6 +26,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import catalog_from_config, secret_variables
 from agent.records.errors import AgentNotFound, ModelNotFound
 from agent.records.events import Notice
+from agent.records.tool_facts import Answering
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.guards import TurnLimits
@@ -60,6 +61,7 @@ class OpenedFolder:
     plugins: Plugins
     editor: Editor | None = None
     wait_for_background: bool = True
+    answering: Answering = "text"
     terminals: Terminals | None = None
 
 

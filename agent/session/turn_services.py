@@ -14,6 +14,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy
 from agent.records.messages import AssistantMessage, MessageWithParts
+from agent.records.tool_facts import Answering, can_answer
 from agent.session.context.budget import Calibration
 from agent.session.context.deferred_tools import offered_tools
 from agent.session.context.pruning import PROTECTED_TOOLS
@@ -95,6 +96,8 @@ class TurnServices:
     trackers: ChangeTrackers = field(default_factory=ChangeTrackers)
     clock: Callable[[], float] = field(default=time.time)
     """The time in seconds since the epoch."""
+    answering: Answering = "text"
+    """The answers that the user can give."""
     wait_for_background: bool = True
     """True if a turn ends only after its background tasks. A sub-agent's turn always waits:
     otherwise its reports would be lost."""
@@ -111,7 +114,8 @@ class TurnServices:
         *callers* are the agents of the sessions above this one, nearest first.
         """
         agent, model = self.agents.get(agent_name), self.catalog.model(model_name)
-        tools = useful_tools(self.registry.names_for(model.id), history)
+        named = (n for n in self.registry.names_for(model.id) if can_answer(n, self.answering))
+        tools = useful_tools(named, history)
         allowed = self.agents.offered_tools(agent.name, tools, callers)
         subagents = self.agents.allowed_subagents(agent.name, callers)
         offered = offered_tools(self.registry, allowed, model, history)

@@ -15,6 +15,7 @@ from agent.process import Terminals
 from agent.records.errors import ConfigError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Session
+from agent.records.tool_facts import Answering
 from agent.runtime.runtime import Runtime, open_runtime
 from app.acp.client_services import editor_of, terminals_of
 from app.acp.errors import NOT_FOUND
@@ -28,12 +29,13 @@ class RuntimePool:
     """Runtimes by folder and by the MCP servers that the client passes; each is opened once.
 
     *editor* is the client's files and *terminals* where its commands run; both are None until the
-    client has offered them.
+    client has offered them. *answering* are the answers that the client can get from its user.
     """
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.editor: Editor | None = None
         self.terminals: Terminals | None = None
+        self.answering: Answering = "choice"
         self._env = env
         self._opened: dict[tuple[str, str], Runtime] = {}
         self._opening = asyncio.Lock()
@@ -59,6 +61,7 @@ class RuntimePool:
                     overrides=overrides,
                     editor=self.editor,
                     terminals=self.terminals,
+                    answering=self.answering,
                 )
                 runtime.mcp.start()
                 self._opened[key] = runtime
@@ -116,6 +119,7 @@ class OpenSessions:
         self._folders.terminals = terminals_of(self._client, capabilities)
         elicitation = capabilities.elicitation if capabilities is not None else None
         self._forms = elicitation is not None and elicitation.form is not None
+        self._folders.answering = "text" if self._forms else "choice"
 
     def get(self, session_id: str) -> OpenSession:
         """Return an open session. Raises ``RequestError``."""

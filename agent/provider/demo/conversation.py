@@ -16,6 +16,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.records.json import Json, JsonObject
+from agent.records.tool_facts import TOOL_FACTS
 
 STEERING_INTRODUCTION = "The user sent this message"
 """The introduction of a message that was sent during a turn."""
@@ -85,7 +86,8 @@ class Conversation:
         return tuple(call for step in self.steps for call in step)
 
     def has_tools(self, *tools: str) -> bool:
-        return all(tool in self.tools for tool in tools)
+        """Return whether *tools* are offered, or run in place of one that is."""
+        return all({tool, TOOL_FACTS[tool].covered_by} & self.tools.keys() for tool in tools)
 
     def accepts_argument(self, tool: str, argument: str) -> bool:
         """Return whether *tool* is offered and knows *argument*."""

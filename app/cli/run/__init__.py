@@ -239,6 +239,7 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
             **({"bash": {"sandbox": arguments.sandbox}} if arguments.sandbox else {}),
         },
         auto=arguments.auto,
+        answering="none",
     )
 
 

@@ -7,11 +7,13 @@ import pytest
 
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig
+from agent.config.model import AgentConfig, Config
 from agent.config.permission_rules import ConfigRule
 from agent.permission.rules import ALWAYS, Rule, evaluate
 from agent.permission.shell.analysis import command_needs
 from agent.records.events import PermissionAsked
 from agent.records.messages import Completed, Failed, Session
+from agent.records.requests import Action
 from tests.support.harness import Harness, open_harness, tool_names
 from tests.support.script import Call, Text, answer
 
@@ -128,3 +130,58 @@ async def test_an_unknown_tool_is_answered_with_the_tools_of_the_step(tmp_path: 
         listed = call.state.error.partition("The tools are: ")[2].rstrip(".").split(", ")
         assert set(listed) == offered
         assert "webfetch" not in listed
+
+
+USUAL = ("list", "plan_exit", "question", "read", "task", "task_output", "todoread", "todowrite")
+
+
+def offered(agents: Agents, name: str, callers: tuple[str, ...] = ()) -> set[str]:
+    return set(agents.offered_tools(name, USUAL, callers))
+
+
+def test_only_the_plan_agent_is_offered_to_leave_plan_mode() -> None:
+    agents = Agents(LoadedConfig())
+    assert offered(agents, "plan") == {*USUAL} - {"list", "todoread"}
+    assert offered(agents, "build") == {*USUAL} - {"list", "todoread", "plan_exit"}
+
+
+@pytest.mark.parametrize("action", ["allow", "ask"])
+def test_a_rule_brings_back_a_tool_that_is_not_offered_by_default(action: Action) -> None:
+    agents = Agents(LoadedConfig(rules=(ConfigRule("list", "*", action, "yours"),)))
+    assert "list" in offered(agents, "build")
+    assert "todoread" not in offered(agents, "build")
+
+
+@pytest.mark.parametrize(("depth", "callers", "can"), [(1, 0, True), (1, 1, False), (2, 1, True)])
+def test_sub_agents_are_offered_as_deep_as_they_may_be(depth: int, callers: int, can: bool) -> None:
+    config = Config(agent={"lead": AgentConfig(mode="all")}, subagent_depth=depth)
+    rules = {"lead": (ConfigRule("task", "*", "allow", "yours"),)}
+    agents = Agents(LoadedConfig(config=config, agent_rules=rules))
+    found = offered(agents, "lead", ("lead",) * callers)
+    assert ({"task", "task_output"} <= found) is can
+
+
+def test_task_is_not_offered_where_every_sub_agent_is_denied() -> None:
+    denied = tuple(ConfigRule("task", name, "deny", "yours") for name in ("plan", "general"))
+    some = Agents(LoadedConfig(rules=denied))
+    assert "task" in offered(some, "build")
+    every = (*denied, ConfigRule("task", "expl*", "deny", "yours"))
+    assert not {"task", "task_output"} & offered(Agents(LoadedConfig(rules=every)), "build")
+
+
+async def test_tools_that_are_not_offered_by_default_run_when_they_are_called(
+    harness: Harness,
+) -> None:
+    todo = {"content": "Paint", "status": "pending"}
+    harness.server.script(
+        answer(Call("todowrite", {"todos": [todo]})),
+        answer(Call("todo_read", {}), Call("LS", {})),
+        answer(Text("Done.")),
+    )
+    session = await harness.session()
+    await harness.turn(session, "go")
+    assert not {"todoread", "list", "plan_exit"} & tool_names(harness.server.requests[0].body)
+    _, read, listed = (call.state for call in await harness.tools(session))
+    assert isinstance(read, Completed)
+    assert "Paint" in read.output
+    assert isinstance(listed, Completed)

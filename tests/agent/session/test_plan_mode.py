@@ -43,7 +43,7 @@ async def test_after_approval_the_build_agent_continues_in_the_same_turn(
         harness.runtime.questions.reply(question.id, QuestionReply((option,)))
         assert (await harness.idle(session, after=before)).outcome == "completed"
         first, second = (request.body for request in harness.server.requests)
-        assert first["tools"] == second["tools"]
+        assert tool_names(first) - tool_names(second) == {"plan_exit"}
         said = json.dumps(second["messages"][-1])
         assert f"Carry out the plan in {FILE}." in said
         assert "Plan mode is off" in said
@@ -189,6 +189,5 @@ async def test_a_sub_agent_is_not_offered_it(tmp_path: Path) -> None:
             answer(Call("task", task)), answer(Text("A plan.")), answer(Text("Done."))
         )
         await harness.turn(await harness.session(), "Go.")
-        mine, childs, _ = (tool_names(request.body) for request in harness.server.requests)
-        assert "plan_exit" in mine
+        _, childs, _ = (tool_names(request.body) for request in harness.server.requests)
         assert "plan_exit" not in childs

@@ -13,7 +13,7 @@ from acp.schema import (
 
 from tests.agent.tools.pictures import png
 from tests.app.acp.conftest import Desk, Editor, Home, RequestError
-from tests.support.harness import GUARD
+from tests.support.harness import GUARD, tool_names
 from tests.support.script import Call, Failure, Hold, Reason, Text, Tokens, answer
 
 EDIT = Call("edit", {"file_path": "calc.py", "old_string": "a - b", "new_string": "a + b"})
@@ -195,6 +195,8 @@ async def test_the_models_question_has_buttons(desk: Desk, chosen: str, expected
         assert "right" in str(desk.server.requests[-1].body["messages"][-1]["content"])
     else:
         assert len(desk.server.requests) == 1
+    # Buttons leave no room for an answer in the user's own words.
+    assert "question" not in tool_names(desk.server.requests[0].body)
 
 
 async def test_modes_are_agents_and_models_can_be_chosen(home: Home) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from tests.app.cli.run.process import GUARD, LAUNCHER, run, start
+from tests.support.harness import tool_names
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.processes import gone, pids_in
 from tests.support.script import Call, Failure, Finish, Hold, Reason, Text, Tokens, answer
@@ -359,6 +360,7 @@ def test_a_question_is_declined_with_a_sentence(
     assert (done.returncode, done.stdout) == (0, b"I took left.\n")
     content = str(scripted.server.requests[-1].body["messages"][-1]["content"])
     assert "Nobody is here to answer questions" in content
+    assert "question" not in tool_names(scripted.server.requests[0].body)
 
 
 @pytest.mark.parametrize(
