@@ -45,6 +45,7 @@ soak: $(STAMP)
 	KILL_POINTS=500 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/agent/store/test_killed.py
 	CANCEL_POINTS=0 FAULT_TABLE=build/fault-table $(BIN)/pytest -n $(JOBS) tests/agent/session \
 		tests/agent/permission/shell/test_fuzz.py
+	EFFECT_LINES=20000 $(BIN)/pytest -n 2 tests/agent/permission/test_effects.py
 	$(PIP) 'llmock>=0.2,<0.3'
 	CHAOS_EXAMPLES=200 $(BIN)/pytest tests/chaos
 	TRIAL_SIZE=full $(BIN)/pytest tests/e2e/test_large_inputs.py
