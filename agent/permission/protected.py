@@ -10,6 +10,7 @@ import fnmatch
 import itertools
 import os
 import re
+import stat
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -97,6 +98,33 @@ def is_secret(path: str) -> bool:
     if f"/{'/'.join(parts)}".endswith(_SECRET_PATHS):
         return True
     return _SECRET_NAME.match(name) is not None
+
+
+UNSEARCHED = frozenset({"node_modules", ".git", ".venv", "venv", "__pycache__", ".tox"})
+"""Folders in which no files with secrets are looked for."""
+_MAX_SEARCHED = 20_000
+"""Limit of the entries among which another name of a file is looked for."""
+
+
+def has_secret_name(path: str, project: str) -> bool:
+    """Return whether the file has another name in *project* by which it is a secret one: a hard
+    link. Only a file with several names costs a search."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+        return False
+    seen, folders = 0, [project]
+    while folders and seen <= _MAX_SEARCHED:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                seen += 1
+                if entry.inode() == status.st_ino and is_secret(entry.path[len(project) :]):
+                    return True
+                if entry.name not in UNSEARCHED and entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+    return False
 
 
 _EXAMPLES = tuple(name.replace("*", "x") for name in _SECRET_NAMES)

@@ -210,12 +210,12 @@ def _git(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
 
 def _find(_base: str, program: Program, words: Sequence[Word]) -> Reading:
     arguments = parse(program, words)
-    roots = list(words[: _first_test(words)])
-    roots = [word for word in roots if word.text not in ("-H", "-P", "--")]
-    proven = all(word.known for word in words) and not arguments.given("-exec", "-ok")
+    roots = find_roots(words)
     operators = program.option
-    proven = proven and all(
-        each.option is not None and each.option.effect == "none" for each in arguments.options
+    # What ``-exec`` runs is analyzed as a command of its own, in this folder.
+    proven = all(word.known for word in words) and all(
+        each.option is not None and (each.option.effect == "none" or each.name == "-exec")
+        for each in arguments.options
     )
     proven = proven and all(
         word in roots or word.text in operators or not word.text for word in arguments.operands
@@ -223,14 +223,14 @@ def _find(_base: str, program: Program, words: Sequence[Word]) -> Reading:
     return Reading(proven, (*roots, *_values(arguments, "path")))
 
 
-def _first_test(words: Sequence[Word]) -> int:
-    """Return the index of the first word of find's expression."""
+def find_roots(words: Sequence[Word]) -> list[Word]:
+    """Return the folders in which find begins: the words in front of its expression."""
     at = 0
     while at < len(words) and (
         words[at].text in ("-H", "-P", "--") or not words[at].text.startswith(("-", "(", "!"))
     ):
         at += 1
-    return at
+    return [word for word in words[:at] if word.text not in ("-H", "-P", "--")]
 
 
 def _archive(_base: str, program: Program, words: Sequence[Word]) -> Reading | None:

@@ -104,6 +104,43 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """A use of a command that prints nothing but names of files or, as a filter, whole lines of
+    its input."""
+
+    needs: str = ""
+    """Options one of which it needs, separated by spaces; empty if it needs none."""
+
+    keeps: str = ""
+    """Further options with which it still prints nothing else."""
+
+    nul: str = ""
+    """Those of its options with which each name or line ends with NUL."""
+
+    empty: str = ""
+    """Options that it needs with an empty value: ``--format=``."""
+
+    arguments: tuple[str, ...] = ()
+    """The whole arguments, one text for each choice; options do not count then."""
+
+    column: Literal["", "added", "dropped"] = ""
+    """``added`` if another column stands in front of each name, ``dropped`` if the filter removes
+    it."""
+
+    filters: bool = False
+    """True if it prints lines of its input. It names no files then."""
+
+    prefixed: bool = False
+    """True if each name begins with an operand that it was given."""
+
+    bare: bool = False
+    """True if it must have no operands."""
+
+    tracked: bool = False
+    """True if it names only files in git's index."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wrapper:
     """The way in which a command runs the program that its operands name. Its options are those of
     the command: one that is not listed there makes the line ask."""
@@ -116,6 +153,9 @@ class Wrapper:
 
     appends: bool = False
     """True if it adds arguments that are known at run time only."""
+
+    passes_names: bool = False
+    """True if it does nothing itself but to add words of its input to the program (xargs)."""
 
     joined: bool = False
     """True if all operands together are shell code."""
@@ -177,6 +217,8 @@ class Command:
     """True if ``--`` does not end its options: find's expression follows it."""
 
     subcommands: tuple["Command", ...] = ()
+
+    listings: tuple[Listing, ...] = ()
 
     wrapper: Wrapper | None = None
 

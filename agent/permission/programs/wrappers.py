@@ -31,6 +31,15 @@ class Inner(NamedTuple):
     adds_arguments: bool = False
     """True if any arguments are added at run time (xargs)."""
 
+    replaced: str = ""
+    """The text in whose place they are put; empty if they follow the words."""
+
+    from_input: bool = False
+    """True if what is added are the words or lines of its input."""
+
+    exact: bool = False
+    """True if what is added is taken as it is: not split at blanks, no quotes removed."""
+
     sets: tuple[tuple[str, str], ...] = ()
     """Variables given to the command, with their values."""
 
@@ -52,6 +61,8 @@ _SHELL_OPTIONS = word_set(
 )
 """Options of a shell, after ``-o``, that change no command."""
 _ARGUMENT_LIST = re.compile(r":{3,4}\+?")
+_OTHER_INPUT = ("-a", "--arg-file", "-d", "--delimiter")
+"""Options with which xargs reads another file, or takes apart what it reads in another way."""
 _PLACEHOLDER = re.compile(r"\{[\w./#%-]*\}")
 """The place of an argument in a command of ``parallel``."""
 
@@ -171,7 +182,11 @@ def _step(command: Command, words: Sequence[Word], name: str) -> Inner:
     options = arguments.options
     chdir = wrapper.chdir or any(each.option and each.option.effect == "chdir" for each in options)
     inner = _run(wrapper, rest, tuple(sets), _replaced_text(name, options))
-    return inner._replace(chdir=chdir)
+    return inner._replace(
+        chdir=chdir,
+        from_input=wrapper.appends and not arguments.given(*_OTHER_INPUT),
+        exact=bool(wrapper.appends and arguments.given("-0", "--null")),
+    )
 
 
 def _of_options(
@@ -217,7 +232,9 @@ def _run(
         return Inner(codes=codes, reason=reason, runs_text=not known)
     if wrapper.appends and replaced and replaced in rest[0].text:
         return Inner(reason="its program is read at run time", runs_text=True)
-    return Inner(rest, inert=wrapper.inert, adds_arguments=wrapper.appends, sets=sets)
+    return Inner(
+        rest, inert=wrapper.inert, adds_arguments=wrapper.appends, replaced=replaced, sets=sets
+    )
 
 
 def _parallel(rest: tuple[Word, ...]) -> Inner:
@@ -331,5 +348,15 @@ def find_actions(base: str, words: Sequence[Word]) -> list[Inner]:
         if inner and inner[-1].text in (";", "+"):
             inner = inner[:-1]
         reason = "" if inner and "{" not in inner[0].text else "what is found is run as a program"
-        found.append(Inner(inner, adds_paths=True, reason=reason, runs_text=bool(reason)))
+        place = "{}" if each.name.startswith(("-exec", "-ok")) else ""
+        found.append(
+            Inner(
+                inner,
+                adds_paths=True,
+                replaced=place,
+                exact=True,
+                reason=reason,
+                runs_text=bool(reason),
+            )
+        )
     return found

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, any_of
 from agent.permission.syntax.words import Word, as_written
 
@@ -76,6 +77,12 @@ class Call(NamedTuple):
 
     adds_arguments: bool = False
     """True if any arguments are added at run time."""
+
+    added: Names | None = None
+    """The names that are added, None if they can be anything."""
+
+    replaced: str = ""
+    """The text in whose place they are put; empty if they follow the words."""
 
     wrapped: bool = False
     """True if another program runs it."""

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from agent.permission.programs import git, wrappers
 from agent.permission.programs.builtins import (
@@ -28,6 +29,7 @@ from agent.permission.programs.read_only import Reading, find_reads
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.subcommand_names import names_without_options
 from agent.permission.programs.wrappers import Inner, find_actions
+from agent.permission.shell.added_names import takes_names
 from agent.permission.shell.always_pattern import (
     always_pattern,
     depends_on_context,
@@ -40,6 +42,7 @@ from agent.permission.shell.always_pattern import (
 from agent.permission.shell.call import Call, FoldersAfter, either_of, stay, step_over_keywords
 from agent.permission.shell.environment import set_variables
 from agent.permission.shell.findings import READ_SPLITS, Findings, GitUse
+from agent.permission.shell.names import Names, names_of_either, printed_names
 from agent.permission.shell.operands import (
     add_all_paths,
     add_outside_paths,
@@ -153,6 +156,7 @@ class Commands:
         """Add what *call* needs. Raises ``CannotAnalyzeError`` if its program is not known."""
         if call.level > MAX_DEPTH:
             raise CannotAnalyzeError(f"it is nested more than {MAX_DEPTH} levels deep")
+        self.found.printed = None
         call = step_over_keywords(call)
         if call.negated:
             return self.analyze(call._replace(negated=False)).negated
@@ -174,8 +178,13 @@ class Commands:
         if len(calls) == 1:
             return self._analyze_one(calls[0])
         start = len(self.found.needs)
-        ends = [self._analyze_one(each) for each in calls]
+        ends: list[FoldersAfter] = []
+        printed: list[Names | None] = []
+        for each in calls:
+            ends.append(self._analyze_one(each))
+            printed.append(self.found.printed)
         self.found.merge_commands(start)
+        self.found.printed = functools.reduce(names_of_either, printed)
         return functools.reduce(either_of, ends)
 
     def _with_values(self, call: Call) -> list[Call]:
@@ -245,14 +254,35 @@ class Commands:
             return self._analyze_inert(call, inner, base)
         self._note_text(base, known, call, inner)
         actions = find_actions(base, arguments) if known.syntax in ("find", "fd") else []
-        self._add_need(base, known, call, inner, actions)
+        reading = self._add_need(base, known, call, inner, actions)
+        given, printed = self.found.piped, None
+        if reading is not None and inner is None:
+            place = self.found.workspace
+            printed = printed_names(known, arguments, reading, given, call.dirs, place)
+            if printed is not None and call.wrapped and call.added is not None:
+                printed = replace(call.added, exact=False)  # some of those that it was given
+        start = len(self.found.needs)
         for each in (inner, *actions):
             if each is not None:
-                self._analyze_inner(call, each)
+                names = given if each.from_input else printed if each.adds_paths else None
+                self._analyze_inner(call, each, names)
+        if reading is not None and (actions or (inner is not None and inner.words)):
+            self._doubt_unless_proven(start)
+        if len(actions) == 1 or (inner is not None and inner.from_input):
+            printed = self.found.printed
         code = literal_code(base, arguments)
         if code is not None:
             self._analyze_nested(code, call.dirs, call.level)
+        self.found.printed = None if len(actions) > 1 else printed
         return self._folders_after(base, call)
+
+    def _doubt_unless_proven(self, start: int) -> None:
+        """Make the last need before index *start*, of a command that runs others, ask unless
+        theirs, from there on, are proven: rules for them do not cover what it adds to them."""
+        needs = self.found.needs
+        proven = start < len(needs) and all(need.floor == "allow" for need in needs[start:])
+        if start and not proven:
+            needs[start - 1] = replace(needs[start - 1], floor="ask")
 
     def _enter_folders(self, known: Program, call: Call) -> Call:
         """Return *call* without its options that change the folder, in that folder: ``git -C web
@@ -337,7 +367,14 @@ class Commands:
         )
         return ends if base == "command" else stay(call.dirs)
 
-    def _analyze_inner(self, call: Call, inner: Inner) -> None:
+    def _analyze_inner(self, call: Call, inner: Inner, names: Names | None) -> None:
+        """Analyze what a command runs besides itself, with *names* added to it."""
+        before = self.found.piped
+        if inner.adds_arguments:  # they are its input
+            self.found.piped = None
+        if names is not None:
+            exact = inner.exact and (names.exact or inner.adds_paths)
+            names = replace(names, exact=exact)
         dirs = frozenset[str]() if inner.chdir else call.dirs
         for code in inner.codes:
             self._analyze_process(code, dirs, call.level)
@@ -352,10 +389,13 @@ class Commands:
                     inner.sets,
                     adds_paths=inner.adds_paths,
                     adds_arguments=inner.adds_arguments,
+                    added=names,
+                    replaced=inner.replaced,
                     wrapped=True,
                     level=call.level + 1,
                 )
             )
+        self.found.piped = before
 
     def _count_nested(self, inner: str) -> None:
         """Count the code that a command runs. Raises ``CannotAnalyzeError`` when it is too much."""
@@ -380,10 +420,19 @@ class Commands:
 
     def _add_need(
         self, base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
-    ) -> None:
-        """Add the need of the command itself, after those of its paths."""
+    ) -> Reading | None:
+        """Add the need of the command itself, after those of its paths.
+
+        Return what it reads if it is proven to do no more, else None.
+        """
         arguments = call.words[1:]
+        if call.adds_paths or call.adds_arguments:
+            place = self.found.workspace
+            if inner is None and not actions and takes_names(base, known, call, place):
+                call = call._replace(adds_paths=False, adds_arguments=False)
         reading = find_reads(base, known, arguments) if inner is None else None
+        if inner is not None and known.wrapper is not None and known.wrapper.passes_names:
+            reading = Reading(proven=True)  # what it runs has a need of its own
         reason = (
             uncovered_reason(base, known, call, inner, actions)
             or self._operator_reason(base, arguments)
@@ -429,6 +478,7 @@ class Commands:
                 mentions=() if reason or known.familiar else self._mentions(call),
             )
         )
+        return reading if proven else None
 
     def _add_paths(
         self,

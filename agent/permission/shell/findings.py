@@ -4,8 +4,9 @@ import os
 import re
 from dataclasses import dataclass, field, replace
 
-from agent.permission.protected import is_secret
+from agent.permission.protected import has_secret_name, is_secret
 from agent.permission.shell.environment import Environment
+from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, is_stream, paths_of
 from agent.permission.syntax.hidden import unescape_backticks
 from agent.permission.syntax.output import prints_number
@@ -47,6 +48,12 @@ class Findings:
 
     names: list[str] = field(default_factory=list[str])
     """Base names of the programs."""
+
+    piped: Names | None = None
+    """The names in the input of the command that is analyzed, None if it can be anything."""
+
+    printed: Names | None = None
+    """The names that the last command prints, None if it can print anything else."""
 
     git: list[GitUse] = field(default_factory=list[GitUse])
     """Its git commands."""
@@ -162,6 +169,7 @@ class Findings:
                 self.add_external(path, folder=folder)
             shown = self.workspace.relative(path)
             secret = is_secret(shown) or is_secret(path)
+            secret = secret or has_secret_name(path, self.workspace.project)
             plain += 0 if secret else 1
             if secret or plain <= _MAX_READS:
                 reason = f"{shown} may hold secrets" if secret else ""

@@ -5,11 +5,11 @@ import glob
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
-from agent.permission.protected import is_guarded, is_match, is_secret
+from agent.permission.protected import UNSEARCHED, is_guarded, is_match, is_secret
 from agent.permission.syntax.words import (
     NUMBER,
     Word,
@@ -41,7 +41,10 @@ MAX_SCANNED = 20_000
 _PLAIN_FOLDER = re.compile(r"[\w.@%+/-]+")
 """A folder that needs no quotes."""
 _STREAMS = re.compile(r"/dev/(null|stdin|stdout|stderr|fd/\d+)")
-_UNSEARCHED = frozenset({"node_modules", ".git", ".venv", "venv", "__pycache__", ".tox"})
+_SPLIT = re.compile(r"[\s'\"\\]")
+_QUOTE = re.compile(r"['\"\\]")
+_MAX_INDEX = 20_000_000
+"""Bytes of an index of git that is read."""
 
 
 def is_stream(path: str) -> bool:
@@ -196,7 +199,7 @@ class Workspace:
         """Return whether a recursive read of *folder* can reach a file with secrets, or it is too
         large. *linked*: through links, and then any file outside counts; *chosen* are patterns of
         the names that are read."""
-        return _Search(self, hidden, linked, chosen).reaches_secret(folder)
+        return Search(self, hidden, linked, chosen).reaches_secret(folder)
 
     def folder_pattern(self, folder: str) -> str | None:
         return folder_pattern(folder, self.project, self.home)
@@ -302,17 +305,27 @@ def _matches(pattern: str, place: Workspace) -> list[str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
-    """The files that a recursive read reaches."""
+class Search:
+    """The files that a recursive read reaches, or whose names are given to a program."""
 
     place: Workspace
     hidden: bool
     linked: bool
     chosen: tuple[str, ...]
 
+    named_links: bool = False
+    """True if a link has to match a pattern of *chosen* as a file has to."""
+
+    split: bool = False
+    """True if names are split at blanks and quotes, as xargs does."""
+
+    tracked: Callable[[str], bool] | None = None
+    """Tells which of the files count; all of them without it."""
+
     def reaches_secret(self, folder: str) -> bool:
+        start = len(folder.rstrip("/"))
         for seen, entry in enumerate(self.entries(folder)):
-            if seen > MAX_SCANNED or self.is_secret(entry):
+            if seen > MAX_SCANNED or (self.is_secret(entry, start) and self._counts(entry)):
                 return True
         return False
 
@@ -327,12 +340,55 @@ class _Search:
             for entry in entries:
                 if self.hidden or not entry.name.startswith("."):
                     yield entry
-                    if entry.name not in _UNSEARCHED and entry.is_dir(follow_symlinks=False):
+                    if entry.name not in UNSEARCHED and entry.is_dir(follow_symlinks=False):
                         open_folders.append(entry.path)
 
-    def is_secret(self, entry: os.DirEntry[str]) -> bool:
-        if self.linked and entry.is_symlink():
-            return is_secret(self.place.resolve(entry.path)) or not self.place.is_inside(entry.path)
+    def is_secret(self, entry: os.DirEntry[str], start: int) -> bool:
+        """Return whether *entry* can show secrets; its name begins at *start* of its path."""
         folder = entry.is_dir(follow_symlinks=False)
         named = not self.chosen or folder or any(is_match(entry.name, each) for each in self.chosen)
+        if self.split and (named or folder) and _breaks(entry.path[start:]):
+            return True
+        if self.linked and entry.is_symlink() and (named or not self.named_links):
+            return is_secret(self.place.resolve(entry.path)) or not self.place.is_inside(entry.path)
         return is_secret(entry.name) and named
+
+    def _counts(self, entry: os.DirEntry[str]) -> bool:
+        if self.tracked is None:
+            return True
+        return self.tracked(f"{entry.path}/" if entry.is_dir(follow_symlinks=False) else entry.path)
+
+
+def _breaks(path: str) -> bool:
+    """Return whether xargs makes something else than names below its folder of *path*."""
+    if not _SPLIT.search(path):
+        return False
+    return _QUOTE.search(path) is not None or any(
+        part.startswith(("/", "-")) or ".." in part.split("/") or is_secret(part)
+        for part in path.split()[1:]
+    )
+
+
+def tracked_in(folders: Sequence[str]) -> Callable[[str], bool] | None:
+    """Return a check whether git tracks a path, None if its index can't be read for that."""
+    above = [each for folder in folders[:1] for each in (folder, *map(str, Path(folder).parents))]
+    root = next((each for each in above if os.path.lexists(f"{each}/.git")), None)
+    if root is None:
+        return None
+    index = Path(root, ".git", "index")
+    try:
+        data = index.read_bytes() if index.stat().st_size <= _MAX_INDEX else b""
+        shared = any(name.startswith("sharedindex.") for name in os.listdir(index.parent))
+    except OSError:
+        return None
+    if data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or shared:
+        return None  # the other versions shorten the names in it
+    prefix = f"{root.rstrip('/')}/"
+
+    def is_tracked(path: str) -> bool:
+        if not path.startswith(prefix):
+            return True
+        name = path[len(prefix) :]
+        return os.fsencode(name if name.endswith("/") else f"{name}\0") in data
+
+    return is_tracked

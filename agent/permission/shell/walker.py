@@ -16,6 +16,7 @@ from agent.permission.shell.environment import Values
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.fallback import possible_commands, split_commands
 from agent.permission.shell.findings import Findings
+from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, any_of
 from agent.permission.shell.pipelines import Pipeline, flatten
 from agent.permission.shell.redirections import REDIRECTIONS, Redirections
@@ -47,6 +48,7 @@ _GRAMMATICAL = KEYWORDS | word_set(
     "getopts printf"
 )
 """Names that make another node of a command, or a variable of a word that follows."""
+_SILENCED = re.compile(r"2> ?/dev/null")
 _CLAUSES = frozenset({"elif_clause", "else_clause"})
 _CASE_ENDS = frozenset({";;", ";&", ";;&"})
 _MAX_REPEATED = 2
@@ -83,6 +85,11 @@ def _may_compose_names(text: str) -> bool:
     return bool(_SPELLED.search(text) or ("$" in text and _SETTING.search(text)))
 
 
+def _redirects(redirections: Sequence["Node"]) -> bool:
+    """Return whether the input or output is another one with *redirections*."""
+    return any(not _SILENCED.fullmatch(text_of(each)) for each in redirections)
+
+
 def check_token(node: "Node") -> None:
     """Raise for a token that the walk does not know."""
     if not node.is_named and node.type not in _TOKENS:
@@ -107,7 +114,9 @@ class Walker:
         self.level = 0
         self.commands_in = TextCommands(found.workspace, depth)
         self._passes = 0
-        self._analyzed: dict[tuple[str, Dirs, int], FoldersAfter] = {}
+        self._analyzed: dict[
+            tuple[str, Dirs, int, Names | None], tuple[FoldersAfter, Names | None]
+        ] = {}
         self.commands = Commands(found, self.analyze_nested, self.commands_in)
         self.expander = Expander(found, self.substitution, self.substituted_code)
         self.redirections = Redirections(found, self.expander)
@@ -155,8 +164,9 @@ class Walker:
     def analyze_nested(self, text: str, dirs: Dirs, level: int) -> None:
         """Analyze code that a call at *level* runs."""
         before, self.level = self.level, level
+        piped, self.found.piped = self.found.piped, None
         self.analyze_code(text, dirs)
-        self.level = before
+        self.level, self.found.piped = before, piped
 
     def substituted_code(self, text: str, dirs: Dirs) -> None:
         """Analyze the code of a substitution that was found as text."""
@@ -208,22 +218,34 @@ class Walker:
         if len(pipeline.stages) == 1:
             ends = self._stage(*pipeline.stages[0], dirs)
             return ends.negated if pipeline.negated else ends
-        for stage in pipeline.stages:
+        given = self.found.piped
+        for at, stage in enumerate(pipeline.stages):
+            self.found.piped = self.found.printed if at else given
             state = self.found.variables.snapshot()
             self._stage(*stage, dirs)
             self.found.variables.restore(state)
+        self.found.piped, self.found.printed = given, None
         return stay(dirs)
 
     def _stage(
         self, node: "Node | None", redirections: Sequence["Node"], dirs: Dirs
     ) -> FoldersAfter:
         """Analyze one command with the redirections that bash performs for it, in its folder."""
+        piped = self.found.piped
         extra = [word for each in redirections for word in self.redirections.add(each, dirs)]
-        if node is not None and node.type == "command":
-            return self._command(node, dirs, extra)
-        if extra:
+        simple = node is not None and node.type == "command"
+        # Names are followed from one simple command to the next.
+        self.found.piped = piped if simple and not _redirects(redirections) else None
+        if node is not None and simple:
+            ends = self._command(node, dirs, extra)
+        elif extra:
             raise CannotAnalyzeError("words follow a redirection")
-        return stay(dirs) if node is None else self.statement(node, dirs)
+        else:
+            ends = stay(dirs) if node is None else self.statement(node, dirs)
+        if not simple or _redirects(redirections):
+            self.found.printed = None
+        self.found.piped = piped
+        return ends
 
     def _subshell(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         state = self.found.variables.snapshot()
@@ -240,16 +262,18 @@ class Walker:
         return self.sequence(node.children, dirs)
 
     def _command(self, node: "Node", dirs: Dirs, extra: Sequence["Node"] = ()) -> FoldersAfter:
-        key = (text_of(node), dirs, self.level)
+        key = (text_of(node), dirs, self.level, self.found.piped)
         if extra or _EXPANDS.search(key[0]):
             return self._analyze_command(node, key[0], dirs, extra)
         # The same words again, without anything that depends on the place in the line.
-        ends = self._analyzed.get(key)
-        if ends is None:
-            before = len(self.found.variables.assigned)
-            ends = self._analyze_command(node, key[0], dirs, extra)
-            if before == len(self.found.variables.assigned):
-                self._analyzed[key] = ends
+        known = self._analyzed.get(key)
+        if known is not None:
+            ends, self.found.printed = known
+            return ends
+        before = len(self.found.variables.assigned)
+        ends = self._analyze_command(node, key[0], dirs, extra)
+        if before == len(self.found.variables.assigned):
+            self._analyzed[key] = ends, self.found.printed
         return ends
 
     def _analyze_command(
@@ -259,6 +283,8 @@ class Walker:
         parts: list[Node] = []
         text = " ".join([text, *map(text_of, extra)])
         target_end = -1
+        piped = self.found.piped
+        redirected = _redirects([each for each in node.children if each.type in REDIRECTIONS])
         for child in node.children:
             if child.end_byte <= target_end:
                 continue  # a part of the target before
@@ -274,7 +300,12 @@ class Walker:
                 raise CannotAnalyzeError(f"it holds a construct ({child.type}) not followed")
         words = self.expander.read_words([*parts, *extra], dirs)
         call = Call(tuple(words), text, dirs, tuple(sets), level=self.level)
-        return self.commands.analyze(call)
+        self.found.piped = None if redirected else piped
+        ends = self.commands.analyze(call)
+        self.found.piped = piped
+        if redirected:
+            self.found.printed = None
+        return ends
 
     def _if(self, node: "Node", dirs: Dirs) -> FoldersAfter:
         return self._condition(node.children, dirs)

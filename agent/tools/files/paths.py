@@ -13,7 +13,7 @@ from posixpath import dirname, expanduser, join
 from typing import Literal
 
 from agent.files.disk import NotRegular
-from agent.permission.protected import is_guarded, is_secret
+from agent.permission.protected import has_secret_name, is_guarded, is_secret
 from agent.permission.shell.paths import folder_pattern
 from agent.records.errors import ToolError
 from agent.records.requests import Action, PermissionNeed
@@ -54,7 +54,8 @@ class ToolPath:
 
     @property
     def is_secret(self) -> bool:
-        return is_secret(self.path) or is_secret(self.real)
+        named = is_secret(self.path) or is_secret(self.real)
+        return named or has_secret_name(self.real, self.project)
 
     @property
     def is_protected(self) -> bool:

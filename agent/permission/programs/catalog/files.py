@@ -1,6 +1,6 @@
 """Files, folders and archives."""
 
-from agent.permission.programs.record import Option, Program
+from agent.permission.programs.record import Listing, Option, Program
 
 _FD_OPTIONS = (
     Option(
@@ -43,6 +43,17 @@ _TAR_OPTIONS = (
 _NEWER = "-anewer -cnewer -newer -samefile " + " ".join(
     f"-newer{left}{right}" for left in "aBcm" for right in "aBcm"
 )
+_FIND_TESTS = (
+    "! ( ) , -H -P -a -and -daystart -depth -empty -executable -false -ignore_readdir_race -mount "
+    "-nogroup -noleaf -not -nouser -nowarn -o -or -prune -quit -readable -true -warn -writable "
+    "-xdev"
+)
+_FIND_VALUED = (
+    "-amin -atime -cmin -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex "
+    "-iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -path -perm -regex "
+    "-regextype -size -type -uid -used -user -wholename -xtype -newerat -newerBt -newerct "
+    "-newermt"
+)
 
 PROGRAMS = (
     Program(
@@ -50,6 +61,7 @@ PROGRAMS = (
         always=1,
         effect="read",
         operands="text",
+        complete=True,
         options=(
             Option("-a -z --multiple --zero"),
             Option("-s --suffix", value="text"),
@@ -111,7 +123,14 @@ PROGRAMS = (
             Option("-B -t -x --block-size --type --exclude-type", value="text"),
         ),
     ),
-    Program("dirname", always=1, effect="read", operands="text", options=(Option("-z --zero"),)),
+    Program(
+        "dirname",
+        always=1,
+        effect="read",
+        operands="text",
+        complete=True,
+        options=(Option("-z --zero"),),
+    ),
     Program(
         "du",
         always=1,
@@ -155,6 +174,14 @@ PROGRAMS = (
         effect="read",
         operands="pattern",
         syntax="fd",
+        listings=(
+            Listing(
+                keeps="-H -I -u -s -i -g -F -0 -p -1 -t -e -E -d --hidden --no-ignore "
+                "--case-sensitive --ignore-case --glob --fixed-strings --full-path --print0 "
+                "--type --extension --exclude --max-depth --min-depth",
+                nul="-0 --print0",
+            ),
+        ),
         options=_FD_OPTIONS,
     ),
     Program("fdisk mkswap parted wipefs", destructive=True),
@@ -183,21 +210,18 @@ PROGRAMS = (
         expression=True,
         gnu_prefix=True,
         clusters=False,
+        listings=(
+            Listing(
+                keeps=f"{_FIND_TESTS} {_FIND_VALUED} {_NEWER} -print -print0 -exec",
+                nul="-print0",
+                prefixed=True,
+            ),
+        ),
         options=(
-            Option(
-                "! ( ) , -H -P -a -and -daystart -depth -empty -executable -false "
-                "-ignore_readdir_race -ls -mount -nogroup -noleaf -not -nouser "
-                "-nowarn -o -or -print -print0 -prune -quit -readable -true -warn "
-                "-writable -xdev"
-            ),
-            Option(
-                "-D -amin -atime -cmin -ctime -fstype -gid -group -ilname -iname -inum "
-                "-ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin "
-                "-mtime -name -path -perm -printf -regex "
-                "-regextype -size -type -uid -used -user -wholename -xtype",
-                value="text",
-            ),
-            Option("-newerat -newerBt -newerct -newermt", value="text"),
+            Option(_FIND_TESTS),
+            Option("-print -print0 -ls"),
+            Option(_FIND_VALUED, value="text"),
+            Option("-D -printf", value="text"),
             Option(_NEWER, value="path"),
             Option("-L -follow", effect="read"),
             Option("-files0-from", effect="read", value="path"),
@@ -210,6 +234,13 @@ PROGRAMS = (
     Program(
         "ls",
         always=1,
+        listings=(
+            Listing(
+                keeps="-1 -a -A -d -r -t -S -X -U -v -c -u --all --almost-all --directory "
+                "--reverse --sort --zero",
+                nul="--zero",
+            ),
+        ),
         version="--version -V",
         effect="read",
         operands="folders",
@@ -217,13 +248,14 @@ PROGRAMS = (
         gnu_prefix=True,
         options=(
             Option(
-                "-a -A -b -B -c -C -d -D -f -F -g -G -h -H -i -k -l -L -m -n -N -o -O -p -q -Q -r "
-                "-R -s -S -t -u -U -v -x -X -Z -1 -e --all --almost-all --author --classify "
+                "-b -B -c -C -d -D -f -F -g -G -h -H -i -k -l -L -m -n -N -o -O -p -q -Q -r "
+                "-R -s -S -t -u -U -v -x -X -Z -1 -e --author --classify "
                 "--color --context --dereference --dereference-command-line --directory "
                 "--escape --file-type --full-time --group-directories-first --human-readable "
                 "--hyperlink --ignore-backups --inode --kibibytes --literal --no-group "
                 "--numeric-uid-gid --quote-name --recursive --reverse --si --size --zero"
             ),
+            Option("-a -A --all --almost-all", reach="hidden"),
             Option(
                 "-I -T -w --block-size --format --hide --ignore --indicator-style "
                 "--quoting-style --sort --tabsize --time --time-style --width",

@@ -1,6 +1,6 @@
 """Text tools."""
 
-from agent.permission.programs.record import Option, Program
+from agent.permission.programs.record import Listing, Option, Program
 
 _GREP_OPTIONS = (
     Option(
@@ -25,6 +25,36 @@ _GREP_OPTIONS = (
     Option("-f --file", value="path", gives_pattern=True),
     Option("--exclude-from", value="path"),
 )
+_GREP_MATCHING = (
+    "-E -F -G -P -i -v -w -x -s -e -m --extended-regexp --fixed-strings --perl-regexp "
+    "--ignore-case --invert-match --word-regexp --line-regexp --regexp --max-count --color"
+)
+_GREP_LISTINGS = (
+    Listing(
+        needs="-l -L --files-with-matches --files-without-match",
+        keeps=f"{_GREP_MATCHING} -r -R -I -a -n -h -H -Z --null --recursive --no-messages "
+        "--dereference-recursive --include --exclude --exclude-dir",
+        nul="-Z --null",
+        prefixed=True,
+    ),
+    Listing(keeps=f"{_GREP_MATCHING} -a -z --null-data", nul="-z --null-data", filters=True),
+)
+_RG_MATCHING = (
+    "-i -S -s -F -w -x -v -e -P --ignore-case --smart-case --case-sensitive --fixed-strings "
+    "--word-regexp --line-regexp --invert-match --regexp --pcre2 --no-config"
+)
+_RG_LISTINGS = (
+    Listing(
+        needs="-l --files-with-matches --files-without-match --files",
+        keeps=f"{_RG_MATCHING} -t -T -g -u -. -0 -U -L -n -N -H --type --type-not --glob --iglob "
+        "--hidden --no-ignore --no-ignore-vcs --null --multiline --follow --sort --max-depth "
+        "--no-messages",
+        nul="-0 --null",
+        prefixed=True,
+    ),
+    Listing(keeps=f"{_RG_MATCHING} -N --no-line-number", filters=True),
+)
+_LINES = Listing(keeps="-n -q -z --lines --quiet --zero-terminated", nul="-z", filters=True)
 _AWK_OPTIONS = (
     Option("-F -v --field-separator --assign", value="text"),
     Option("-f --file -i --include -l --load -E --exec", effect="execute", value="path"),
@@ -46,6 +76,13 @@ PROGRAMS = (
     Program("ag", always=1, options=(Option("--pager", effect="execute", value="code"),)),
     Program(
         "awk gawk mawk",
+        listings=(
+            Listing(
+                arguments=("{print $2}", "{ print $2 }", "{print $NF}", "{ print $NF }"),
+                column="dropped",
+                filters=True,
+            ),
+        ),
         exact=True,
         version="--version -V",
         effect="read",
@@ -78,6 +115,7 @@ PROGRAMS = (
     Program(
         "cat",
         always=1,
+        listings=(Listing(filters=True),),
         version="--version -V",
         effect="read",
         operands="read",
@@ -136,6 +174,7 @@ PROGRAMS = (
     Program(
         "cut",
         always=1,
+        listings=(Listing(arguments=("-c4-", "-c 4-"), column="dropped", filters=True),),
         effect="read",
         operands="read",
         complete=True,
@@ -211,6 +250,7 @@ PROGRAMS = (
     Program(
         "grep",
         always=1,
+        listings=_GREP_LISTINGS,
         version="--version -V",
         effect="read",
         operands="pattern",
@@ -221,6 +261,7 @@ PROGRAMS = (
     Program(
         "head",
         always=1,
+        listings=(_LINES,),
         effect="read",
         operands="read",
         complete=True,
@@ -336,6 +377,7 @@ PROGRAMS = (
     Program(
         "rg",
         always=1,
+        listings=_RG_LISTINGS,
         version="--version -V",
         effect="read",
         operands="pattern",
@@ -394,6 +436,7 @@ PROGRAMS = (
     Program(
         "seq",
         always=1,
+        listings=(Listing(keeps="-w --equal-width"),),
         effect="read",
         operands="text",
         complete=True,
@@ -405,6 +448,15 @@ PROGRAMS = (
     Program(
         "sort",
         always=1,
+        listings=(
+            Listing(
+                keeps="-b -d -f -g -h -i -n -R -r -u -V -z -k -t -s --key --unique --reverse "
+                "--numeric-sort --version-sort --random-sort --human-numeric-sort "
+                "--zero-terminated",
+                nul="-z --zero-terminated",
+                filters=True,
+            ),
+        ),
         effect="read",
         operands="read",
         gnu_prefix=True,
@@ -439,6 +491,7 @@ PROGRAMS = (
     Program(
         "tac",
         always=1,
+        listings=(Listing(filters=True),),
         effect="read",
         operands="read",
         complete=True,
@@ -450,6 +503,7 @@ PROGRAMS = (
     Program(
         "tail",
         always=1,
+        listings=(_LINES,),
         effect="read",
         operands="read",
         complete=True,
@@ -467,6 +521,7 @@ PROGRAMS = (
     Program(
         "tr",
         always=1,
+        listings=(Listing(arguments=(r"\n \0", r"\n  "), filters=True),),
         effect="read",
         operands="text",
         complete=True,
@@ -478,6 +533,7 @@ PROGRAMS = (
     Program(
         "uniq",
         always=1,
+        listings=(Listing(keeps="-d -i -u -z", nul="-z", filters=True),),
         effect="read",
         operands="one",
         syntax="uniq",

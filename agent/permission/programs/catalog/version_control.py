@@ -1,6 +1,8 @@
 """Version control."""
 
-from agent.permission.programs.record import Command, Option, Program, Wrapper
+from dataclasses import replace
+
+from agent.permission.programs.record import Command, Listing, Option, Program, Wrapper
 
 _REPOSITORY_OPTIONS = (
     Option(
@@ -38,6 +40,27 @@ _DIFF_OPTIONS = (
     ),
     Option("-O", value="path"),
     _SUBMODULES,
+)
+_UNSTAGED_LISTING = Listing(
+    needs="--name-only",
+    keeps="--diff-filter -z -r -M -C -w -b --relative --no-relative --no-renames --find-renames "
+    "--no-color --no-ext-diff",
+    nul="-z",
+    bare=True,
+    tracked=True,
+)
+_DIFF_LISTING = replace(
+    _UNSTAGED_LISTING,
+    keeps=f"{_UNSTAGED_LISTING.keeps} --cached --staged --merge-base",
+    bare=False,
+    tracked=False,
+)
+_STATUS_LISTING = replace(_DIFF_LISTING, needs="--name-status", nul="", column="added")
+_INDEX_LISTING = Listing(
+    keeps="-c -d -m -u -x -z --cached --deleted --modified --exclude --full-name --error-unmatch "
+    "--deduplicate",
+    nul="-z",
+    tracked=True,
 )
 _LOG_OPTIONS = (
     *_DIFF_OPTIONS,
@@ -137,12 +160,21 @@ PROGRAMS = (
                 effect="read",
                 operands="read",
                 options=(*_DIFF_OPTIONS, Option("--no-index", reach="recursive")),
+                listings=(_UNSTAGED_LISTING, _DIFF_LISTING, _STATUS_LISTING),
             ),
             Command(
                 "log show whatchanged rev-list diff-files diff-index diff-tree",
                 effect="read",
                 operands="read",
                 options=_LOG_OPTIONS,
+                listings=(
+                    replace(
+                        _DIFF_LISTING,
+                        keeps=f"{_DIFF_LISTING.keeps} -n -1 --format --pretty --max-count "
+                        "--since --until --author --all --no-merges --first-parent --reverse",
+                        empty="--format --pretty",
+                    ),
+                ),
             ),
             Command(
                 "annotate blame",
@@ -165,6 +197,14 @@ PROGRAMS = (
                 "ls-files",
                 effect="read",
                 operands="read",
+                listings=(
+                    _INDEX_LISTING,
+                    replace(
+                        _INDEX_LISTING,
+                        keeps=f"{_INDEX_LISTING.keeps} -o -i --others --ignored --exclude-standard",
+                        tracked=False,
+                    ),
+                ),
                 options=(
                     Option(
                         "-c -d -m -o -i -s -k -t -v -f -u -z --cached --deleted --modified "
@@ -180,6 +220,13 @@ PROGRAMS = (
                 "status",
                 effect="read",
                 operands="read",
+                listings=(
+                    Listing(
+                        needs="-s --short --porcelain",
+                        keeps="-u --untracked-files --no-renames",
+                        column="added",
+                    ),
+                ),
                 options=(
                     Option(
                         "-s -b -v -z --short --branch --show-stash --porcelain --long --verbose "
@@ -244,6 +291,13 @@ PROGRAMS = (
             Command(
                 "ls-tree",
                 effect="read",
+                listings=(
+                    Listing(
+                        needs="--name-only",
+                        keeps="-r -t -d -z --full-name --full-tree",
+                        nul="-z",
+                    ),
+                ),
                 options=(
                     Option(
                         "-d -r -t -l -z --long --name-only --name-status --object-only "
@@ -278,6 +332,16 @@ PROGRAMS = (
                 "grep",
                 effect="read",
                 operands="pattern",
+                listings=(
+                    Listing(
+                        needs="-l -L --files-with-matches --name-only --files-without-match",
+                        keeps="-v -i -w -a -I -E -G -F -P -n -z -h -H -e --cached --invert-match "
+                        "--ignore-case --word-regexp --extended-regexp --fixed-strings "
+                        "--perl-regexp --full-name --null --and --or --not",
+                        nul="-z --null",
+                        tracked=True,
+                    ),
+                ),
                 options=(
                     Option(
                         "-v -i -w -a -I -r -E -G -F -P -n -l -L -z -o -c -p -W -q -h -H --cached "

@@ -509,7 +509,7 @@ PROGRAMS = (
         exact=True,
         operands="command",
         gnu_prefix=True,
-        wrapper=Wrapper(appends=True),
+        wrapper=Wrapper(appends=True, passes_names=True),
         options=(
             Option(
                 "-0 -r -t -p -x -o --null --no-run-if-empty --verbose --exit "
