@@ -178,7 +178,8 @@ OVERFLOW_PATTERNS: Sequence[str] = (
     r"model_context_window_exceeded",
     r"too_many_prompt_tokens",
     r"invalid_request_prompt_length",
-    r"tokens_limit_reached",
+    # Not the daily or monthly limit of an account.
+    r"(?<!ly )\btokens?[ _]limit[ _](is |was |has been )?(reached|exceeded)",
     r"contextwindowexceeded",
     r"request_too_large",
     # Anthropic, Bedrock, Fireworks, Ollama
@@ -193,13 +194,13 @@ OVERFLOW_PATTERNS: Sequence[str] = (
     r"exceeded model token limit",
     # OpenAI, MiniMax, Cloudflare
     r"exceed(s|ed)? (the |this )?(model'?s? )?context (window|limit|length|size)",
-    r"context window exceeds limit",
+    r"context (window|limit|length|size) (is |was |has been )?(exceed(s|ed)|too long)",
     r"string too long\b.{0,40}maximum length \d{6,}",
     # llama.cpp
     r"exceeds the available context",
     r"(n_prompt_tokens|n_keep).*n_ctx",
     # OpenRouter, DeepSeek, vLLM, xAI, Mistral
-    r"maximum (context|prompt|input) length",
+    r"max(imum)?[ _](context|prompt|input)[ _](length|window|size)",
     r"too large for model with",
     # Google
     r"(input|prompt) token(s| count)\b.{0,60}\bexceeds?",

@@ -28,6 +28,12 @@ def aws(message: str) -> Any:
 
 
 OVERFLOW: list[tuple[int, Any]] = [
+    (400, openai("token limit exceeded")),
+    (400, openai("Token limit was exceeded for this request.")),
+    (400, openai("This model has max context length 8192, got 9000 tokens")),
+    (400, openai("max_context_length: 8192")),
+    (400, openai("Context window exceeded: 9000 > 8192")),
+    (400, openai("The context length has been exceeded.")),
     (400, anthropic("invalid_request_error", "prompt is too long: 214008 tokens > 200000 maximum")),
     (413, anthropic("request_too_large", "Request exceeds the maximum size")),
     (400, openai("Your input exceeds the context window of this model.")),
