@@ -351,7 +351,8 @@ class ProviderOptions:
     timeout: int | Literal[False] | None = None
     """The time limit in milliseconds for the first event of a response, or false for no limit."""
     chunk_timeout: int | Literal[False] | None = None
-    """The time limit in milliseconds between two events of a response, or false for no limit."""
+    """The time limit in milliseconds between two events of a response, and for the first one where
+    ``timeout`` is not set; or false for no limit."""
     proxy: str | None = field(default=None, repr=False)
     """Address of the HTTP proxy for this provider."""
     ca: str | None = None

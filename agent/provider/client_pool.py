@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
@@ -160,9 +161,11 @@ class ClientPool:
         settings = self._catalog.access.settings_of(provider)
         limits = self._limits or StreamLimits()
         if settings.timeout is not None:
-            limits = replace(limits, first_event=settings.timeout)
+            limits = replace(limits, first_event_anywhere=settings.timeout)
         if settings.idle_timeout is not None:
             limits = replace(limits, idle=settings.idle_timeout)
+            if settings.timeout is None and settings.idle_timeout != inf:
+                limits = replace(limits, first_event_anywhere=settings.idle_timeout)
         return limits
 
     def _litellm_client(self, provider: str) -> ModelClient:

@@ -25,7 +25,7 @@ from agent.provider.transport.errors import (
     error_from_event,
     error_from_response,
 )
-from agent.provider.transport.http import StreamLimits, is_loopback
+from agent.provider.transport.http import StreamLimits
 from agent.provider.transport.wire_json import get_object, get_objects, get_text
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json, JsonObject
@@ -174,7 +174,7 @@ class LitellmClient:
         self, chunks: AsyncGenerator[JsonObject, None], decoder: LitellmDecoder
     ) -> AsyncGenerator[JsonObject, None]:
         """Yield *chunks*; raise ``ProviderError`` if the next one takes longer than the limits."""
-        wait = None if is_loopback(self._route.base_url) else self._limits.first_event
+        wait = self._limits.first_event_limit(self._route.base_url)
         while True:
             try:
                 async with asyncio.timeout(None if wait == inf else wait):

@@ -41,11 +41,20 @@ class StreamLimits:
     first_event: float | None = 600.0
     """From the request to the first data event. It does not apply to loopback servers."""
 
+    first_event_anywhere: float | None = None
+    """The same where the user has set a limit, for loopback servers too."""
+
     idle: float | None = 120.0
     """Between data events; comments do not count."""
 
     after_finish: float | None = 10.0
     """After the finish reason, when only usage or the end mark can still come."""
+
+    def first_event_limit(self, url: str) -> float | None:
+        """Return the limit of the first event from the server at *url*."""
+        if self.first_event_anywhere is not None:
+            return self.first_event_anywhere
+        return None if is_loopback(url) else self.first_event
 
 
 def is_loopback(url: str) -> bool:
@@ -141,7 +150,7 @@ class StreamedResponse:
         self._post = post
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        first = None if is_loopback(post.url) else limits.first_event
+        first = limits.first_event_limit(post.url)
         self._deadline = self._deadline_after(first)
         self._waited = first
         self._response: httpx2.Response | None = None

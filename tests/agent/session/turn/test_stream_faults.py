@@ -202,3 +202,15 @@ async def test_silence_after_a_call_closes_the_step(tmp_path: Path, api: str) ->
         assert ran(harness) == "a"
         hold.gate.set()
         await assert_left_clean(harness, session, 0, "stream: silence")
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_silence_from_the_start_is_retried(tmp_path: Path, api: str) -> None:
+    hold = Hold()
+    options = {"chunkTimeout": 300}
+    async with open_harness(tmp_path, api=api, options=options, **LOG) as harness:
+        harness.server.script((hold,), OK)
+        session = await harness.session()
+        assert (await harness.turn(session, "go")).outcome == "completed"
+        assert len(harness.server.requests) == 2
+        hold.gate.set()
