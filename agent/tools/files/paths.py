@@ -24,7 +24,11 @@ PROTECTED_REASON = "governs the agent or the repository, so it is always asked"
 OUTSIDE_REASON = "outside the project"
 
 MAX_WALKED = 10_000
-"""Files that are searched for one of the same name."""
+"""Files that are searched for one of the same or a similar name."""
+
+MIN_SIMILARITY = 80
+"""Percent of similarity of a name in another folder: more than in the same one, where a name is
+likelier meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,15 +257,27 @@ def similar_names(target: ToolPath) -> list[str]:
     return [printable(f"{parent}/{hit[0]}" if parent else hit[0]) for hit in hits]
 
 
-def same_names(target: ToolPath, project: str) -> list[str]:
-    """Return up to three files of the same name elsewhere in *project*."""
+def names_elsewhere(target: ToolPath, project: str) -> tuple[list[str], list[str]]:
+    """Return up to three files of the same name anywhere in *project*, and up to three of a
+    similar one, the best first. No more than ``MAX_WALKED`` files are looked at."""
     # Loaded for a mistyped name only.
+    from rapidfuzz import fuzz, process  # kept off the start-up path
+
     from agent.tools.search.tree import walk  # brings pathspec
 
     name = os.path.basename(target.path)  # compared with 10,000 others
-    found = itertools.islice(walk(project, hidden=True, ignored=False), MAX_WALKED)
-    hits = (path for path in found if path.endswith(f"/{name}"))
-    return [printable(_pattern(path, project)) for path in itertools.islice(hits, 3)]
+    found = list(itertools.islice(walk(project, hidden=True, ignored=False), MAX_WALKED))
+    same = [path for path in found if path.endswith(f"/{name}")][:3]
+    names = [os.path.basename(path).casefold() for path in found]
+    hits = process.extract(
+        name.casefold(), names, scorer=fuzz.ratio, limit=3, score_cutoff=MIN_SIMILARITY
+    )
+    folder = dirname(target.path)
+    near = sorted((found[index] for *_, index in hits), key=lambda p: dirname(p) != folder)
+    return (
+        [printable(_pattern(path, project)) for path in same],
+        [printable(_pattern(path, project)) for path in near],
+    )
 
 
 def missing_file_error(target: ToolPath, project: str = "", *, granted: bool = False) -> ToolError:
@@ -275,7 +291,8 @@ def missing_file_error(target: ToolPath, project: str = "", *, granted: bool = F
         return ToolError(f"{target.shown} is a link to {where}, which does not exist.")
     names: list[str] = []
     if granted or not target.outside:
-        same = same_names(target, project) if project and not target.outside else []
-        names = list(dict.fromkeys([*same, *similar_names(target)]))[:3]
+        inside = bool(project) and not target.outside
+        same, near = names_elsewhere(target, project) if inside else ([], [])
+        names = list(dict.fromkeys([*same, *near, *similar_names(target)]))[:3]
     hint = f" Did you mean {' or '.join(names)}?" if names else ""
     return ToolError(f"{target.shown} does not exist.{hint}")

@@ -219,6 +219,16 @@ async def test_folders_are_listed(make_context: MakeContext, tmp_path: Path) -> 
         await run(ReadTool(), make_context(), file_path="d", offset=9)
 
 
+async def test_a_missing_file_is_named_with_a_similar_one_of_another_folder(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    for name in ("lib/helpers.py", "src/server.py", "src/main.py", "docs/unlike.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n")
+    with pytest.raises(ToolError, match=r"Did you mean lib/helpers\.py( or src/server\.py)?\?"):
+        await run(ReadTool(), make_context(), file_path="src/helper.py")
+
+
 async def test_missing_files_name_near_ones(make_context: MakeContext, tmp_path: Path) -> None:
     (tmp_path / "settings.py").touch()
     with pytest.raises(ToolError, match=r"does not exist. Did you mean settings\.py"):
