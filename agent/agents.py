@@ -38,6 +38,8 @@ class RuleLike(Protocol):
     def action(self) -> Action: ...
     @property
     def source(self) -> str: ...
+    @property
+    def saved(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ def rules_for(
 def _rule(rule: RuleLike) -> Rule:
     if isinstance(rule, Rule):
         return rule
-    return Rule(rule.permission, rule.pattern, rule.action, rule.source)
+    return Rule(rule.permission, rule.pattern, rule.action, rule.source, saved=rule.saved)
 
 
 class Agents:

@@ -26,6 +26,7 @@ from agent.config.permission_rules import (
     ask_by_default,
     join_rules,
 )
+from agent.config.saved_rule_marks import marked_rules
 from agent.records.json import Json
 
 if TYPE_CHECKING:  # loads pydantic
@@ -94,7 +95,7 @@ def load_config(
         return LoadedConfig(notices=environment.notices(env))
     keyed = frozenset(providers_with_keys)
     definitions = _Definitions(trusted, keyed, project, user, of_project)
-    return _load(found, given, Source("command line", directory), env, definitions)
+    return _load(found, given, Source("command line", directory), env, definitions, paths.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,9 @@ def _load(
     command_line: Source,
     env: Mapping[str, str],
     definitions: _Definitions,
+    settings: Path,
 ) -> LoadedConfig:
+    """Return the settings; *settings* is the folder of the user's own."""
     # Loads pydantic, which a start without config files does not need.
     from agent.config.layers import (
         command_line_layer,
@@ -138,6 +141,8 @@ def _load(
     from agent.config.validation import build_config, dotted_key
 
     before = [read_layer(source, env) for source in found.before]
+    for layer in before:
+        layer.rules = marked_rules(settings, layer.rules)
     before += [definition_layer(file) for file in definitions.user]
     after = [read_layer(source, env) for source in found.after]
     if overrides:

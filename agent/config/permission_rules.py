@@ -32,6 +32,8 @@ class ConfigRule:
     action: Action
     source: str
     """The name of the file."""
+    saved: bool = False
+    """True for an answer "always" that was saved to the user's settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,15 @@ class Rule:
     cautious: bool = False
     """True if it does not apply to calls that are proven to change nothing, and only tightens."""
 
+    saved: bool = False
+    """True for an answer "always" that was saved to the user's settings before."""
+
+    @property
+    def answered(self) -> bool:
+        """True for an answer "always": it covers only uses like the one that was asked about, and
+        lifts no deny."""
+        return self.saved or self.source in _ANSWERS
+
     def matches(self, permission: str, text: str) -> bool:
         return self._concerns(permission) and matches(text, self.pattern)
 
@@ -97,7 +106,7 @@ class Rule:
         placed = f"cd {need.folder} && "
         there = bool(need.folder) and self.pattern.startswith(placed)
         pattern = self.pattern.removeprefix(placed) if there else self.pattern
-        if self.source in _ANSWERS:
+        if self.answered:
             if need.folder != "" and not there:
                 return False
             if pattern not in texts and not set(need.named) <= set(pattern.split()):
@@ -137,7 +146,7 @@ def _may_replace(rule: Rule, current: Rule | None, *, trusted: bool) -> bool:
         return True
     if rule.cautious:
         return False
-    if rule.source in _ANSWERS:
+    if rule.answered:
         return current.action != "deny"
     if is_project_rule(rule):
         own = is_project_rule(current)
@@ -338,7 +347,7 @@ def _covers(need: PermissionNeed, rules: Sequence[Rule], deny_wins: bool) -> boo
             open_to_all = False
             if deny_wins and rule.action == "deny":
                 return False
-        elif rule.source != ALWAYS and not is_project_rule(rule):
+        elif not rule.answered and not is_project_rule(rule):
             open_to_all = open_to_all or not rule.pattern.strip("*")
     return open_to_all
 

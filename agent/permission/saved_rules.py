@@ -8,16 +8,22 @@ from agent.config.discovery import SIZE_LIMIT, read_text
 from agent.config.jsonc import JsoncError, parse
 from agent.config.jsonc_edit import set_value
 from agent.config.paths import ensure_folder
+from agent.config.saved_rule_marks import add_mark
 from agent.files.disk import replace_file
-from agent.records.errors import ConfigError
+from agent.records.errors import ConfigError, StoreUnavailable
 from agent.records.json import Json
 
 
 def save_rule(folder: Path, permission: str, pattern: str) -> Path:
     """Add ``allow`` for *pattern* of *permission* to the settings in *folder*; returns the file.
 
-    Raises ``ConfigError``; then nothing was changed.
+    It stays marked as an answer "always", which covers less than a rule that the user writes.
+    Raises ``ConfigError``; then no rule was added.
     """
+    try:
+        add_mark(folder, permission, pattern)
+    except StoreUnavailable as error:
+        raise ConfigError(error.message) from error
     return save_setting(folder, ("permission", permission, pattern), "allow")
 
 

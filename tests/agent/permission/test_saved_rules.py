@@ -1,5 +1,6 @@
 """Rules saved to the user's own settings."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from agent.agents import Agents
 from agent.config.loading import load_config
 from agent.config.paths import Paths
-from agent.permission.rules import deciding_rule
+from agent.permission.rules import deciding_rule, evaluate, strictest
 from agent.permission.saved_rules import save_rule
+from agent.permission.shell.analysis import command_needs
 from agent.records.errors import ConfigError
 
 
@@ -42,3 +44,33 @@ def test_a_broken_file_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"was not changed: line 1.*by hand"):
         save_rule(tmp_path, "bash", "make *")
     assert (tmp_path / "config.json").read_text() == '{"permission": '
+
+
+def test_a_saved_rule_keeps_the_limits_of_an_answer(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "OPENCODE_PY_CONFIG_DIR": str(tmp_path / "config")}
+    config = tmp_path / "config" / "config.json"
+    config.parent.mkdir()
+    bash = {"git push --tags *": "deny", "git tag *": "allow"}
+    config.write_text(json.dumps({"permission": {"bash": bash}}))
+    save_rule(tmp_path / "config", "bash", "git push *")
+    loaded = load_config(tmp_path, tmp_path, env, paths=Paths.find(env))
+    assert loaded.notices == ()
+    rules = Agents(loaded).rules("build")
+
+    def action_of(line: str) -> str:
+        needs = command_needs(line, directory="/srv", project="/srv", home="/home/a", start="/srv")
+        return strictest(*(evaluate(need, rules).action for need in needs))
+
+    assert action_of("git push origin main") == "allow"
+    assert action_of("git push --force origin main") == "ask"
+    assert action_of("git push --tags origin") == "deny", "no answer lifts a deny"
+    assert action_of("git tag --force v1") == "allow", "the user's own rule is as it is written"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"rules": 1}', '{"rules": {"bash": [1, "git *"]}}'])
+def test_unreadable_marks_do_not_stop_the_start(tmp_path: Path, text: str) -> None:
+    env = {"HOME": str(tmp_path), "OPENCODE_PY_CONFIG_DIR": str(tmp_path)}
+    (tmp_path / "config.json").write_text('{"permission": {"bash": {"git *": "allow"}}}')
+    (tmp_path / "saved-rules.json").write_text(text)
+    loaded = load_config(tmp_path, tmp_path, env, paths=Paths.find(env))
+    assert [rule.saved for rule in loaded.rules] == ["git" in text]
