@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from agent.bus import Bus
 from agent.hooks.execution import HookFailed, matches, run_hook
 from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall, HookEvent, merge_answers
 from agent.records.events import Notice, PluginFailed
+from agent.redact import without_known_secrets
 
 FAIL_CLOSED_EVENTS: frozenset[HookEvent] = frozenset({"PreToolUse"})
 """Events that are blocked when a hook fails or is late: it may have wanted to object."""
@@ -38,8 +40,8 @@ class Hooks:
         if not due:
             return NO_ANSWER
         env = {**self._env, "CLAUDE_PROJECT_DIR": call.directory}
-        answer = merge_answers(
-            await asyncio.gather(*(self._run_one(hook, call, env) for hook in due))
+        answer = _without_secrets(
+            merge_answers(await asyncio.gather(*(self._run_one(hook, call, env) for hook in due)))
         )
         if answer.message:
             self._bus.publish(Notice(answer.message, "info"))
@@ -58,3 +60,15 @@ class Hooks:
             if call.event in FAIL_CLOSED_EVENTS:
                 return HookAnswer(decision="deny", reason=sentence)
             return NO_ANSWER
+
+
+def _without_secrets(answer: HookAnswer) -> HookAnswer:
+    """Return *answer* with its texts as the model and the user may read them. The input is passed
+    on as it is, the output is cleaned like any tool's."""
+    return replace(
+        answer,
+        reason=without_known_secrets(answer.reason),
+        context=without_known_secrets(answer.context),
+        message=without_known_secrets(answer.message),
+        stop=None if answer.stop is None else without_known_secrets(answer.stop),
+    )

@@ -10,7 +10,7 @@ changes, are validated again.
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -213,7 +213,7 @@ class Pipeline:
                 span.failed(outcome.kind, "")
                 if outcome.kind == "error" and hooks is not None:
                     notes = await hooks.after_failure(outcome.input or call.input, outcome.error)
-                    outcome = replace(outcome, reminders=encodable_record(notes))
+                    outcome = replace(outcome, reminders=_reminders(notes))
             return outcome
 
     async def _outcome(
@@ -374,7 +374,7 @@ class Pipeline:
             exit_code=result.exit_code,
             spill=cut.spill or result.spill,
             files=result.files,
-            reminders=encodable_record(tuple(comments)),
+            reminders=_reminders(comments),
             cancels_siblings=result.failed,
             touched=result.touched,
         )
@@ -404,6 +404,11 @@ class Pipeline:
             blocks=progress.blocks,
             stop_turn=stop_turn,
         )
+
+
+def _reminders(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return *notes* as the model reads them: like outputs, they can contain a secret."""
+    return tuple(without_known_secrets(encodable(note)) for note in notes)
 
 
 async def _run_before_hooks(

@@ -1,5 +1,6 @@
 """Secrets that the settings read with ``{env:…}`` and ``{file:…}`` stay away from the model."""
 
+import json
 import logging
 from pathlib import Path
 
@@ -44,6 +45,30 @@ async def test_commands_and_the_model_get_no_secret_of_the_settings(
         assert "from-the-environment" not in sent
         assert KEY not in sent
         assert sent.count(f"the key is {PLACEHOLDER}") == 4
+
+
+async def test_no_hook_tells_the_model_a_secret_of_the_settings(tmp_path: Path) -> None:
+    key_file = tmp_path / "key"
+    key_file.write_text(f"{KEY}\n")
+
+    def hooks_for(event: str, **said: str) -> list[dict[str, object]]:
+        output = {"hookSpecificOutput": {"hookEventName": event, **said}}
+        command = f"echo '{json.dumps(output)}'"
+        return [{"hooks": [{"type": "command", "command": command}]}]
+
+    events = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "SessionStart")
+    hooks = {event: hooks_for(event, additionalContext=f"{event} {KEY}") for event in events}
+    search = {"provider": "brave", "apiKey": f"{{file:{key_file}}}"}
+    async with open_harness(tmp_path, permission="allow", hooks=hooks, websearch=search) as harness:
+        harness.server.script(
+            answer(Call("list", {})), answer(Call("read", {"file_path": "none"})), answer(Text("x"))
+        )
+        session = await harness.session()
+        await harness.turn(session, "go")
+        sent = str(harness.server.requests[-1].body)
+        assert KEY not in sent
+        assert [event for event in events if f"{event} {PLACEHOLDER}" not in sent] == []
+        assert KEY not in str(await harness.messages(session))
 
 
 def test_variables_of_all_settings_are_known(tmp_path: Path) -> None:
