@@ -1,8 +1,9 @@
 """A run of one prompt without a user to answer requests.
 
-A front end gets the events as they come and the ``HeadlessResult`` at the end. Requests of any
-sub-agent are answered by policy: calls that were approved in advance are allowed once, everything
-else is rejected with a sentence that the model reads. The run is over with ``SessionIdle``.
+A front end gets the events as they come and the ``HeadlessResult`` at the end. Every request of the
+runtime, whichever session it belongs to, is answered by policy: calls that were approved in advance
+are allowed once, everything else is rejected with a sentence that the model reads. The run is over
+with ``SessionIdle``.
 """
 
 import asyncio
@@ -135,18 +136,19 @@ class HeadlessRun:
 
         Raises ``CommandError``.
         """
-        async with self._answering(session):
+        async with self._answering():
             return await self.runtime.commands.prompt(name, argument, session, base, piped)
 
     @asynccontextmanager
-    async def _answering(self, session: Session) -> AsyncGenerator[None]:
-        """Answer the permission requests of what runs before the turn, such as a file that the
-        prompt names: nobody else would."""
+    async def _answering(self) -> AsyncGenerator[None]:
+        """Answer every request during the block, also one that belongs to no turn, such as that of
+        a file which the prompt names: nobody else would."""
 
-        def ours(event: Event) -> bool:
-            return isinstance(event, PermissionAsked) and event.request.root_id == session.id
+        def asks(event: Event) -> bool:
+            return isinstance(event, PermissionAsked | QuestionAsked)
 
-        with self.runtime.bus.subscribe(ours) as requests:
+        with self.runtime.bus.subscribe(asks) as requests:
+            self._answer_pending()
             answering = asyncio.create_task(self._answer_all(requests), name="answering")
             try:
                 yield
@@ -155,8 +157,19 @@ class HeadlessRun:
 
     async def _answer_all(self, asked: Subscription) -> None:
         async for event in asked:
-            if isinstance(event, PermissionAsked):
-                self._answer(event.request)
+            match event:
+                case PermissionAsked(request=request):
+                    self._answer(request)
+                case QuestionAsked(question=question):
+                    self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
+                case _:  # requests were lost
+                    self._answer_pending()
+
+    def _answer_pending(self) -> None:
+        for request in self.runtime.permissions.pending():
+            self._answer(request)
+        for question in self.runtime.questions.pending():
+            self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
 
     async def wait_for_servers(self) -> None:
         """Wait until the MCP servers were tried, for a prompt that is to have their tools."""
@@ -170,41 +183,36 @@ class HeadlessRun:
     async def run(self, session: Session, prompt: PromptInput) -> AsyncGenerator[Event, None]:
         """The events of the session's tree until the turn is over; then *ending* is set."""
         tree = {session.id}
-        subscription = self.runtime.bus.subscribe(
-            lambda event: (
-                any(concerns(event, one) for one in tree)
-                or (isinstance(event, SessionCreated) and event.session.parent_id in tree)
-            )
-        )
-        try:
-            async with self._answering(session):
+
+        def ours(event: Event) -> bool:
+            if isinstance(event, SessionCreated) and event.session.parent_id in tree:
+                tree.add(event.session.id)
+            return any(concerns(event, one) for one in tree)
+
+        def ends(event: Event) -> bool:
+            return isinstance(event, SessionIdle) and event.session_id == session.id
+
+        bus = self.runtime.bus
+        with bus.subscribe(ours) as subscription, bus.subscribe(ends) as ended:
+            async with self._answering():
                 asked = await self.runtime.sessions.prompt(session.id, prompt)
-            if self._stopped:  # while it was stored
-                await self.runtime.sessions.cancel(session.id)
-            async for event in subscription:
-                match event:
-                    case SessionCreated(session=child) if child.parent_id in tree:
-                        tree.add(child.id)
-                    case PermissionAsked(request=request) if request.root_id in tree:
-                        self._answer(request)
-                    case QuestionAsked(question=question) if question.root_id in tree:
-                        self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
-                    case PartUpdated(part=StepFinishPart() as step):
-                        self._steps[step.id] = step
-                    case SessionIdle() if event.session_id == session.id:
-                        self.result = await self._ended(session, asked, event)
-                    case Resync():
-                        for request in self.runtime.permissions.pending(session.id):
-                            self._answer(request)
-                        for question in self.runtime.questions.pending(session.id):
-                            self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
-                    case _:
-                        pass
-                yield event
-                if self.result is not None:
-                    return
-        finally:
-            subscription.close()
+                if self._stopped:  # while it was stored
+                    await self.runtime.sessions.cancel(session.id)
+                async for event in subscription:
+                    match event:
+                        case PartUpdated(part=StepFinishPart() as step):
+                            self._steps[step.id] = step
+                        case SessionIdle() if ends(event):
+                            self.result = await self._ended(session, asked, event)
+                        case Resync():  # the end of the turn can be among the lost events
+                            for end in ended.drain():
+                                if isinstance(end, SessionIdle):
+                                    self.result = await self._ended(session, asked, end)
+                        case _:
+                            pass
+                    yield event
+                    if self.result is not None:
+                        return
 
     def _answer(self, request: PermissionRequest) -> None:
         asking = [judged for judged in request.needs if judged.action == "ask"]

@@ -1,6 +1,7 @@
 """A session that a client has open: its events are sent to the client as they happen."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Coroutine, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,8 @@ from agent.session.service import concerns
 from app.acp import options
 from app.acp.requests import RequestPrompter
 from app.acp.updates import Update, UpdateBuilder, plan_update
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
@@ -69,6 +72,11 @@ class PendingPrompts:
             prompt.cancelled = True
         return [prompt for prompt in self._prompts if prompt.message_id in self.queued]
 
+    def close(self, session_id: str) -> None:
+        """Settle all prompts as canceled: the ends of their turns are no longer followed."""
+        for prompt in self._prompts:
+            prompt.settle(events.SessionIdle(session_id, "", "cancelled"))
+
     def turn_ended(self, event: events.SessionIdle) -> None:
         """Settle the prompts of the turn that ended."""
         for prompt in self._prompts:
@@ -91,6 +99,8 @@ class OpenSession:
     runtime: Runtime
     client: Client
     session: Session
+    root_id: str
+    """The root of the session's tree: the session itself, unless it is a sub-agent's."""
     forms: bool = False
     updates: UpdateBuilder = field(init=False)
     _prompter: RequestPrompter = field(init=False)
@@ -103,7 +113,12 @@ class OpenSession:
     def __post_init__(self) -> None:
         self.updates = UpdateBuilder(str(self.runtime.project))
         self._prompter = RequestPrompter(
-            self.runtime, self.client, self.session.id, self.updates, forms=self.forms
+            self.runtime,
+            self.client,
+            self.session.id,
+            self.root_id,
+            self.updates,
+            forms=self.forms,
         )
         self._tree = {self.session.id}
         self._subscription = self.runtime.bus.subscribe(self._concerns)
@@ -179,8 +194,9 @@ class OpenSession:
         )
 
     async def close(self) -> None:
-        """Send no more updates. A running turn continues."""
+        """Send no more updates, and end the pending prompts. A running turn continues."""
         self._subscription.close()
+        self._pending.close(self.session.id)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -198,7 +214,12 @@ class OpenSession:
     async def _follow(self) -> None:
         with suppress(ConnectionError):  # the client is gone: the program exits
             async for event in self._subscription:
-                await self._handle(event)
+                try:
+                    await self._handle(event)
+                except ConnectionError:
+                    raise
+                except Exception:  # the next event can be a request, or the end of the turn
+                    log.exception("the client could not be sent %s", event.type)
 
     async def _handle(self, event: events.Event) -> None:
         own = self.session.id
@@ -215,10 +236,10 @@ class OpenSession:
                 message.session_id == own
             ):
                 self.updates.skip_message(message.id)
-            case events.PermissionAsked(request=request) if request.root_id == own:
+            case events.PermissionAsked(request=request) if request.root_id == self.root_id:
                 self._requested_calls.add(request.call_id)
                 self._spawn(self._prompter.permission(request))
-            case events.QuestionAsked(question=question) if question.root_id == own:
+            case events.QuestionAsked(question=question) if question.root_id == self.root_id:
                 self._spawn(self._prompter.question(question))
             case events.Resync():
                 await self._catch_up()

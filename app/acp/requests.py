@@ -21,6 +21,10 @@ from app.text.sanitize import sanitize, sanitize_line
 
 log = logging.getLogger(__name__)
 
+NO_ANSWER = (RequestError, ValidationError, ConnectionError)
+"""Errors after which a request gets no answer of the user: the client refused to show it, answered
+something else than the protocol has, or is gone."""
+
 MAX_PATTERN_SHOWN = 60
 """Characters of a pattern on a button; the content shows the whole of it."""
 
@@ -37,12 +41,14 @@ CANNOT_ASK_PERMISSION = (
 class RequestPrompter:
     """Sends requests to the client and passes on the replies.
 
-    *session_id* is the root of the session tree; *forms* is true if the client shows forms.
+    *session_id* is the session that the client has open, *root_id* the root of its tree; *forms* is
+    true if the client shows forms.
     """
 
     runtime: Runtime
     client: Client
     session_id: str
+    root_id: str
     updates: UpdateBuilder
     _: KW_ONLY
     forms: bool
@@ -63,8 +69,8 @@ class RequestPrompter:
         )
         try:
             answer = await self._choice(call, options, known=known)
-        except RequestError:
-            log.warning("the client refused to ask for permission", exc_info=True)
+        except NO_ANSWER:
+            log.warning("the client could not ask for permission", exc_info=True)
             self.runtime.permissions.refuse(request.id, CANNOT_ASK_PERMISSION)
             return
         if answer == "once":
@@ -87,7 +93,7 @@ class RequestPrompter:
         """Return the reply of a form, None if the client does not show it after all."""
         try:
             return await ask_in_form(self.client, self.session_id, question)
-        except (RequestError, ValidationError):
+        except NO_ANSWER:
             log.warning("the client offers forms and does not show one", exc_info=True)
             return None
 
@@ -118,8 +124,8 @@ class RequestPrompter:
         )
         try:
             answer = await self._choice(call, options, known=False)
-        except RequestError:
-            log.warning("the client refused to ask a question", exc_info=True)
+        except NO_ANSWER:
+            log.warning("the client could not ask a question", exc_info=True)
             service.decline(question.id, CANNOT_ASK_QUESTION)
             return
         chosen = int(answer) if answer.isdecimal() and int(answer) < len(question.options) else None
@@ -131,8 +137,8 @@ class RequestPrompter:
 
     def pending(self) -> list[Coroutine[None, None, None]]:
         """Return a prompt for each pending request in the session's tree, to be awaited."""
-        permissions = self.runtime.permissions.pending(self.session_id)
-        questions = self.runtime.questions.pending(self.session_id)
+        permissions = self.runtime.permissions.pending(self.root_id)
+        questions = self.runtime.questions.pending(self.root_id)
         return [*map(self.permission, permissions), *map(self.question, questions)]
 
     async def _choice(

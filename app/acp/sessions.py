@@ -17,6 +17,7 @@ from agent.records.json import Json, JsonObject
 from agent.records.messages import Session
 from agent.records.tool_facts import Answering
 from agent.runtime.runtime import Runtime, open_runtime
+from agent.session.subagents.subagents import lineage_of
 from app.acp.client_services import editor_of, terminals_of
 from app.acp.errors import NOT_FOUND
 from app.acp.open_session import OpenSession
@@ -137,13 +138,13 @@ class OpenSessions:
         runtime = await self._folders.open(cwd, servers)
         default = runtime.config.config.default_agent
         session = await runtime.sessions.repository.create(agent=default)
-        return self._add(runtime, session)
+        return await self._add(runtime, session)
 
     async def fork(self, cwd: str, session_id: str, servers: McpServers | None) -> OpenSession:
         """Open a copy of a session. Raises ``SessionNotFound`` too."""
         runtime = await self._folders.open(cwd, servers)
         session = await runtime.sessions.repository.fork(session_id)
-        opened = self._add(runtime, session)
+        opened = await self._add(runtime, session)
         await opened.replay(await runtime.store.messages(session.id), send=False)
         return opened
 
@@ -160,7 +161,7 @@ class OpenSessions:
             raise ConfigError(f"The session {session_id} belongs to {session.directory}.")
         await self.close_one(session_id)
         store = runtime.store
-        opened = self._add(runtime, session)
+        opened = await self._add(runtime, session)
         messages = await store.messages(session_id)
         if session.undone_at is not None:
             messages = [m for m in messages if m.message.id < session.undone_at]
@@ -187,8 +188,9 @@ class OpenSessions:
         directory = str(runtime.directory) if cwd is not None else None
         return await runtime.store.sessions(directory=directory, limit=limit, before=before)
 
-    def _add(self, runtime: Runtime, session: Session) -> OpenSession:
-        opened = OpenSession(runtime, self._client, session, self._forms)
+    async def _add(self, runtime: Runtime, session: Session) -> OpenSession:
+        lineage = await lineage_of(runtime.store, session)
+        opened = OpenSession(runtime, self._client, session, lineage.root_id, self._forms)
         self._open[session.id] = opened
         return opened
 

@@ -89,6 +89,8 @@ class StdioTransport:
                     left = left[os.write(sink, left) :]
             except OSError as error:
                 fault = error
+                # A client that reads no more gets no request, so none can be answered: the end.
+                self._call(self._lines.put_nowait, None)
             self._call(_settle, written, fault)
 
     def _call(self, function: Any, *arguments: object) -> None:
