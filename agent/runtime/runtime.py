@@ -140,6 +140,7 @@ async def open_runtime(
     wait_for_background: bool = True,
     terminals: Terminals | None = None,
     answering: Answering = "text",
+    trust_once: bool = False,
 ) -> Runtime:
     """Open *directory*. *overrides* are settings of the command line, in the form of a file.
 
@@ -147,7 +148,8 @@ async def open_runtime(
     the programs that the project's files would run, before any of them is used; without it
     only what the user trusted before is trusted. *editor* is the user's editor: files are read
     from and written to it. Its *terminals* run the commands. *answering* are the answers that
-    the user can give.
+    the user can give; the model is told if there are none. With *trust_once* the project is
+    trusted until the runtime is closed, and nothing about that is stored.
 
     Raises ``ConfigError`` when *directory* is not a folder, ``StoreError`` when the session
     database cannot be used, ``ModelNotFound`` or ``AgentNotFound`` for what the command line named.
@@ -156,7 +158,7 @@ async def open_runtime(
     project = await project_root(directory)
     paths = Paths.find(env)
     loaded, trust = await read_settings(
-        directory, project, env, overrides, paths=paths, ask=ask_trust
+        directory, project, env, overrides, paths=paths, ask=ask_trust, trust_once=trust_once
     )
     plugins = await load_plugins(directory, project, paths, env, trusted=trust.trusted)
     loaded = plugins.add_providers(loaded) if plugins.working else loaded
@@ -261,6 +263,7 @@ def _session_services(
             registry=registry,
             spills=truncator.spills,
             prompts=config.prompts,
+            attended=opened.answering != "none",
         ),
         completions=Completions(catalog, clients, folder.update, config.small_model),
         update=folder.update,

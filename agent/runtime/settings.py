@@ -21,11 +21,12 @@ async def read_settings(
     *,
     paths: Paths | None = None,
     ask: AskTrust | None = None,
+    trust_once: bool = False,
 ) -> tuple[LoadedConfig, Trust]:
     """Return the settings for *directory* in *project* (both resolved), and the project's trust.
 
     *ask* is called before anything of the project is used; without it only what was trusted
-    before is used. See ``load_config`` for the rest.
+    before is used, or everything with *trust_once*. See ``load_config`` for the rest.
     """
     paths = paths or Paths.find(env)
     own = load_config(directory, project, env, overrides, paths=paths)
@@ -36,6 +37,7 @@ async def read_settings(
         folder=display_path(project, env),
         scan=look,
         found=await asyncio.to_thread(look),
+        once=trust_once,
     )
     trust = await resolve_trust(trust, ask)
     if not trust.trusted:

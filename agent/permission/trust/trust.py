@@ -110,9 +110,14 @@ class Trust:
     found: ProjectFindings
     """The result of the last scan."""
 
+    once: bool = False
+    """True if the project is trusted for this run, whatever the stored answer is."""
+
     @property
     def status(self) -> TrustStatus:
         """The status, by the findings and the stored answer."""
+        if self.once and self.found:
+            return "trusted"
         answer = self.store.load(self.project)
         if answer is not None and answer.covers(self.found):
             return "trusted" if answer.trusted else "refused"

@@ -25,6 +25,16 @@ MAX_STATUS_LINES = 20
 MODE_TEMPLATES = {"plan": "plan"}
 """Agents that work in a mode, with the template that describes it."""
 
+NOBODY = (
+    "Nobody is here to answer questions or to approve anything. A question gets no answer, and "
+    "what needs an approval that was not given in advance is refused. Decide by yourself, and name "
+    "in your answer what you decided and what is left to do."
+)
+"""The line about the user of an unattended run."""
+
+SOMEBODY = "The user is here again: they can answer questions and approve what needs approval."
+"""The reminder after an unattended run."""
+
 COMMITS = 5
 """Number of recent commits in the session block."""
 
@@ -73,6 +83,8 @@ class Environment:
     instructions: tuple[Instruction, ...] = ()
     server_instructions: Mapping[str, str] = field(default_factory=dict[str, str])
     """Instructions of MCP servers for their tools, by the server's name."""
+    attended: bool = True
+    """True if a user can answer questions and permission requests."""
     pinned: Mapping[str, str] = field(default_factory=dict[str, str])
     """The ids of the messages that the user pinned; with the text of those that are no longer
     sent."""
@@ -98,6 +110,8 @@ class Environment:
     def facts(self) -> dict[str, str]:
         """Return the facts that the model knows after the session block, by topic."""
         facts = {"date": self.date, "mode": self.mode, "skills": self.skills, "model": self.model}
+        if not self.attended:
+            facts[ATTENDANCE_TOPIC] = "nobody"
         if self.git is not None:
             facts["branch"] = self.git.branch
             facts["changes"] = "\n".join(self.git.changes)
@@ -134,6 +148,7 @@ class Environment:
             f"Shell: {'bash' if shutil.which('bash') else 'sh'}",
             f"Date: {self.date}",
             *([f"Model: {self.model}"] if self.model else []),
+            *([] if self.attended else [f"User: {NOBODY}"]),
         ]
         return "<environment>\n" + "\n".join(lines) + "\n</environment>"
 
@@ -150,6 +165,8 @@ class Environment:
             yield f"The git branch is now {branch}." if branch else "This is no git repository now."
         if differs("changes") and self.git is not None:
             yield "\n".join(_status_lines(self.git.changes) or ["No changed files in git."])
+        if differs(ATTENDANCE_TOPIC):
+            yield SOMEBODY if self.attended else NOBODY
         if differs("mode"):
             yield template(self.mode or "build")
         if differs("skills"):
@@ -212,6 +229,9 @@ def block_sections(block: str) -> Iterator[tuple[str, str]]:
 _SECTION = re.compile(
     r"^<(environment|skills|mcp|instructions|mode)>\n.*?^</\1>$", re.MULTILINE | re.DOTALL
 )
+
+ATTENDANCE_TOPIC = "user"
+"""Topic of the user's absence; without a fact the user is here."""
 
 FILE_TOPIC = "file "
 """Prefix of the topics of instruction files."""

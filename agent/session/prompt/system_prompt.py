@@ -51,10 +51,12 @@ class SystemPrompt:
         registry: Registry,
         spills: SpillStore,
         prompts: Mapping[str, str],
+        attended: bool = True,
         now: Callable[[], dt.datetime] = lambda: dt.datetime.now().astimezone(),
     ) -> None:
         """*prompts* are the user's own heads by model family; *spills* keeps pinned texts that
-        are too long to be sent whole; *now* returns the local time."""
+        are too long to be sent whole; *attended* is false if no user can answer; *now* returns
+        the local time."""
         self._agents = agents
         self._guidance = guidance
         self._bus = bus
@@ -62,6 +64,7 @@ class SystemPrompt:
         self._registry = registry
         self._spills = spills
         self._prompts = prompts
+        self._attended = attended
         self._now = now
         self._notified: set[str] = set()
 
@@ -155,6 +158,7 @@ class SystemPrompt:
             skills=skills,
             instructions=collected.files,
             server_instructions=self._server_instructions(agent, callers),
+            attended=self._attended,
         )
 
     async def _pinned(

@@ -7,7 +7,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 MAX_INPUT = 10_000_000
 """Characters of standard input that are read."""
 
+
+MAX_NAMED = 6
+"""Ignored files that are named."""
 
 TERMINATED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 """Exit codes after a signal, as shells return them."""
@@ -103,6 +106,11 @@ def parser() -> argparse.ArgumentParser:
     add("--format", choices=("text", "json"), default="text", help="json: one event a line")
     add("--deltas", action="store_true", help="with --format json: text as it streams, too")
     add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
+    add(
+        "--trust",
+        action="store_true",
+        help="use the folder's own settings, programs and instructions in this run; not stored",
+    )
     add("--auto", action="store_true", help="allow whatever asks; denies still hold")
     add(
         "--sandbox",
@@ -199,7 +207,7 @@ async def _prepare(
     runtime = await _open(arguments)
     opened.push_async_callback(runtime.close)
     headless = HeadlessRun(runtime, tuple(Approval.parse(one) for one in arguments.auto_approve))
-    for notice in runtime.notices:
+    for notice in (*runtime.notices, *_untrusted(runtime)):
         report(notice, 0)
     session = await headless.session(
         resume=arguments.resume, session_id=arguments.session, fork=arguments.fork
@@ -208,6 +216,25 @@ async def _prepare(
     _report_effort(runtime, prompt.model or session.model, prompt.effort)
     await headless.wait_for_servers()
     return PreparedRun(headless, session, prompt)
+
+
+def _untrusted(runtime: "Runtime") -> Iterator[str]:
+    """Yield a sentence on what of the folder is ignored because the folder is not trusted."""
+    from app.text.sanitize import sanitize_line  # not needed by --help
+
+    trust = runtime.trust
+    if trust.status not in {"open", "refused"}:
+        return
+    found = (
+        *(each.name for each in trust.found.steers),
+        *(each.source for each in trust.found.runs),
+    )
+    names = list(map(sanitize_line, dict.fromkeys(found)))
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    yield (
+        f"{trust.folder} is not trusted, so this is ignored: {', '.join(names[:MAX_NAMED])}{more}. "
+        "Add --trust to use it in this run."
+    )
 
 
 def _report_effort(runtime: "Runtime", model: str | None, effort: str | None) -> None:
@@ -240,6 +267,7 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
         },
         auto=arguments.auto,
         answering="none",
+        trust_once=arguments.trust,
     )
 
 

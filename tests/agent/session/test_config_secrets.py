@@ -61,7 +61,9 @@ async def test_no_hook_tells_the_model_a_secret_of_the_settings(tmp_path: Path) 
     search = {"provider": "brave", "apiKey": f"{{file:{key_file}}}"}
     async with open_harness(tmp_path, permission="allow", hooks=hooks, websearch=search) as harness:
         harness.server.script(
-            answer(Call("list", {})), answer(Call("read", {"file_path": "none"})), answer(Text("x"))
+            answer(Call("glob", {"pattern": "*"})),
+            answer(Call("read", {"file_path": "none"})),
+            answer(Text("x")),
         )
         session = await harness.session()
         await harness.turn(session, "go")

@@ -1,5 +1,6 @@
 """``opencode-py run`` as a process."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -34,3 +35,9 @@ def start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+
+def more_settings(installed: InstalledProgram, **more: object) -> None:
+    """Add *more* to the settings."""
+    settings = installed.home / "config/config.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **more}))

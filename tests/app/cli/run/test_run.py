@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.app.cli.run.process import GUARD, LAUNCHER, run, start
+from tests.app.cli.run.process import GUARD, LAUNCHER, more_settings, run, start
 from tests.support.harness import tool_names
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.processes import gone, pids_in
@@ -310,11 +310,6 @@ def test_an_ignored_signal_stays_ignored(
     scripted.set(hold.gate)
     out, err = process.communicate(timeout=GUARD)
     assert (process.returncode, out, err) == (0, b"whole\n", b"")
-
-
-def more_settings(installed: InstalledProgram, **more: object) -> None:
-    settings = installed.home / "config/config.json"
-    settings.write_text(json.dumps({**json.loads(settings.read_text()), **more}))
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
