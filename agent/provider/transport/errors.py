@@ -178,8 +178,9 @@ OVERFLOW_PATTERNS: Sequence[str] = (
     r"model_context_window_exceeded",
     r"too_many_prompt_tokens",
     r"invalid_request_prompt_length",
-    # Not the daily or monthly limit of an account.
-    r"(?<!ly )\btokens?[ _]limit[ _](is |was |has been )?(reached|exceeded)",
+    # Not the daily or monthly limit of an account, nor "token limit reached": that is the output's.
+    r"(?<!ly )\btokens?[ _]limit[ _](is |was |has been )?exceeded",
+    r"tokens_limit_reached",
     r"contextwindowexceeded",
     r"request_too_large",
     # Anthropic, Bedrock, Fireworks, Ollama
