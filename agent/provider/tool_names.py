@@ -32,6 +32,14 @@ class ToolNames:
         """Return our name of the tool that the provider calls *sent*."""
         return self._own.get(sent, sent)
 
+    def is_sent(self, name: str) -> bool:
+        """Return whether a tool is sent under *name*."""
+        return name in self._own
+
+    def can_continue(self, name: str) -> bool:
+        """Return whether *name* can be the first piece of a longer name."""
+        return any(sent.startswith(name) and sent != name for sent in self._own)
+
 
 def sanitize_name(name: str) -> str:
     """Return *name* in the accepted alphabet. Models also call tools by impossible names."""

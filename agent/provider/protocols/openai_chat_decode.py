@@ -71,6 +71,7 @@ class CallAssembler:
       the last call;
     - under one index, another id together with a name starts a new call, and so does a repeated
       name if the call before it is complete (its arguments are a JSON object);
+    - a name that comes in pieces before the arguments is one name, if a tool has it;
     - ids that change without a name are ignored (some servers make one for each delta);
     - a whole call that is sent again is dropped.
     """
@@ -141,12 +142,13 @@ class CallAssembler:
         elif current.ended:
             return
         current.chunk = self._chunk
-        current.name = current.name or delta.name
+        current.name = self._joined_name(current, delta) or current.name or delta.name
         current.call_id = current.call_id or delta.call_id
         current.opaque = merge_objects(current.opaque, delta.opaque)
         known = len(current.arguments) if current.started else 0
         current.arguments += delta.arguments
-        if current.name and not current.started:
+        begins = current.arguments or not self._names.can_continue(current.name)
+        if current.name and not current.started and begins:
             current.started = True
             own = self._names.from_wire(current.name)
             events.append(ToolInputStart(current.key, own, current.call_id))
@@ -176,7 +178,15 @@ class CallAssembler:
             return False
         if delta.index is None and delta.call_id is None and current.chunk == self._chunk:
             return True  # two whole calls in one list, with nothing but their names
+        if self._joined_name(current, delta):
+            return False
         return current.complete or (delta.name != current.name)
+
+    def _joined_name(self, call: _Call, delta: _Delta) -> str:
+        """Return the name of *call* with the piece in *delta*, "" if that is no piece of it."""
+        joined = call.name + delta.name
+        pieces = bool(call.name and delta.name) and not (call.arguments or call.started)
+        return joined if pieces and self._names.is_sent(joined) else ""
 
     def _new(self, delta: _Delta, events: list[StreamEvent]) -> _Call:
         for call in self._calls:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from agent.provider.client import StreamEvent, ToolCall
+from agent.provider.client import StreamEvent, ToolCall, ToolSchema
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
+from agent.provider.tool_names import ToolNames
 from agent.provider.transport.framing import BodyDecoder
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import Usage
@@ -72,6 +73,22 @@ def test_call_assembly_without_index_by_id() -> None:
         finish("tool_calls"),
     )
     assert names_and_arguments(answer) == [("read", '{"p":1}'), ("glob", '{"q":2}')]
+
+
+@pytest.mark.parametrize("more", [{"id": "a"}, {}], ids=["same id", "no id"])
+@pytest.mark.parametrize(("first", "second"), [("todo", "write"), ("task", "_output")])
+def test_a_name_in_two_pieces_is_one_call(first: str, second: str, more: dict[str, str]) -> None:
+    tools = (ToolSchema(name, "", {}) for name in ("task", "task_output", "todowrite"))
+    chat = ChatDecoder("acme", ToolNames(tools))
+    body = sse(
+        call(0, id="a", name=first, arguments=""),
+        call(0, name=second, arguments="", **more),
+        call(0, arguments='{"p":1}'),
+        finish("tool_calls"),
+    )
+    found = [event for piece in BodyDecoder().feed(body) for event in chat.feed(piece)]
+    answer = collect(found + chat.close())
+    assert names_and_arguments(answer) == [(first + second, '{"p":1}')]
 
 
 def test_call_whose_name_comes_after_its_arguments() -> None:
