@@ -87,6 +87,16 @@ class ReadRules:
         need = PermissionNeed("read", pattern, floor="allow", aliases=aliases, root=self._root)
         return self._evaluate(need)
 
+    def allow(self, need: PermissionNeed) -> bool:
+        """Return whether *need* is allowed."""
+        return self._evaluate(need).action == "allow"
+
+    def folder_verdict(self, *names: str) -> EvaluatedNeed:
+        """Return the verdict on reading all that is in a folder with these *names*, as rules name
+        it."""
+        inside = ("*" if name == "." else f"{name.rstrip('/')}/*" for name in names)
+        return self.verdict(*inside)
+
     def name(self, path: str) -> str:
         """Return *path* (absolute) as rules name it: relative to the project where possible."""
         if path == self._root:

@@ -63,6 +63,8 @@ class PermissionNeed:
     """Words of a command that a rule from "always" has to name: ``--force``."""
     root: str = ""
     """For a path: the folder that relative patterns start from."""
+    matched: bool = field(default=False, compare=False)
+    """True for a path that a pattern in a command matches, and no word names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 
 from agent.permission.rules import UNSANDBOXED
+from agent.permission.sandbox.kept_files import NOTHING_KEPT, KeptFiles, keep_files, kept_notes
 from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
 from agent.permission.shell.analysis import Analysis, analyze, is_read_only, needs_in_shell
 from agent.process import (
@@ -34,7 +35,7 @@ from agent.records.errors import ToolError
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.truncate import Truncated, Truncator
-from agent.tools.files.paths import ToolPath, outside_need, resolve_path, show_path
+from agent.tools.files.paths import ToolPath, outside_need, printable, resolve_path, show_path
 from agent.tools.shell.results import (
     describe_shell,
     format_seconds,
@@ -131,6 +132,9 @@ class BashPlan:
     """Its git commands that need no approval."""
     sandboxed: bool = False
     """It runs in a sandbox, unless it is allowed without."""
+    kept: KeptFiles = NOTHING_KEPT
+    """The files that are hidden from it in the sandbox."""
+    kept_notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +220,8 @@ class BashTool:
         line = self._analyze(command, directory, ctx)
         needs = needs_in_shell(line, self._settings.shell[0])
         sandboxed = await self._is_sandboxed(ctx)
+        plain = sandboxed and not (args.network or args.unsandboxed)
+        needs, kept, kept_notes = await _keep_files(needs, line, directory, ctx, hides=plain)
         if sandboxed:
             needs = (*needs, *sandbox_requests(command, needs, args.network, args.unsandboxed))
         where = _where(directory, ctx)
@@ -233,6 +239,8 @@ class BashTool:
                 description=args.description or "",
                 git=safe_git(line),
                 sandboxed=sandboxed,
+                kept=kept,
+                kept_notes=kept_notes,
             ),
             sandboxed=sandboxed,
             needs=(*(outside_need(place, folder=True) if args.workdir else ()), *needs),
@@ -255,6 +263,7 @@ class BashTool:
             directory=call.directory,
             session_directory=ctx.directory,
             project=ctx.project,
+            kept=call.kept.paths,
         )
 
     def _analyze(self, command: str, directory: str, ctx: ToolContext) -> Analysis:
@@ -405,6 +414,7 @@ class BashTool:
             BACKGROUND_HINT.format(id=info.id),
             *((NO_SERVER,) if offline else ()),
             *(() if ran else blocked_notes(wrapped, taken.text, info.exit_code)),
+            *(call.kept_notes if wrapped is not None else ()),
             *call.notes,
         )
         return Result(
@@ -421,6 +431,27 @@ class BashTool:
             exit_code=info.exit_code,
             failed=not ran and info.exit_code != 0,
         )
+
+
+async def _keep_files(
+    needs: tuple[PermissionNeed, ...],
+    line: Analysis,
+    directory: str,
+    ctx: ToolContext,
+    *,
+    hides: bool,
+) -> tuple[tuple[PermissionNeed, ...], KeptFiles, tuple[str, ...]]:
+    """Return the needs of *line* once the files are kept from it that it must not show, these
+    files, and what its result says of them."""
+    if ctx.read_rules is None or ctx.by_user or not line.reaches:
+        return needs, NOTHING_KEPT, ()
+    rules = await ctx.read_rules()
+    if not (rules.restrict or any(reach.secrets for reach in line.reaches)):
+        return needs, NOTHING_KEPT, ()
+    needs, kept = await asyncio.to_thread(
+        keep_files, needs, line.reaches, rules, directory=directory, hides=hides
+    )
+    return needs, kept, tuple(map(printable, kept_notes(kept, rules)))
 
 
 def _check(command: str) -> None:
@@ -515,6 +546,7 @@ def _result(
     notes = (
         *_ending_notes(call, done),
         *blocked_notes(wrapped, done.output.text, done.exit_code),
+        *(call.kept_notes if wrapped is not None else ()),
     )
     printed = output.text.rstrip("\n") or "(no output)"
     text = "\n".join((printed, *([""] if notes else []), *(f"({note})" for note in notes)))

@@ -258,9 +258,7 @@ def _named_need(
     """Return the need to read what ``path`` names, if a rule denies it or asks for it, and whether
     one asks. Of a denied folder nothing is searched except what another rule allows."""
     names = [root.real_pattern, *([root.pattern] if root.pattern != root.real_pattern else [])]
-    if folder:
-        names = ["*" if name == "." else f"{name.rstrip('/')}/*" for name in names]
-    found = rules.verdict(*map(printable, names))
+    found = (rules.folder_verdict if folder else rules.verdict)(*map(printable, names))
     if found.action == "allow" or root.is_secret or (folder and found.action == "deny"):
         return (), False
     return (replace(found.need, always=found.need.pattern),), found.action == "ask"

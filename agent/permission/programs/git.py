@@ -118,6 +118,45 @@ def reads_only(call: GitCall) -> bool:
     return _only_reads(call.command, call.arguments) and not _shows_settings(call)
 
 
+_NAMES_ONLY = frozenset(
+    {
+        "branch", "check-attr", "check-ignore", "config", "count-objects", "describe",
+        "for-each-ref", "help", "log", "ls-files", "ls-tree", "merge-base", "name-rev", "reflog",
+        "remote", "rev-list", "rev-parse", "shortlog", "show-branch", "show-ref", "stash", "status",
+        "symbolic-ref", "tag", "var", "version", "whatchanged", "worktree",
+    }
+)  # fmt: skip
+"""Subcommands that show names and messages, and contents of files only as patches."""
+_PATCHES = frozenset(
+    {
+        "-p", "-u", "--patch", "-U", "--unified", "-L", "-c", "--cc", "-m", "--dd", "-W",
+        "--diff-merges", "--remerge-diff", "--patch-with-raw", "--patch-with-stat", "--binary",
+        "--word-diff", "--word-diff-regex", "--color-words", "--function-context", "--check",
+    }
+)  # fmt: skip
+_SUMMARIES = frozenset(
+    {
+        "--stat", "--name-only", "--name-status", "--numstat", "--shortstat", "--dirstat",
+        "--summary", "--no-patch", "-s", "--quiet", "--raw", "--compact-summary",
+    }
+)  # fmt: skip
+"""Options with which a diff shows names and numbers only."""
+
+
+def shows_contents(call: GitCall) -> bool:
+    """Return whether a command that only reads can show the contents of files."""
+    if not call.subcommand:
+        return False
+    given = {each.name for each in call.arguments.options}
+    if given & _PATCHES or (call.subcommand == "status" and given & {"-v", "--verbose"}):
+        return True
+    if call.subcommand.startswith("diff"):
+        return not given & _SUMMARIES
+    if call.subcommand == "stash":
+        return "show" in call.command.names and not given & _SUMMARIES
+    return call.subcommand not in _NAMES_ONLY
+
+
 _SETTING_WITH_SECRET = re.compile("header|token|password|secret|credential|cookie", re.IGNORECASE)
 
 

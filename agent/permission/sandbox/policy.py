@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,10 +31,15 @@ class SandboxFolders:
 
 
 def policy_of(
-    grant: SandboxGrant, folders: SandboxFolders, *, directory: str, project: str
+    grant: SandboxGrant,
+    folders: SandboxFolders,
+    *,
+    directory: str,
+    project: str,
+    kept: Sequence[str] = (),
 ) -> "SandboxPolicy":
     """Return the policy of a command of a session in *directory* (absolute) that was allowed as
-    *grant* says. Looks at the disk."""
+    *grant* says; *kept* are files that are hidden from it in any case. Looks at the disk."""
     from agent.process.sandbox import SandboxPolicy, default_caches  # not needed at the start
 
     hidden = _own_files(folders)
@@ -47,6 +52,7 @@ def policy_of(
         if not any(_is_inside(folder, path) for folder in used)
         and not any(_is_inside(path, folder) for folder in grant.folders)
     )
+    hidden = (*hidden, *kept)
     if grant.level != "workspace-write":
         return SandboxPolicy(grant.level, hidden=hidden)
     repository = find_repository(Path(project))

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -98,12 +98,20 @@ class CommandSandbox:
         directory: str,
         session_directory: str,
         project: str,
+        kept: Sequence[str] = (),
     ) -> WrappedCommand:
-        """Return *argv*, to be run in *directory*, with the sandbox that *grant* describes."""
+        """Return *argv*, to be run in *directory*, with the sandbox that *grant* describes, which
+        hides the files *kept* too."""
         sandbox = await self._sandbox()
 
         def wrapped() -> WrappedCommand:
-            policy = policy_of(grant, self._folders, directory=session_directory, project=project)
+            policy = policy_of(
+                grant,
+                self._folders,
+                directory=session_directory,
+                project=project,
+                kept=kept,
+            )
             return WrappedCommand(sandbox.wrap(argv, policy, directory), policy)
 
         return await asyncio.to_thread(wrapped)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.permission.programs.embedded import code_strings
+from agent.permission.read_rules import Reach
 from agent.permission.shell.fallback import possible_commands
 from agent.permission.shell.findings import Findings, GitUse
 from agent.permission.shell.operands import add_paths_in_code
@@ -49,6 +50,9 @@ class Analysis:
 
     git: tuple[GitUse, ...] = ()
     """Its git commands."""
+
+    reaches: tuple[Reach, ...] = ()
+    """What its reading commands can show besides the files that they name."""
 
 
 def analyze(
@@ -103,6 +107,10 @@ def analyze(
     _add_hidden_code(found, walker, command, problem, directory)
     if not found.needs and not re.fullmatch(r"(\s*(#[^\n]*)?\n?)*", command):
         found.add_command(command, "only tests, calculates or sets a variable of its own", "allow")
+    return _result(found, problem)
+
+
+def _result(found: Findings, problem: str) -> Analysis:
     return Analysis(
         tuple(found.needs),
         tuple(dict.fromkeys(found.names)),
@@ -110,6 +118,7 @@ def analyze(
         tuple(dict.fromkeys(found.edits)),
         problem,
         tuple(found.git),
+        tuple(found.reaches),
     )
 
 

@@ -47,7 +47,7 @@ from agent.permission.shell.operands import (
     add_all_paths,
     add_outside_paths,
     add_paths,
-    reads_secrets,
+    add_reach,
 )
 from agent.permission.shell.paths import Dirs, any_of, limited, paths_of
 from agent.permission.shell.patterns import literal_option, pattern_reason
@@ -421,10 +421,8 @@ class Commands:
     def _add_need(
         self, base: str, known: Program, call: Call, inner: Inner | None, actions: list[Inner]
     ) -> Reading | None:
-        """Add the need of the command itself, after those of its paths.
-
-        Return what it reads if it is proven to do no more, else None.
-        """
+        """Add the need of the command itself, after those of its paths. Return what it reads if it
+        is proven to do no more, else None."""
         arguments = call.words[1:]
         if call.adds_paths or call.adds_arguments:
             place = self.found.workspace
@@ -438,12 +436,13 @@ class Commands:
             or self._operator_reason(base, arguments)
             or pattern_reason(base, known, call, self.found.workspace)
         )
+        matched = len(self.found.matched)
         reason = self._add_paths(base, known, call, inner, reading, reason)
         followed = inner is not None and not inner.reason
         proven = not reason and reading is not None and self._is_proven(call, reading)
-        why = reason
-        if proven and reading is not None and reads_secrets(self.found, reading, call.dirs):
-            proven, why = False, "reads a folder that holds files with secrets"
+        shows = reading if proven else None
+        why = add_reach(self.found, known, call, shows, matched) if shows else reason
+        proven = proven and not why
         if known.syntax == "git":
             # Another git than the one that reads no configuration of the repository.
             proven = proven and not call.default_path

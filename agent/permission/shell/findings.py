@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from agent.permission.protected import has_secret_name, is_secret
+from agent.permission.read_rules import Reach
 from agent.permission.shell.environment import Environment
 from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, is_stream, paths_of
@@ -15,6 +16,8 @@ from agent.records.requests import Action, PermissionNeed
 
 READ_SPLITS = "text that is read may split into an operator that evaluates"
 """Reason for an expansion without quotes in a test: ``[ $x ]`` where x is ``-v a[$(…)]``."""
+SECRETS_BELOW = "reads a folder that holds files with secrets"
+"""Reason for asking about a command that could run if these files are kept from it."""
 _NAME = re.compile(r"\$\{?!?(\w+)")
 _MAX_READS = 50
 """Read needs of one word: a pattern can match many files."""
@@ -71,6 +74,12 @@ class Findings:
 
     evaluates: bool = False
     """True if something in the line evaluates text as an expression."""
+
+    matched: list[str] = field(default_factory=list[str])
+    """Absolute paths that the patterns of reading commands match."""
+
+    reaches: list[Reach] = field(default_factory=list[Reach])
+    """What its reading commands can show besides the files that they name."""
 
     texts: dict[str, None] = field(default_factory=dict[str, None])
     """Texts that the line writes out, passes on or keeps."""
@@ -171,6 +180,8 @@ class Findings:
             secret = is_secret(shown) or is_secret(path)
             secret = secret or has_secret_name(path, self.workspace.project)
             plain += 0 if secret else 1
+            if word.globs or plain > _MAX_READS:
+                self.matched.append(path)
             if secret or plain <= _MAX_READS:
                 reason = f"{shown} may hold secrets" if secret else ""
                 self.add(
@@ -181,6 +192,7 @@ class Findings:
                         floor="ask" if secret else "allow",
                         aliases=self.workspace.link_names(path),
                         root=self.workspace.project,
+                        matched=word.globs,
                     )
                 )
         return True
@@ -237,7 +249,7 @@ def _merged(first: PermissionNeed, second: PermissionNeed) -> PermissionNeed:
     return replace(
         first,
         always=first.always if first.always == second.always else None,
-        reason=first.reason or second.reason,
+        reason=_merged_reason(first, second) or _merged_reason(second, first),
         floor="allow" if first.floor == second.floor == "allow" else "ask",
         destructive=first.destructive or second.destructive,
         strict=first.strict or second.strict,
@@ -249,6 +261,13 @@ def _merged(first: PermissionNeed, second: PermissionNeed) -> PermissionNeed:
         folder=first.folder if first.folder == second.folder else None,
         named=tuple(dict.fromkeys((*first.named, *second.named))),
     )
+
+
+def _merged_reason(need: PermissionNeed, other: PermissionNeed) -> str:
+    """Return the reason of *need*, unless *other* asks for another one than files with secrets,
+    which could be kept from the command."""
+    only_secrets = need.reason == SECRETS_BELOW and other.floor == "ask"
+    return "" if only_secrets and other.reason != SECRETS_BELOW else need.reason
 
 
 def substituted(expansion: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent.permission.programs import git
@@ -10,7 +11,9 @@ from agent.permission.programs.builtins import cd_target
 from agent.permission.programs.read_only import Reading
 from agent.permission.programs.record import WRITTEN, Program, Syntax
 from agent.permission.protected import chooses_secrets, is_guarded, is_secret
-from agent.permission.shell.findings import Findings
+from agent.permission.read_rules import Reach
+from agent.permission.shell.call import Call
+from agent.permission.shell.findings import SECRETS_BELOW, Findings
 from agent.permission.shell.paths import Dirs, is_stream, paths_of
 from agent.permission.syntax.words import Word, has_tilde, plain
 
@@ -242,20 +245,50 @@ def add_paths_in_code(found: Findings, text: str, dirs: Dirs, *, sed: bool = Fal
             found.add_read(word, dirs)
 
 
-def reads_secrets(found: Findings, reading: Reading, dirs: Dirs) -> bool:
-    """Return whether a recursive read can show a file with secrets."""
-    chosen = reading.chosen
-    if any(map(chooses_secrets, chosen)):
-        return True
+def reach_of(
+    found: Findings, reading: Reading, command: str, dirs: Dirs, *, stored: bool
+) -> Reach | None:
+    """Return what a reading *command* can show besides the files that it names. With *stored*, it
+    shows contents that git has stored. None if it is for files with secrets, or if its folders are
+    too large to look for them."""
     folders = [
         path for word in reading.below for path in paths_of(word, dirs, found.workspace) or ()
     ]
     if reading.below == () and reading.recursive:
         folders = list(dirs)
-    return any(
-        Path(folder).is_dir()
-        and found.workspace.secrets_below(
-            folder, hidden=reading.hidden, linked=reading.linked, chosen=chosen
+    folders = [folder for folder in folders if Path(folder).is_dir()]
+    if any(map(chooses_secrets, reading.chosen)):
+        return None
+    secrets: list[str] = []
+    for folder in folders:
+        below = found.workspace.secrets_below(
+            folder, hidden=reading.hidden, linked=reading.linked, chosen=reading.chosen
         )
-        for folder in folders
+        if below is None:
+            return None
+        secrets += below
+    return Reach(
+        command,
+        folders=tuple(dict.fromkeys(folders)),
+        linked=reading.linked,
+        secrets=tuple(dict.fromkeys(secrets)),
+        repositories=tuple(sorted(dirs)) if stored else (),
     )
+
+
+def add_reach(found: Findings, known: Program, call: Call, reading: Reading, start: int) -> str:
+    """Add what a command that only reads can show besides the files that it names; its patterns
+    matched those from index *start* on. Return the reason if files with secrets are among them."""
+    git_call = git.parse(call.words[1:]) if known.syntax == "git" else None
+    stored = git_call is not None and git.shows_contents(git_call)
+    reach = reach_of(found, reading, call.text, call.dirs, stored=stored)
+    if reach is None:
+        return "may read files with secrets"
+    added = call.added.folders if call.added is not None else ()
+    files = tuple(found.matched[start:])
+    if files or added or reach.folders or reach.repositories:
+        found.reaches.append(replace(reach, folders=(*reach.folders, *added), files=files))
+    if not reach.secrets:
+        return ""
+    # Git without a question runs in a way of its own, which was not prepared for this.
+    return SECRETS_BELOW if git_call is None else f"{SECRETS_BELOW} of a repository"

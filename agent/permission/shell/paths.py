@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from agent.permission.protected import UNSEARCHED, is_guarded, is_match, is_secret
+from agent.permission.read_rules import MAX_KEPT
 from agent.permission.syntax.words import (
     NUMBER,
     Word,
@@ -195,11 +196,11 @@ class Workspace:
         hidden: bool = True,
         linked: bool = False,
         chosen: tuple[str, ...] = (),
-    ) -> bool:
-        """Return whether a recursive read of *folder* can reach a file with secrets, or it is too
-        large. *linked*: through links, and then any file outside counts; *chosen* are patterns of
-        the names that are read."""
-        return Search(self, hidden, linked, chosen).reaches_secret(folder)
+    ) -> list[str] | None:
+        """Return the files with secrets that a recursive read of *folder* can reach; None if they
+        are too many or outside, or it is too large. *linked*: through links, and then any file
+        outside counts; *chosen* are patterns of the names that are read."""
+        return Search(self, hidden, linked, chosen).secrets(folder)
 
     def folder_pattern(self, folder: str) -> str | None:
         return folder_pattern(folder, self.project, self.home)
@@ -328,6 +329,18 @@ class Search:
             if seen > MAX_SCANNED or (self.is_secret(entry, start) and self._counts(entry)):
                 return True
         return False
+
+    def secrets(self, folder: str) -> list[str] | None:
+        found: list[str] = []
+        start = len(folder.rstrip("/"))
+        for seen, entry in enumerate(self.entries(folder)):
+            secret = self.is_secret(entry, start) and self._counts(entry)
+            if secret:
+                found.append(entry.path)
+            outside = secret and entry.is_symlink() and not self.place.is_inside(entry.path)
+            if outside or seen > MAX_SCANNED or len(found) > MAX_KEPT:
+                return None
+        return found
 
     def entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
         """Yield what is below *folder*."""

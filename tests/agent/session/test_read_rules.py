@@ -1,9 +1,11 @@
 """Rules for reading, as searches meet them."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from agent.process.sandbox import find_sandbox
 from agent.records.messages import Completed, Failed, ToolPart
 from agent.records.requests import PermissionReply
 from tests.support.harness import Harness, open_harness
@@ -11,7 +13,21 @@ from tests.support.script import Call, Text, answer
 
 DONE = answer(Text("done"))
 DENIED = {"read": {"private/**": "deny", "My Docs/*": "deny"}}
-ONCE, ALWAYS = PermissionReply("once"), PermissionReply("always")
+ONCE, ALWAYS, NO = (
+    PermissionReply("once"),
+    PermissionReply("always"),
+    PermissionReply("reject"),
+)
+needs_sandbox = pytest.mark.skipif(
+    find_sandbox("auto").name == "none", reason="this machine has no sandbox"
+)
+
+
+def make_repository(folder: Path, *command: str) -> None:
+    """Make *folder* a repository, and run a git command in it."""
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    if command:
+        subprocess.run(["git", *command], cwd=folder, check=True)
 
 
 @pytest.fixture
@@ -165,3 +181,176 @@ async def test_the_rules_of_the_agent_and_of_its_callers_count(
         assert "SECRET of open.txt" in said
         assert "SECRET of private" not in said
         assert "SECRET of My Docs" not in said
+
+
+SEARCHES = (
+    "grep -r SECRET .",
+    "grep -r SECRET",
+    "rg SECRET",
+    "git grep --untracked SECRET",
+    "git grep --no-index SECRET",
+    "cd 'My Docs' && grep SECRET *",
+    "cat */*",
+    "head */*.txt",
+    "head -n 1 *.txt */* */*/*",
+    'for f in */*; do cat "$f"; done',
+    "cd link/.. && rg SECRET",
+    "tail -n +1 [mMpo]*/*",
+    "diff -r asked My*",
+    "cat open.txt; wc -l open.txt && grep -r SECRET . | sort",
+)
+
+
+@needs_sandbox
+@pytest.mark.parametrize("command", SEARCHES)
+async def test_a_search_runs_without_the_files_that_a_rule_denies(
+    tmp_path: Path, project: Path, command: str
+) -> None:
+    make_repository(project)
+    async with open_harness(tmp_path, permission=DENIED) as harness:
+        part = await called(harness, "bash", command=command)
+        shown = output(part)
+        assert "SECRET of private" not in shown
+        assert "SECRET of My" not in shown
+        assert not harness.runtime.permissions.pending()
+
+
+@pytest.mark.parametrize("command", SEARCHES)
+async def test_a_search_of_denied_files_asks_without_a_sandbox(
+    tmp_path: Path, project: Path, command: str
+) -> None:
+    make_repository(project)
+    settings = {"permission": {**DENIED, "bash": "allow"}, "bash": {"sandbox": "off"}}
+    async with open_harness(tmp_path, **settings) as harness:
+        part = await called(harness, "bash", NO, command=command)
+        assert isinstance(part.state, Failed)
+
+
+@needs_sandbox
+async def test_the_result_names_a_few_of_the_hidden_files(tmp_path: Path, project: Path) -> None:
+    async with open_harness(tmp_path, permission=DENIED) as harness:
+        shown = output(await called(harness, "bash", command="cat private/*"))
+        assert "SECRET" not in shown
+        assert "(Hidden by read rules: private/x.txt.)" in shown
+        shown = output(await called(harness, "bash", command="rg SECRET asked"))
+        assert "Hidden" not in shown
+        for name in range(10):
+            (project / "private" / f"{name}.txt").write_text("SECRET of private\n")
+        shown = output(await called(harness, "bash", command="rg SECRET"))
+        assert " and 10 more.)" in shown
+
+
+@needs_sandbox
+async def test_many_denied_files_are_hidden_with_their_folder(
+    tmp_path: Path, project: Path
+) -> None:
+    for name in range(300):
+        (project / "private" / "deep" / f"{name}.txt").write_text("SECRET of private\n")
+    async with open_harness(tmp_path, permission=DENIED) as harness:
+        shown = output(await called(harness, "bash", command="rg SECRET ."))
+        assert "SECRET of private" not in shown
+        assert "private/deep" in shown
+        assert "SECRET of open.txt" in shown
+
+
+async def test_too_many_denied_files_ask(tmp_path: Path, project: Path) -> None:
+    for name in range(300):
+        (project / "asked" / f"{name}.key").write_text("SECRET of a key\n")
+    async with open_harness(tmp_path, permission={"read": {"*.key": "deny"}}) as harness:
+        part = await called(harness, "bash", NO, command="rg SECRET .")
+        assert isinstance(part.state, Failed)
+
+
+@needs_sandbox
+@pytest.mark.parametrize("command", ["grep -r TOKEN .", "grep -r TOKEN", "rg --hidden TOKEN"])
+async def test_a_search_next_to_secrets_runs_without_them(
+    tmp_path: Path, project: Path, command: str
+) -> None:
+    (project / ".env").write_text("TOKEN=hunter2\n")
+    (project / "open.txt").write_text("TOKEN=\n")
+    async with open_harness(tmp_path) as harness:
+        shown = output(await called(harness, "bash", command=command))
+        assert "TOKEN=" in shown
+        assert "hunter2" not in shown
+        assert "may hold secrets: .env" in shown
+
+
+@pytest.mark.parametrize("command", ["cat .env", "grep -r TOKEN . ; touch x", "grep -r TOKEN .env"])
+async def test_named_secrets_and_changing_lines_ask(
+    tmp_path: Path, project: Path, command: str
+) -> None:
+    (project / ".env").write_text("TOKEN=hunter2\n")
+    async with open_harness(tmp_path) as harness:
+        part = await called(harness, "bash", NO, command=command)
+        assert isinstance(part.state, Failed)
+
+
+async def test_secrets_ask_without_a_sandbox(tmp_path: Path, project: Path) -> None:
+    (project / ".env").write_text("TOKEN=hunter2\n")
+    async with open_harness(tmp_path, bash={"sandbox": "off"}) as harness:
+        part = await called(harness, "bash", NO, command="grep -r TOKEN .")
+        assert isinstance(part.state, Failed)
+
+
+NAMED = (
+    "cat private/x.txt",
+    "grep -R SECRET asked link",
+    "cat link/x.txt",
+    "grep -r SECRET private",
+    "head {private,x}/x.txt",
+)
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "off"])
+@pytest.mark.parametrize("command", NAMED)
+async def test_a_command_that_names_a_denied_file_is_refused(
+    tmp_path: Path, project: Path, command: str, sandbox: str
+) -> None:
+    async with open_harness(tmp_path, permission=DENIED, bash={"sandbox": sandbox}) as harness:
+        part = await called(harness, "bash", command=command)
+        assert isinstance(part.state, Failed)
+        assert "private/**" in part.state.error
+
+
+@pytest.mark.parametrize("command", ["rg SECRET", "grep -r SECRET ."])
+async def test_a_search_asks_where_a_rule_asks_before_all_reading(
+    tmp_path: Path, project: Path, command: str
+) -> None:
+    async with open_harness(tmp_path, permission={"read": "ask"}) as harness:
+        part = await called(harness, "bash", ONCE, command=command)
+        assert output(part).count("SECRET of") == 5
+
+
+TRACKED = (
+    "git grep SECRET",
+    "git diff",
+    "git show",
+    "git log -p",
+    "git blame open.txt",
+    "git grep SECRET; rg SECRET",
+)
+NAMES = ("git status", "git log", "git diff --stat", "git ls-files", "git branch -v")
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "off"])
+@pytest.mark.parametrize("command", TRACKED)
+async def test_git_asks_before_it_shows_denied_files_that_it_stores(
+    tmp_path: Path, project: Path, command: str, sandbox: str
+) -> None:
+    make_repository(project, "add", ".")
+    async with open_harness(tmp_path, permission=DENIED, bash={"sandbox": sandbox}) as harness:
+        part = await called(harness, "bash", NO, command=command)
+        assert isinstance(part.state, Failed)
+
+
+@pytest.mark.parametrize(
+    ("command", "stored"),
+    [*((each, "add .") for each in NAMES), *((each, "add open.txt") for each in TRACKED[:2])],
+)
+async def test_git_shows_names_and_other_files_without_a_question(
+    tmp_path: Path, project: Path, command: str, stored: str
+) -> None:
+    make_repository(project, *stored.split())
+    async with open_harness(tmp_path, permission=DENIED) as harness:
+        shown = output(await called(harness, "bash", command=command))
+        assert "SECRET of private" not in shown
