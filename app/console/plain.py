@@ -137,20 +137,23 @@ async def _run(launch: LaunchOptions, env: Mapping[str, str]) -> int:
 async def ask_trust(
     question: "TrustQuestion", printer: Printer, lines: StdinLines
 ) -> "TrustAnswer":
-    """Show what the folder would run and read the answer; anything but yes or no is "later"."""
+    """Show what the folder would run and ask for yes or no; an empty line is "later"."""
     from app.screens.permission.trust import EXPLAINED, trust_text  # loads Textual
 
     lines.begin_question()
     printer.line(f"Do you trust {question.folder}?\n\n{trust_text(question).plain}\n\n{EXPLAINED}")
-    printer.line("yes or no? An empty line is no, and asks next time.")
-    typed = await lines.next_answer()
-    match (typed or "").strip().lower():
-        case "y" | "yes":
-            return "trust"
-        case "n" | "no":
-            return "refuse"
-        case _:
-            return "later"
+    while True:
+        printer.line("yes or no? An empty line is no, and asks next time.")
+        typed = await lines.next_answer()
+        match (typed or "").strip().lower():
+            case "y" | "yes":
+                return "trust"
+            case "n" | "no":
+                return "refuse"
+            case "":
+                return "later"
+            case _:
+                pass
 
 
 @dataclass(slots=True, eq=False)
@@ -333,13 +336,17 @@ class PlainConsole:
         self.printer.show_permission(request, len(pending))
         always = ", a always" if request.always else ""
         while True:
-            self.printer.line(f"y once{always} or n reject? A word for the model may follow.")
+            self.printer.line(
+                f"y once{always} or n reject? Add a word for the model after a colon."
+            )
             typed = await self._read_answer(request)
             if typed is None:
                 return
-            word, _, comment = typed.strip().partition(" ")
-            leaves = request.can_leave_sandbox and word.lower() in WITHOUT_SANDBOX
-            answer = "once" if leaves else ANSWERS.get(word.lower())
+            # Without the colon, "a test is missing" would be an answer.
+            word, _, comment = typed.partition(":")
+            word = word.strip().lower()
+            leaves = request.can_leave_sandbox and word in WITHOUT_SANDBOX
+            answer = "once" if leaves else ANSWERS.get(word)
             if answer is not None and (answer != "always" or request.always):
                 reply = PermissionReply(answer, comment.strip(), unsandboxed=leaves)
                 self.runtime.permissions.reply(request.id, reply)

@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO, cast
 
@@ -31,7 +31,7 @@ from app.theme.themes import register
 from app.toolkit.clipboard import copy_and_notify
 from app.toolkit.driver import TerminalDriver, can_paint
 from app.toolkit.osc_replies import TerminalBackground, colorfgbg_is_dark
-from app.tui.type_ahead import TypeAhead
+from app.tui.type_ahead import Later, TypeAhead
 from app.widgets.home import HomeFacts
 
 if TYPE_CHECKING:  # not loaded for the first frame
@@ -50,7 +50,8 @@ class OpencodeApp(App[int]):
     """The full-screen program.
 
     *open_runtime* is awaited once, after the first frame. *grace* is how long the keyboard must be
-    quiet before a dialog that opens by itself takes keys, in seconds; tests set it to 0.
+    quiet before a dialog that opens by itself takes keys, in seconds; tests set it to 0, and then
+    typed text is not told from answers either. *later* is the timer of answers that are held.
     """
 
     TITLE = "opencode-py"
@@ -71,6 +72,7 @@ class OpencodeApp(App[int]):
         *,
         log_path: str = "",
         grace: float = QUIET_SECONDS,
+        later: Later | None = None,
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
         dark = colorfgbg_is_dark(env.get("COLORFGBG", ""))
@@ -85,7 +87,7 @@ class OpencodeApp(App[int]):
         self._crash_message = ""
         workspace = Workspace(short_folder(launch.directory, env.get("HOME", "")))
         self._main = SessionScreen(HomeFacts(workspace=workspace))
-        self._type_ahead = TypeAhead(self._main)
+        self._type_ahead = TypeAhead(self._main, later or self._call_in, guards=grace > 0)
 
     @property
     def controller(self) -> "Controller":
@@ -149,6 +151,9 @@ class OpencodeApp(App[int]):
         """Override Textual's copy, for every widget, and show how it went."""
         self._clipboard = text  # for ctrl+v in a field
         self.controller.tasks.spawn(copy_and_notify(self, self._env, text), "copying")
+
+    def _call_in(self, seconds: float, action: Callable[[], None]) -> Callable[[], None]:
+        return self.set_timer(seconds, action).stop
 
     def _handle_early(self, event: events.Event) -> bool:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:

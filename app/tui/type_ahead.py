@@ -1,6 +1,8 @@
-"""Type-ahead: keys pressed before a dialog was visible go to the prompt, never to the dialog."""
+"""Type-ahead: typed text goes to the prompt, never to a dialog that it could answer."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from textual import events
 from textual.screen import Screen
@@ -16,37 +18,214 @@ LINE_ENDS = NEWLINE_KEYS | {"enter"}
 
 
 TYPING_PAUSE = 1.0
-"""Seconds within which a key continues what was being typed."""
+"""Seconds within which a key continues what was being typed before a dialog was visible."""
+
+TEXT_PAUSE = 0.6
+"""Seconds without a typed character after which a letter can be an answer."""
+
+LINE_PAUSE = 3.0
+"""Seconds after the last typed character within which Enter ends that text."""
+
+SHORTEST_HOLD = 0.15
+"""Seconds for which an answer is held, at least: it is text if another character follows."""
+
+GAPS_HELD = 2.5
+"""The number of gaps between the user's keys for which an answer is held."""
+
+FIRST_GAP = TEXT_PAUSE / GAPS_HELD
+"""The gap between keys in seconds that is assumed for a user who has not typed yet."""
+
+FASTEST_GAP = 0.02
+"""Seconds between two keys; programs that type are faster, users are not."""
+
+KEPT_DOWN_GAP = 0.25
+"""Seconds within which a key repeats that is kept down; slower ones are pressed again."""
+
+INSIST_PRESSES = 3
+"""Presses of the same key in a row that do not occur in text."""
+
+GAP_WEIGHT = 0.2
+"""The weight of the latest gap in the average."""
+
+Later = Callable[[float, Callable[[], None]], Callable[[], object]]
+"""Calls a function after so many seconds; returns a function that cancels that."""
+
+
+class TypingRhythm:
+    """The moment of the last typed character and the average gap between two of them."""
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+        self.presses = 0
+        self._key = ""
+        self._gap = FIRST_GAP
+
+    @property
+    def hold(self) -> float:
+        """The seconds after which the next character of a text would have come."""
+        return min(TEXT_PAUSE, max(SHORTEST_HOLD, GAPS_HELD * self._gap))
+
+    def insists(self, key: str, now: float) -> bool:
+        """Return whether *key* at *now* was pressed again and again, but is not kept down."""
+        return self._presses_with(key, now) >= INSIST_PRESSES
+
+    def _presses_with(self, key: str, now: float) -> int:
+        again = bool(key) and key == self._key and now - self.last >= KEPT_DOWN_GAP
+        return self.presses + 1 if again else 1
+
+    def add(self, key: str, now: float) -> None:
+        """Add a typed character; a paste has an empty *key*. A repeated key says nothing about the
+        user's speed: it can be one that is kept down."""
+        self.presses = self._presses_with(key, now)
+        gap = now - self.last
+        if key and key != self._key and FASTEST_GAP <= gap < TEXT_PAUSE:
+            self._gap += GAP_WEIGHT * (gap - self._gap)
+        self.last, self._key = now, key
+
+
+@dataclass(frozen=True, slots=True)
+class HeldAnswer:
+    """An answer that *screen* gets unless *cancel* is called first."""
+
+    screen: AutoDialog[object]
+    cancel: Callable[[], object]
 
 
 class TypeAhead:
-    """Keeps keys from a dialog that the user cannot have read yet.
+    """Keeps typed text from answering a dialog.
 
     What was being typed in the prompt of *main* continues there, and so does what came before the
-    dialog was visible. Enter starts a new line: nothing is sent unseen. Any other key is a hasty
-    answer, and is dropped.
+    dialog was visible. Enter starts a new line: nothing is sent unseen. Any other key before the
+    dialog was visible is a hasty answer, and is dropped.
+
+    In a visible dialog an answer is one character by itself: none came shortly before, and none
+    follows while the answer is held (*later* ends that). Other characters are text for the prompt
+    until the user pauses. With *guards* false only the dialog's own grace period counts.
     """
 
-    def __init__(self, main: SessionScreen) -> None:
+    def __init__(self, main: SessionScreen, later: Later, *, guards: bool) -> None:
         self._main = main
+        self._later = later
+        self._guards = guards
         self._at_prompt = True
         self._last_typed = -math.inf
         self._line_ended = False
+        self._rhythm = TypingRhythm()
+        self._unsorted: list[events.Key] = []
+        self._held: HeldAnswer | None = None
 
     def intercept(self, event: events.Key | events.Paste, screen: "Screen[object]") -> bool:
-        """Return whether *event* came too early for *screen*; then it is handled here."""
+        """Return whether *event* is not for *screen*, or not yet; then it is handled here."""
         key = event.key if isinstance(event, events.Key) else ""
+        again = self._rhythm.insists(key, event.time)
+        if again and self._held is not None:
+            self._add_to_rhythm(event)
+            return True
+        held = self._cancel_held()
         if key == "ctrl+c":  # always interrupts
             return False
-        if isinstance(screen, AutoDialog) and screen.is_too_early(event.time, key):
+        if isinstance(screen, AutoDialog) and screen.is_too_early(event.time):
             before = self._at_prompt and event.time < screen.grace.seen
             if before or event.time - self._last_typed <= TYPING_PAUSE:
                 self._type(event)
+            self._add_to_rhythm(event)
             return True
+        alone = again or event.time - max(self._rhythm.last, self._last_typed) >= TEXT_PAUSE
+        self._add_to_rhythm(event)
+        if alone or not isinstance(screen, AutoDialog):
+            self._unsorted.clear()
+        if self._guards and isinstance(screen, AutoDialog):
+            if _is_text(event):
+                kept = self._keeps_text(event, screen, alone=alone)
+            else:
+                kept = self._keeps_key(event, screen, held=held)
+            if kept:
+                return True
         self._at_prompt = screen is self._main
         self._last_typed = event.time if self._at_prompt and _edits(event) else -math.inf
         self._line_ended = False
         return False
+
+    def _keeps_text(
+        self, event: events.Key | events.Paste, screen: AutoDialog[object], *, alone: bool
+    ) -> bool:
+        """Return whether a character or paste is kept from *screen*: as text, or to be held."""
+        if screen.takes_text:
+            self._unsorted.clear()
+            return False
+        if isinstance(event, events.Paste) or (self._is_typing(event) and not alone):
+            self._type_all(event)
+            return True
+        only_moves = self._only_moves(screen)
+        self._unsorted.append(event)
+        if screen.moves(event.key) and only_moves:
+            return False
+        if alone and screen.answers(event.key):
+            self._hold(event, screen)
+        elif len({key.key for key in self._unsorted}) > 1:  # not one key that is kept down
+            self._type_all()
+        return True
+
+    def _keeps_key(
+        self, event: events.Key | events.Paste, screen: AutoDialog[object], *, held: bool
+    ) -> bool:
+        """Return whether a key that types no character is kept from *screen*, as part of text."""
+        key = event.key if isinstance(event, events.Key) else ""
+        if screen.focused is not None or key == "escape":
+            self._unsorted.clear()
+            return False
+        if held and key not in LINE_ENDS:  # another answer is chosen, or this one is taken back
+            self._unsorted.clear()
+            return key in EDIT_KEYS - {"left", "right"}
+        if not self._is_typing(event) and self._only_moves(screen):
+            return False
+        self._type_all(event)
+        return True
+
+    def _only_moves(self, screen: AutoDialog[object]) -> bool:
+        return all(screen.moves(key.key) for key in self._unsorted)
+
+    def _is_typing(self, event: events.Key | events.Paste) -> bool:
+        """Return whether *event* continues the text that is typed into the prompt. Before Enter, a
+        user can stop to read what they typed."""
+        ends = isinstance(event, events.Key) and event.key in LINE_ENDS and not self._line_ended
+        return event.time - self._last_typed < (LINE_PAUSE if ends else TEXT_PAUSE)
+
+    def _hold(self, event: events.Key, screen: AutoDialog[object]) -> None:
+        """Give the answer *event* to *screen* unless another key follows soon."""
+
+        def give() -> None:
+            self._cancel_held()
+            self._unsorted.clear()
+            self._at_prompt = False
+            self._last_typed = -math.inf
+            self._rhythm.presses = 0
+            if screen.is_current:
+                screen.post_message(_copy_of(event))
+
+        screen.preview(event.key)
+        self._held = HeldAnswer(screen, self._later(self._rhythm.hold, give))
+
+    def _cancel_held(self) -> bool:
+        """Drop the held answer; return whether there was one."""
+        held, self._held = self._held, None
+        if held is None:
+            return False
+        held.cancel()
+        if held.screen.is_mounted:
+            held.screen.preview("")
+        return True
+
+    def _add_to_rhythm(self, event: events.Key | events.Paste) -> None:
+        if _is_text(event):
+            self._rhythm.add(event.key if isinstance(event, events.Key) else "", event.time)
+
+    def _type_all(self, last: events.Key | events.Paste | None = None) -> None:
+        """Type the keys of which it was not known that they are text, then *last*."""
+        keys = [*self._unsorted, *([last] if last is not None else [])]
+        self._unsorted.clear()
+        for key in keys:
+            self._type(key)
 
     def _type(self, event: events.Key | events.Paste) -> None:
         self._last_typed = event.time
@@ -64,8 +243,12 @@ class TypeAhead:
         self._main.prompt.post_message(event)
 
 
+def _is_text(event: events.Key | events.Paste) -> bool:
+    return isinstance(event, events.Paste) or event.is_printable
+
+
 def _edits(event: events.Key | events.Paste) -> bool:
-    return isinstance(event, events.Paste) or event.is_printable or event.key in EDIT_KEYS
+    return _is_text(event) or (isinstance(event, events.Key) and event.key in EDIT_KEYS)
 
 
 def _copy_of(event: events.Key | events.Paste) -> events.Key | events.Paste:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agent.runtime.runtime import Runtime
 from app.startup.launch import LaunchOptions, load_runtime
 from app.tui.app import OpencodeApp
+from app.tui.type_ahead import Later
 from tests.support.harness import config_for
 from tests.support.model_server import ModelServer
 from tests.support.settling import wait_until_at_rest
@@ -145,7 +146,8 @@ def start(folders: Mapping[str, str], work: Path) -> Starter:
     """Start an app: ``async with start(...) as running``.
 
     Keyword arguments are those of ``LaunchOptions``, and *size* (columns, rows), *env* (added to
-    the environment), *grace* (seconds), *ready* (wait until the runtime is open).
+    the environment), *grace* (seconds), *later* (the timer of held answers),
+    *ready* (wait until the runtime is open).
     """
 
     @asynccontextmanager
@@ -154,12 +156,18 @@ def start(folders: Mapping[str, str], work: Path) -> Starter:
         size: tuple[int, int] = (100, 30),
         env: Mapping[str, str] | None = None,
         grace: float = 0.0,
+        later: Later | None = None,
         ready: bool = True,
         **launch: object,
     ) -> AsyncIterator[Running]:
         given = LaunchOptions(**{"directory": work, **launch})
         app = OpencodeApp(
-            given, {**folders, **(env or {})}, load_runtime, log_path="the log", grace=grace
+            given,
+            {**folders, **(env or {})},
+            load_runtime,
+            log_path="the log",
+            grace=grace,
+            later=later,
         )
         async with app.run_test(size=size, notifications=True) as pilot:
             running = Running(app, pilot)

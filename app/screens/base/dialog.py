@@ -62,13 +62,6 @@ class Dialog(ModalScreen[ResultT]):
         self.dismiss(None)
 
 
-INSIST_SECONDS = 2.0
-"""Seconds after which repeated presses of one key are accepted."""
-
-INSIST_PRESSES = 3
-"""Presses of the same key in a row that do not occur in text."""
-
-
 class GracePeriod:
     """Decides which keys are meant for a dialog and which were typed before it was visible.
 
@@ -78,21 +71,17 @@ class GracePeriod:
     def __init__(self, quiet: float) -> None:
         self._quiet = quiet
         self.seen = self._last = math.inf
-        self._pressed = ("", 0)
 
     def start(self, now: float) -> None:
         """Begin the period: the dialog is visible since *now* (monotonic seconds)."""
         self.seen = self._last = now
 
-    def ignores(self, now: float, key: str = "") -> bool:
-        """Return whether *key*, pressed at *now*, is to be ignored.
+    def ignores(self, now: float) -> bool:
+        """Return whether a key pressed at *now* is to be ignored.
 
-        A user who keeps typing has not read the dialog; one who repeats the same key has.
+        A user who keeps typing has not read the dialog, and neither has one who keeps a key down.
         """
-        before, times = self._pressed
-        self._pressed = (key, times + 1 if key == before else 1)
-        insists = self._pressed[1] >= INSIST_PRESSES and now - self.seen >= INSIST_SECONDS
-        if insists or now - self._last >= self._quiet:
+        if now - self._last >= self._quiet:
             self._quiet = 0.0
         if not math.isinf(self._last):
             self._last = max(self._last, now)
@@ -103,7 +92,8 @@ class AutoDialog(Dialog[ResultT]):
     """A dialog that opens by itself, possibly while the user types: keys from before it was
     readable do not answer it.
 
-    The app asks it about each key (``app.tui.type_ahead``); it checks clicks itself.
+    The app asks it about each key (``app.tui.type_ahead``), and gives it a key that answers only
+    when it is no part of typed text; the dialog checks clicks itself.
     """
 
     def __init__(self, grace: float = QUIET_SECONDS) -> None:
@@ -117,6 +107,24 @@ class AutoDialog(Dialog[ResultT]):
     def _start_grace(self) -> None:
         self.grace.start(monotonic())
 
-    def is_too_early(self, now: float, key: str = "") -> bool:
-        """Return whether *key* (or a click) at *now* came too early to be meant for this dialog."""
-        return self.grace.ignores(now, key)
+    def is_too_early(self, now: float) -> bool:
+        """Return whether a key or click at *now* came too early to be meant for this dialog."""
+        return self.grace.ignores(now)
+
+    @property
+    def takes_text(self) -> bool:
+        """True if typed characters go to a text field of this dialog."""
+        return self.focused is not None
+
+    def answers(self, key: str) -> bool:
+        """Return whether the character *key* gives an answer."""
+        _ = key
+        return False
+
+    def moves(self, key: str) -> bool:
+        """Return whether the character *key* acts at once, because it answers nothing."""
+        _ = key
+        return False
+
+    def preview(self, key: str) -> None:
+        """Show the answer of *key* as selected while it is held; "" shows the state as it is."""

@@ -133,6 +133,11 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             case _:
                 pass
 
+    @property
+    def takes_text(self) -> bool:
+        """Always true: the first typed character gives the focus to the answer field."""
+        return True
+
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
         answer = self.query_one(Input)

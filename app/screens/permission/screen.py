@@ -173,10 +173,10 @@ class PermissionScreen(AutoDialog[Outcome]):
         event.stop()
         event.prevent_default()
         key = event.key
-        letters: dict[str, Answer] = {LABELS[answer][0]: answer for answer in self._answers}
-        letters["escape"] = "reject"
-        if key in letters:
-            self._answer(letters[key])
+        if key in self._letters:
+            self._answer(self._letters[key])
+        elif key == "escape":
+            self._answer("reject")
         elif key == "enter" and self._chosen is not None:
             self._answer(self._chosen)
         elif key in {"left", "right", "tab", "shift+tab"}:
@@ -186,12 +186,28 @@ class PermissionScreen(AutoDialog[Outcome]):
             comment.focus()
         elif key == "e" and self._editable_shell is not None:
             self._edit(self._editable_shell)
-        elif self._subject.choice.offered and (key in HUNK_STEPS or key == "space"):
+        elif self._is_hunk_key(key):
             self._change_hunk(key)
         elif key in SCROLL_STEPS:
             self._scroll(SCROLL_STEPS[key])
         elif key in {"home", "end"}:
             self._scroll(-100_000 if key == "home" else 100_000)
+
+    @property
+    def _letters(self) -> dict[str, Answer]:
+        return {LABELS[answer][0]: answer for answer in self._answers}
+
+    def answers(self, key: str) -> bool:
+        return key in self._letters
+
+    def moves(self, key: str) -> bool:
+        return key in {"c", "e"} or self._is_hunk_key(key)
+
+    def preview(self, key: str) -> None:
+        self._mark(self._letters[key] if key else self._chosen)
+
+    def _is_hunk_key(self, key: str) -> bool:
+        return self._subject.choice.offered and (key in HUNK_STEPS or key == "space")
 
     def on_click(self, event: events.Click) -> None:
         """Give the clicked answer. Clicks are deliberate but still subject to the grace period."""
@@ -288,8 +304,12 @@ class PermissionScreen(AutoDialog[Outcome]):
             self._chosen = answers[0] if step > 0 else answers[-1]
         else:
             self._chosen = answers[(answers.index(self._chosen) + step) % len(answers)]
-        for answer in answers:
-            self.query_one(f"#ask-{answer}").set_class(answer == self._chosen, "-chosen")
+        self._mark(self._chosen)
+
+    def _mark(self, selected: Answer | None) -> None:
+        """Show *selected* as the selected answer."""
+        for answer in self._answers:
+            self.query_one(f"#ask-{answer}").set_class(answer == selected, "-chosen")
 
     def _scroll(self, lines: int) -> None:
         """Scroll the command or diff, and the details once its end is reached."""

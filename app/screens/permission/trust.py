@@ -159,16 +159,24 @@ class TrustScreen(AutoDialog["TrustAnswer"]):
         elif event.key in SCROLL_STEPS:
             self._scroll(SCROLL_STEPS[event.key])
 
+    def answers(self, key: str) -> bool:
+        return key in ANSWERS[self._status]
+
+    def preview(self, key: str) -> None:
+        self.query_one("#trust-keys", Static).update(self._keys(key))
+
     def interrupt(self) -> None:
         self.dismiss("later")
 
     def _scroll(self, lines: int) -> None:
         self.query_one("#trust-found", VerticalScroll).scroll_relative(y=lines, animate=False)
 
-    def _keys(self) -> Content:
+    def _keys(self, selected: str = "") -> Content:
         return Content("   ").join(
             [
                 Content.assemble((key, "bold"), (f" {what}", "$tone-muted"))
+                if key != selected
+                else Content.styled(f"{key} {what}", "bold reverse")
                 for key, what in KEYS[self._status]
             ]
         )

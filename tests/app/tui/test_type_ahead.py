@@ -50,14 +50,13 @@ def test_continued_typing_keeps_a_dialog_from_taking_keys() -> None:
     """However long the sentence is: the y of its last word must not trust a folder."""
     grace = GracePeriod(0.4)
     grace.start(0.0)
-    sentence = "please look at every error and say why the tests keep failing here, sorry"
-    assert all(grace.ignores(at / 10, key) for at, key in enumerate(sentence))
+    assert all(grace.ignores(at / 10) for at in range(75))
 
 
-def test_a_repeated_key_is_accepted_after_two_seconds() -> None:
+def test_a_key_that_is_kept_down_is_never_accepted() -> None:
     grace = GracePeriod(0.4)
     grace.start(0.0)
-    assert [grace.ignores(tenth / 10, "o") for tenth in range(1, 21)] == [True] * 19 + [False]
+    assert all(grace.ignores(at / 30) for at in range(150))
 
 
 def test_without_a_grace_period_every_key_is_accepted() -> None:

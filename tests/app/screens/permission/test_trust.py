@@ -216,12 +216,19 @@ async def test_the_answers_are_always_on_the_screen(start: Starter, size: tuple[
 
 @pytest.mark.parametrize(
     ("typed", "answer"),
-    [("yes", "trust"), ("Y ", "trust"), ("n", "refuse"), ("", "later"), ("what", "later")],
+    [
+        ("yes", "trust"),
+        ("Y ", "trust"),
+        ("n", "refuse"),
+        ("", "later"),
+        ("yes please\nn", "refuse"),
+    ],
 )
 async def test_plain_asks_on_lines(typed: str, answer: str) -> None:
     out = io.StringIO()
     lines = StdinLines(interactive=False)
-    lines.put(typed)
+    for line in typed.split("\n"):
+        lines.put(line)
     assert await ask_trust(EXAMPLE, Printer(out), lines) == answer
     assert "npx -y @acme/docs-mcp@1.4.0 --root ." in out.getvalue()
     assert "~/shop" in out.getvalue()
