@@ -4,9 +4,8 @@ A command asks unless it is proven to change nothing: no list of dangerous comma
 path of a command line such as ``git push``:
 
 - ``shell.analysis.command_needs`` parses it (``syntax``) and walks its commands (``shell.walker``);
-- ``shell.command.Commands`` decides for each: allowed if ``programs.read_only`` proves from the
-  program's record in ``programs.catalog`` that it only reads (``programs.git.reads_only`` for git),
-  else *ask*;
+- ``shell.command_needs.Commands`` decides for each: allowed if ``programs.read_only`` proves from
+  the program's record in ``programs.catalog`` that it only reads, else *ask*;
 - ``service.PermissionService.ask`` applies the rules (``rules.evaluate``), asks the user where they
   say so, and returns the answer to the waiting tool.
 """

@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from agent.permission.programs import git
+from agent.permission.programs import git_arguments
 from agent.permission.programs.record import Program
 from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import Word, as_written, is_one_word, plain
@@ -114,7 +114,7 @@ def cd_target(words: Sequence[Word]) -> Word | None:
 def destroys(program: Program, words: Sequence[Word]) -> bool:
     """Return whether the command can lose work or end processes; *words* are its arguments."""
     if program.syntax == "git":
-        return git.destructive(git.parse(words))
+        return git_arguments.destructive(git_arguments.parse(words))
     if program.syntax in ("find", "fd"):
         return "-delete" in [word.text for word in words]
     if program.destructive_words:
@@ -131,7 +131,7 @@ def uses_network(program: Program, words: Sequence[Word]) -> bool:
     if program.effect == "network" or program.network == "*":
         return True
     if program.syntax == "git":
-        return git.parse(words).subcommand in program.network.split()
+        return git_arguments.parse(words).subcommand in program.network.split()
     named = program.network.split()
     return bool(named) and any(word.text in named for word in words[:3])
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.permission.programs import git
+from agent.permission.programs import git_arguments
 from agent.permission.programs.arguments import Arguments, only_reads, parse, proves, with_dash
 from agent.permission.programs.record import Command, Program, Syntax
 from agent.permission.programs.scripts import jq_reason
@@ -186,7 +186,7 @@ _WILDCARDS = re.compile(r"[*?[]")
 
 
 def _git(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
-    call = git.parse(words)
+    call = git_arguments.parse(words)
     arguments = call.arguments
     operands: list[Word] = []
     if call.command.operands in ("read", "pattern", "change", "copy"):
@@ -200,7 +200,7 @@ def _git(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
     patterns = tuple(word.text for word in paths if _WILDCARDS.search(word.text))
     recursive = any(each.option and each.option.reach == "recursive" for each in arguments.options)
     return Reading(
-        git.reads_only(call),
+        git_arguments.reads_only(call),
         tuple(word for word in paths if word.known),
         below=tuple(operands) if recursive else (),
         recursive=recursive,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from agent.permission.programs import git, wrappers
+from agent.permission.programs import git_arguments, wrappers
 from agent.permission.programs.builtins import builtin_reason, destroys, variable_reason
 from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.options_to_name import acts_on_operands, named_options
@@ -52,7 +52,7 @@ def uncovered_reason(
     if inner is not None:
         return reason or inner.reason or variable_reason([name for name, _ in inner.sets])
     if known.syntax == "git":
-        return reason or git.parse(arguments).reason
+        return reason or git_arguments.parse(arguments).reason
     reason = reason or next((each.reason for each in actions if each.reason), "")
     return (
         reason

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agent.permission.programs import git
+from agent.permission.programs import git_arguments
 from agent.permission.programs.arguments import Arguments, Given, parse
 from agent.permission.programs.read_only import Reading, find_roots
 from agent.permission.programs.record import Command, Listing, Program
@@ -71,7 +71,7 @@ def printed_names(
     command: Command = program
     arguments = parse(program, words)
     if program.syntax == "git":
-        call = git.parse(words)
+        call = git_arguments.parse(words)
         command, arguments = call.command, call.arguments
     elif program.syntax == "fd":
         reading = Reading(proven=True, paths=tuple(arguments.operands[1:]))

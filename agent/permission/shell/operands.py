@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.permission.programs import git
+from agent.permission.programs import git_arguments
 from agent.permission.programs.arguments import parse
 from agent.permission.programs.builtins import cd_target
 from agent.permission.programs.read_only import Reading
@@ -56,7 +56,7 @@ def add_paths(
     candidates = _candidates(words)
     writes = reading is None or uncovered
     if program.syntax == "git":
-        call = git.parse(words)
+        call = git_arguments.parse(words)
         writes = call.command.effect == "write" and not (reading is not None and reading.proven)
         add_outside_paths(found, call.globals, dirs)
     if writes:
@@ -279,8 +279,8 @@ def reach_of(
 def add_reach(found: Findings, known: Program, call: Call, reading: Reading, start: int) -> str:
     """Add what a command that only reads can show besides the files that it names; its patterns
     matched those from index *start* on. Return the reason if files with secrets are among them."""
-    git_call = git.parse(call.words[1:]) if known.syntax == "git" else None
-    stored = git_call is not None and git.shows_contents(git_call)
+    git_call = git_arguments.parse(call.words[1:]) if known.syntax == "git" else None
+    stored = git_call is not None and git_arguments.shows_contents(git_call)
     reach = reach_of(found, reading, call.text, call.dirs, stored=stored)
     if reach is None:
         return "may read files with secrets"

@@ -8,7 +8,7 @@ import fnmatch
 import re
 from collections.abc import Iterator, Sequence
 
-from agent.permission.programs import git
+from agent.permission.programs import git_arguments
 from agent.permission.programs.record import SIDE_EFFECTS, Command, Option, Program
 from agent.permission.programs.side_effects import has_side_effects
 from agent.permission.shell.call import Call
@@ -71,7 +71,7 @@ def _can_be_option(
 def _options(known: Program, words: Sequence[Word]) -> Iterator[Option]:
     """Yield the options of the program, or of the subcommand that is used."""
     if known.syntax == "git":
-        used = known.subcommand.get(git.parse(words).subcommand)
+        used = known.subcommand.get(git_arguments.parse(words).subcommand)
         yield from used.options if used is not None else ()
         yield from known.shared_options if used is not None and used.effect == "read" else ()
         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent.permission.programs.builtins import KEYWORDS, LOCAL
 from agent.permission.programs.lookup import base_name
 from agent.permission.shell.call import Call, FoldersAfter, after_and, after_or, either_of, stay
-from agent.permission.shell.command import Commands
+from agent.permission.shell.command_needs import Commands
 from agent.permission.shell.environment import Values
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.fallback import possible_commands, split_commands

@@ -13,7 +13,7 @@ from agent.permission.programs.builtins import KEYWORDS
 from agent.permission.programs.lookup import program
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.shell.call import Call
-from agent.permission.shell.command import Commands
+from agent.permission.shell.command_needs import Commands
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import Dirs, Workspace
 from agent.permission.syntax.words import literal_word

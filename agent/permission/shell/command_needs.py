@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agent.permission.programs import git, wrappers
+from agent.permission.programs import git_arguments, wrappers
 from agent.permission.programs.builtins import (
     HARMLESS,
     KEYWORDS,
@@ -78,7 +78,7 @@ def all_aliases(base: str, known: Program, call: Call, text: str) -> tuple[str, 
     """Return other spellings of a command for deny rules: ``git push`` for ``git -C x push``."""
     found = name_aliases(base, call)
     if known.syntax == "git":
-        found.append(git.parse(call.words[1:]).normal)
+        found.append(git_arguments.parse(call.words[1:]).normal)
     if known.syntax in ("find", "fd") and any(word.text == "-delete" for word in call.words[1:]):
         found.append(as_written([literal_word("rm"), *call.words[1:]]))
     for name in names_without_options(base, call.words[1:]):
@@ -446,7 +446,7 @@ class Commands:
         if known.syntax == "git":
             # Another git than the one that reads no configuration of the repository.
             proven = proven and not call.default_path
-            subcommand = git.parse(arguments).subcommand
+            subcommand = git_arguments.parse(arguments).subcommand
             self.found.git.append(GitUse(subcommand, call.dirs, proven))
         text = call.text
         folder = self.found.folder_of(call.dirs)
