@@ -63,7 +63,7 @@ def test_caches_are_neither_programs_nor_startup_files(tmp_path: Path) -> None:
         ("Temporary failure in name resolution", READ_ONLY, "network"),
         ("OSError: [Errno 101] Network is unreachable", READ_ONLY, "network"),
         ("Error: connect ECONNREFUSED 127.0.0.1:5432", WRITE, "network"),
-        ("getaddrinfo EAI_AGAIN registry.npmjs.org", WRITE, "network"),
+        ("getaddrinfo EAI_AGAIN packages.example.org", WRITE, "network"),
         ('sudo: The "no new privileges" flag is set', ONLINE, "another user"),
     ],
 )
