@@ -35,7 +35,7 @@ async def test_instructions_are_quoted_as_the_servers_own(tmp_path: Path) -> Non
             session.id, "scripted/model-1", "build"
         )
     assert QUOTED in prompt
-    assert "neither from the person nor from their project" in prompt
+    assert "neither from the user nor from the project" in prompt
     assert [name for name, _ in block_sections(prompt)] == ["environment", "mcp"]
     (named,) = [one.name for one in contents.in_group("tools") if "MCP server" in one.name]
     assert named == "shop (MCP server, 11 tools)"
@@ -72,7 +72,7 @@ async def test_a_server_that_connects_later_is_announced_once(tmp_path: Path) ->
         await harness.turn(session, "four")
         bodies = [text(request.body) for request in harness.server.requests]
     assert [body.count("Saw before you glue.") for body in bodies] == [0, 1, 1, 1]
-    assert bodies[1].index("This has changed meanwhile") < bodies[1].index("Saw before you glue")
+    assert bodies[1].index("This has changed since") < bodies[1].index("Saw before you glue")
 
 
 async def test_an_agent_without_a_servers_tools_gets_no_instructions(tmp_path: Path) -> None:

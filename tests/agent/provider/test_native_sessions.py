@@ -76,8 +76,8 @@ async def test_a_paused_response_is_continued_as_one_response(tmp_path: Path) ->
         assert len(sent) == 5
         for earlier, later in pairwise(sent):
             assert later[: len(earlier)] == earlier
-        assert str(sent[1]).count("The server paused your answer") == 1
-        assert str(sent[-1]).count("The server paused your answer") == 2, (
+        assert str(sent[1]).count("The server paused your response") == 1
+        assert str(sent[-1]).count("The server paused your response") == 2, (
             "a call needs no such text"
         )
 

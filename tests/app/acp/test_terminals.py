@@ -376,7 +376,7 @@ async def test_a_killed_agent_leaves_no_process_in_a_terminal(home: Home) -> Non
 
 async def test_a_sandboxed_command_runs_in_no_terminal(home: Home) -> None:
     """A terminal of the editor cannot be put into a sandbox of this program."""
-    home.settings(permission={"bash": "allow"})
+    home.settings(permission={"bash": "allow", "edit": "allow"})
     client = Terminals()
     async with home.desk(client, TERMINAL) as desk:
         session = (await desk.new()).session_id

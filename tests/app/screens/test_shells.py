@@ -93,9 +93,9 @@ async def test_ctrl_b_moves_a_command_to_the_background_only_from_an_empty_promp
     async with start() as running:
         line = running.app.controller.main.query_one(ActivityLine)
         await running.type("!until [ -e go ]; do sleep 0.1; done; echo over", "enter")
-        await running.until(lambda: line.activity.background == "ctrl+b")
+        await running.until(lambda: line.activity.background_key == "ctrl+b")
         await running.type("ac")
-        await running.until(lambda: line.activity.background == "")
+        await running.until(lambda: line.activity.background_key == "")
         await running.pilot.press("ctrl+b", "b")
         assert running.prompt == "abc"
         assert running.runtime.shells.snapshot() == ()

@@ -217,7 +217,13 @@ async def test_plan_mode_is_announced_and_revoked_without_changing_the_head(
             await harness.idle(session, after=before)
         bodies = [request.body for request in harness.server.requests]
         assert len({system(body) for body in bodies}) == 1
-        assert len({text(body["tools"]) for body in bodies}) == 1
+        offered = [{tool["function"]["name"] for tool in body["tools"]} for body in bodies]
+        assert [tools - offered[0] for tools in offered] == [
+            set(),
+            {"plan_exit"},
+            {"plan_exit"},
+            set(),
+        ]
         said = [text(body["messages"][-1]) for body in bodies]
         assert ["Plan mode is on" in words for words in said] == [False, True, False, False]
         assert ["Plan mode is off" in words for words in said] == [False, False, False, True]

@@ -319,7 +319,8 @@ def test_a_signal_ends_the_processes_of_a_command(
     folder = installed.home / "config/commands"
     folder.mkdir(parents=True)
     (folder / "slow.md").write_text("!`sleep 1000 & echo $$ $! > pids; wait`")
-    more_settings(installed, permission={"bash": "allow", "edit": "allow"})
+    # In a sandbox the ids of the processes would be other ones.
+    more_settings(installed, permission={"bash": "allow", "edit": "allow"}, bash={"sandbox": "off"})
     process = start(installed, "--command", "slow")
     while not (pids := pids_in(installed.project / "pids", 2)):
         assert process.poll() is None
