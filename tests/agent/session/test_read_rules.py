@@ -1,5 +1,6 @@
 """Rules for reading, as searches meet them."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,9 @@ ONCE, ALWAYS, NO = (
 needs_sandbox = pytest.mark.skipif(
     find_sandbox("auto").name == "none", reason="this machine has no sandbox"
 )
+
+
+needs_rg = pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
 
 
 def make_repository(folder: Path, *command: str) -> None:
@@ -247,7 +251,7 @@ async def test_many_denied_files_are_hidden_with_their_folder(
     for name in range(300):
         (project / "private" / "deep" / f"{name}.txt").write_text("SECRET of private\n")
     async with open_harness(tmp_path, permission=DENIED) as harness:
-        shown = output(await called(harness, "bash", command="rg SECRET ."))
+        shown = output(await called(harness, "bash", command="grep -r SECRET ."))
         assert "SECRET of private" not in shown
         assert "private/deep" in shown
         assert "SECRET of open.txt" in shown
@@ -262,7 +266,10 @@ async def test_too_many_denied_files_ask(tmp_path: Path, project: Path) -> None:
 
 
 @needs_sandbox
-@pytest.mark.parametrize("command", ["grep -r TOKEN .", "grep -r TOKEN", "rg --hidden TOKEN"])
+@pytest.mark.parametrize(
+    "command",
+    ["grep -r TOKEN .", "grep -r TOKEN", pytest.param("rg --hidden TOKEN", marks=needs_rg)],
+)
 async def test_a_search_next_to_secrets_runs_without_them(
     tmp_path: Path, project: Path, command: str
 ) -> None:
@@ -312,7 +319,7 @@ async def test_a_command_that_names_a_denied_file_is_refused(
         assert "private/**" in part.state.error
 
 
-@pytest.mark.parametrize("command", ["rg SECRET", "grep -r SECRET ."])
+@pytest.mark.parametrize("command", [pytest.param("rg SECRET", marks=needs_rg), "grep -r SECRET ."])
 async def test_a_search_asks_where_a_rule_asks_before_all_reading(
     tmp_path: Path, project: Path, command: str
 ) -> None:
