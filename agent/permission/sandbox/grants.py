@@ -92,7 +92,8 @@ def requested_needs(
 
 
 def _sets_branches(need: PermissionNeed) -> bool:
-    return need.pattern.startswith("git ") and need.pattern.split()[1] in BRANCH_COMMANDS
+    program, _, rest = need.pattern.partition(" ")
+    return program == "git" and rest.partition(" ")[0] in BRANCH_COMMANDS
 
 
 def _folder(need: PermissionNeed) -> str:

@@ -169,6 +169,22 @@ async def test_a_guarded_file_can_be_written_if_the_user_allowed_just_that() -> 
     assert sandbox.guarded == (".git/hooks/pre-commit",)
 
 
+@pytest.mark.parametrize(
+    ("line", "opened"),
+    [
+        ("git push -u origin main", True),
+        ("git switch -t origin/x && git remote add up ../up", True),
+        ("git config core.pager x", False),
+        ("git -c core.pager=x push", False),
+        ("git push; make", False),
+        ("git ''", False),
+    ],
+)
+async def test_git_can_note_branches_in_its_configuration(line: str, opened: bool) -> None:
+    grant = await Calls().run(needs_of(line), ONCE)
+    assert (".git/config" in grant.guarded) is opened
+
+
 async def test_an_edited_command_is_judged_anew() -> None:
     calls = Calls()
     allow_edited = calls.queue.service.allow_edited
