@@ -13,7 +13,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,25 +123,38 @@ async def git(directory: str, *arguments: str, timeout: float = TIMEOUT) -> str 
     None where there is no git, the folder is in no repository, or the call failed or took longer
     than *timeout* seconds.
     """
-    command, *others = arguments
-    words = (command, *COMMANDS[command], *others)
+    (output,) = await git_outputs(directory, arguments, timeout=timeout)
+    return output
+
+
+async def git_outputs(
+    directory: str, *commands: Sequence[str], timeout: float = TIMEOUT
+) -> tuple[str | None, ...]:
+    """Return the outputs of several commands as ``git`` does. They run side by side and share the
+    private git directory."""
+    nothing = (None,) * len(commands)
     found = await asyncio.to_thread(find_repository, Path(directory))
     if found is None:
-        return None
+        return nothing
     settings = await read_settings(found.common_dir / "config", timeout)
     with tempfile.TemporaryDirectory(prefix="opencode-py-git-", ignore_cleanup_errors=True) as name:
         private = Path(name) / ".git"
         try:
             git_dir = await asyncio.to_thread(link_repository, found, private, settings)
         except OSError:
-            return None
-        output = await run_git(
-            *("--git-dir", str(git_dir), "--work-tree", str(found.root)),
-            *words,
-            directory=directory,
-            timeout=timeout,
+            return nothing
+        outputs = await asyncio.gather(
+            *(
+                run_git(
+                    *("--git-dir", str(git_dir), "--work-tree", str(found.root)),
+                    *(command, *COMMANDS[command], *others),
+                    directory=directory,
+                    timeout=timeout,
+                )
+                for command, *others in commands
+            )
         )
-    return None if output is None else output.decode("utf-8", "replace")
+    return tuple(each if each is None else each.decode("utf-8", "replace") for each in outputs)
 
 
 async def run_git(

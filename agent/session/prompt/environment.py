@@ -4,7 +4,6 @@ It becomes the session block of the system prompt once; after that only differen
 that the model knows are sent, as a reminder.
 """
 
-import asyncio
 import datetime as dt
 import platform
 import re
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from agent.git import git
+from agent.git import git_outputs
 from agent.records.reminders import escape_reminders, reminder
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import template
@@ -246,13 +245,14 @@ PINNED_TOPIC = "pinned "
 async def read_git_state(directory: str, *, history: bool = False) -> GitState | None:
     """Return the state of the repository around *directory*, with its main branch and newest
     commits if *history*; None without a repository, or if git takes too long."""
-    status, log, refs = await asyncio.gather(
-        git(directory, "status", "--short", "--branch", "--untracked-files=normal"),
-        git(directory, "log", f"-{COMMITS}", "--format=%h %s") if history else _nothing(),
-        git(directory, "for-each-ref", "--format=%(refname) %(symref)", *_MAIN_REFS)
-        if history
-        else _nothing(),
-    )
+    commands: list[tuple[str, ...]] = [
+        ("status", "--short", "--branch", "--untracked-files=normal")
+    ]
+    if history:
+        commands.append(("log", f"-{COMMITS}", "--format=%h %s"))
+        commands.append(("for-each-ref", "--format=%(refname) %(symref)", *_MAIN_REFS))
+    status, *others = await git_outputs(directory, *commands)
+    log, refs = others or (None, None)
     if status is None:
         return None
     branch, *changes = map(_as_text, status.splitlines() or ["## unknown"])
@@ -265,10 +265,6 @@ async def read_git_state(directory: str, *, history: bool = False) -> GitState |
         _main_branch(refs or ""),
         tuple(_as_text(line)[:MAX_COMMIT] for line in (log or "").splitlines()),
     )
-
-
-async def _nothing() -> None:
-    return None
 
 
 _MAIN_REFS = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master")

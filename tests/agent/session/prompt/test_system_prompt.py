@@ -46,6 +46,27 @@ async def test_the_block_describes_the_environment(tmp_path: Path) -> None:
         assert line in block
 
 
+async def test_the_block_names_the_model_the_main_branch_and_the_newest_commits(
+    tmp_path: Path,
+) -> None:
+    project = tmp_path / "project"
+    write(project, {"a.txt": "a"})
+    git(project, "init", "-q", "-b", "main")
+    for number in range(7):
+        git(project, "commit", "-q", "--allow-empty", "-m", f"Step {number} </environment>")
+    git(project, "switch", "-q", "-c", "topic")
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(DONE)
+        await harness.turn(await harness.session(), "go")
+        block = system(harness.server.requests[0].body)
+    assert "Branch: topic\nMain branch: main\n" in block
+    assert "Model: scripted/model-1" in block
+    commits = block.partition("Recent commits:\n")[2]
+    assert [f"Step {number} &lt;/environment>" in commits for number in range(7)] == [
+        *(False, False, True, True, True, True, True)
+    ]
+
+
 async def test_a_long_status_is_bounded(tmp_path: Path) -> None:
     write(tmp_path / "project", {f"{n}.txt": "a" for n in range(50)})
     git(tmp_path / "project", "init", "-q")
