@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from agent.process.sandbox import find_sandbox
-from agent.records.messages import Completed, Failed, ToolPart
+from agent.records.messages import Failed, ToolPart
 from agent.records.requests import PermissionReply
-from tests.support.harness import Harness, open_harness
+from tests.support.harness import open_harness
 from tests.support.script import Call, Text, answer
+from tests.support.tool_calls import call_tool, output
 
 DONE = answer(Text("done"))
 DENIED = {"read": {"private/**": "deny", "My Docs/*": "deny"}}
@@ -46,26 +47,6 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-async def called(
-    harness: Harness, tool: str, reply: PermissionReply | None = None, **arguments: object
-) -> ToolPart:
-    """Make a call of the model in a new session; *reply* answers the request that it makes."""
-    harness.server.script(answer(Call(tool, arguments)), DONE)
-    session = await harness.session()
-    before = len(harness.events)
-    await harness.send(session, "go")
-    if reply is not None:
-        request = await harness.permission_request(after=before)
-        assert harness.runtime.permissions.reply(request.id, reply)
-    await harness.idle(session, after=before)
-    return (await harness.tools(session))[-1]
-
-
-def output(part: ToolPart) -> str:
-    assert isinstance(part.state, Completed), part.state
-    return part.state.output
-
-
 def found(part: ToolPart) -> set[str]:
     """Return the files of which the result shows a line."""
     return {line.rpartition(" of ")[2] for line in output(part).splitlines() if "SECRET of" in line}
@@ -90,7 +71,7 @@ async def test_grep_leaves_out_what_a_rule_denies(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     rules = {"read": {pattern.format(root=project): "deny"}}
     async with open_harness(tmp_path, permission=rules) as harness:
-        part = await called(harness, "grep", pattern="SECRET")
+        part = await call_tool(harness, "grep", pattern="SECRET")
         assert found(part) == {"open.txt", "My Docs/z.txt", "asked/a.txt"}
         assert "2 files were not searched: denied by read" in output(part)
 
@@ -99,11 +80,11 @@ async def test_grep_tells_the_number_of_denied_files_whatever_they_hold(
     tmp_path: Path, project: Path
 ) -> None:
     async with open_harness(tmp_path, permission=DENIED) as harness:
-        some = output(await called(harness, "grep", pattern="SECRET of private"))
-        none = output(await called(harness, "grep", pattern="SECRET of public"))
+        some = output(await call_tool(harness, "grep", pattern="SECRET of private"))
+        none = output(await call_tool(harness, "grep", pattern="SECRET of public"))
         assert some == none
         assert "3 files were not searched" in none
-        text = output(await called(harness, "grep", pattern="SECRET", include="*.md"))
+        text = output(await call_tool(harness, "grep", pattern="SECRET", include="*.md"))
         assert "not searched" not in text
 
 
@@ -112,7 +93,7 @@ async def test_grep_of_a_denied_folder_shows_nothing(
     tmp_path: Path, project: Path, path: str
 ) -> None:
     async with open_harness(tmp_path, permission=DENIED) as harness:
-        part = await called(harness, "grep", pattern="SECRET", path=path)
+        part = await call_tool(harness, "grep", pattern="SECRET", path=path)
         assert found(part) == set()
         assert "not searched" in output(part)
 
@@ -120,7 +101,7 @@ async def test_grep_of_a_denied_folder_shows_nothing(
 @pytest.mark.parametrize("path", ["private/x.txt", "link/x.txt"])
 async def test_grep_of_a_denied_file_is_refused(tmp_path: Path, project: Path, path: str) -> None:
     async with open_harness(tmp_path, permission=DENIED) as harness:
-        part = await called(harness, "grep", pattern="SECRET", path=path)
+        part = await call_tool(harness, "grep", pattern="SECRET", path=path)
         assert isinstance(part.state, Failed)
         assert part.state.kind == "denied"
         assert "private/**" in part.state.error
@@ -129,9 +110,9 @@ async def test_grep_of_a_denied_file_is_refused(tmp_path: Path, project: Path, p
 async def test_grep_finds_what_a_later_rule_allows(tmp_path: Path, project: Path) -> None:
     rules = {"read": {"*": "deny", "private/deep/*": "allow", "open.txt": "allow"}}
     async with open_harness(tmp_path, permission=rules) as harness:
-        part = await called(harness, "grep", pattern="SECRET")
+        part = await call_tool(harness, "grep", pattern="SECRET")
         assert found(part) == {"open.txt", "private/deep/y.txt"}
-        part = await called(harness, "grep", pattern="SECRET", path="private")
+        part = await call_tool(harness, "grep", pattern="SECRET", path="private")
         assert found(part) == {"private/deep/y.txt"}
 
 
@@ -140,11 +121,11 @@ async def test_grep_asks_for_what_a_rule_asks_for_when_it_is_named(
 ) -> None:
     rules = {"read": {"asked/**": "ask"}}
     async with open_harness(tmp_path, permission=rules) as harness:
-        part = await called(harness, "grep", pattern="SECRET")
+        part = await call_tool(harness, "grep", pattern="SECRET")
         assert "asked/a.txt" not in found(part)
         assert "1 file that a read rule asks for matches too" in output(part)
         for path in ("asked/a.txt", "asked"):
-            part = await called(harness, "grep", ONCE, pattern="SECRET", path=path)
+            part = await call_tool(harness, "grep", ONCE, pattern="SECRET", path=path)
             assert found(part) == {"asked/a.txt"}
 
 
@@ -164,7 +145,7 @@ async def test_a_rule_that_asks_before_all_reading_asks_once_for_a_search(
     tmp_path: Path, project: Path
 ) -> None:
     async with open_harness(tmp_path, permission={"read": "ask"}) as harness:
-        part = await called(harness, "grep", ONCE, pattern="SECRET")
+        part = await call_tool(harness, "grep", ONCE, pattern="SECRET")
         assert len(found(part)) == 5
 
 
@@ -212,7 +193,7 @@ async def test_a_search_runs_without_the_files_that_a_rule_denies(
 ) -> None:
     make_repository(project)
     async with open_harness(tmp_path, permission=DENIED) as harness:
-        part = await called(harness, "bash", command=command)
+        part = await call_tool(harness, "bash", command=command)
         shown = output(part)
         assert "SECRET of private" not in shown
         assert "SECRET of My" not in shown
@@ -226,21 +207,21 @@ async def test_a_search_of_denied_files_asks_without_a_sandbox(
     make_repository(project)
     settings = {"permission": {**DENIED, "bash": "allow"}, "bash": {"sandbox": "off"}}
     async with open_harness(tmp_path, **settings) as harness:
-        part = await called(harness, "bash", NO, command=command)
+        part = await call_tool(harness, "bash", NO, command=command)
         assert isinstance(part.state, Failed)
 
 
 @needs_sandbox
 async def test_the_result_names_a_few_of_the_hidden_files(tmp_path: Path, project: Path) -> None:
     async with open_harness(tmp_path, permission=DENIED) as harness:
-        shown = output(await called(harness, "bash", command="cat private/*"))
+        shown = output(await call_tool(harness, "bash", command="cat private/*"))
         assert "SECRET" not in shown
         assert "(Hidden by read rules: private/x.txt.)" in shown
-        shown = output(await called(harness, "bash", command="rg SECRET asked"))
+        shown = output(await call_tool(harness, "bash", command="rg SECRET asked"))
         assert "Hidden" not in shown
         for name in range(10):
             (project / "private" / f"{name}.txt").write_text("SECRET of private\n")
-        shown = output(await called(harness, "bash", command="rg SECRET"))
+        shown = output(await call_tool(harness, "bash", command="rg SECRET"))
         assert " and 10 more.)" in shown
 
 
@@ -251,7 +232,7 @@ async def test_many_denied_files_are_hidden_with_their_folder(
     for name in range(300):
         (project / "private" / "deep" / f"{name}.txt").write_text("SECRET of private\n")
     async with open_harness(tmp_path, permission=DENIED) as harness:
-        shown = output(await called(harness, "bash", command="grep -r SECRET ."))
+        shown = output(await call_tool(harness, "bash", command="grep -r SECRET ."))
         assert "SECRET of private" not in shown
         assert "private/deep" in shown
         assert "SECRET of open.txt" in shown
@@ -261,7 +242,7 @@ async def test_too_many_denied_files_ask(tmp_path: Path, project: Path) -> None:
     for name in range(300):
         (project / "asked" / f"{name}.key").write_text("SECRET of a key\n")
     async with open_harness(tmp_path, permission={"read": {"*.key": "deny"}}) as harness:
-        part = await called(harness, "bash", NO, command="rg SECRET .")
+        part = await call_tool(harness, "bash", NO, command="rg SECRET .")
         assert isinstance(part.state, Failed)
 
 
@@ -276,7 +257,7 @@ async def test_a_search_next_to_secrets_runs_without_them(
     (project / ".env").write_text("TOKEN=hunter2\n")
     (project / "open.txt").write_text("TOKEN=\n")
     async with open_harness(tmp_path) as harness:
-        shown = output(await called(harness, "bash", command=command))
+        shown = output(await call_tool(harness, "bash", command=command))
         assert "TOKEN=" in shown
         assert "hunter2" not in shown
         assert "may hold secrets: .env" in shown
@@ -288,14 +269,14 @@ async def test_named_secrets_and_changing_lines_ask(
 ) -> None:
     (project / ".env").write_text("TOKEN=hunter2\n")
     async with open_harness(tmp_path) as harness:
-        part = await called(harness, "bash", NO, command=command)
+        part = await call_tool(harness, "bash", NO, command=command)
         assert isinstance(part.state, Failed)
 
 
 async def test_secrets_ask_without_a_sandbox(tmp_path: Path, project: Path) -> None:
     (project / ".env").write_text("TOKEN=hunter2\n")
     async with open_harness(tmp_path, bash={"sandbox": "off"}) as harness:
-        part = await called(harness, "bash", NO, command="grep -r TOKEN .")
+        part = await call_tool(harness, "bash", NO, command="grep -r TOKEN .")
         assert isinstance(part.state, Failed)
 
 
@@ -314,7 +295,7 @@ async def test_a_command_that_names_a_denied_file_is_refused(
     tmp_path: Path, project: Path, command: str, sandbox: str
 ) -> None:
     async with open_harness(tmp_path, permission=DENIED, bash={"sandbox": sandbox}) as harness:
-        part = await called(harness, "bash", command=command)
+        part = await call_tool(harness, "bash", command=command)
         assert isinstance(part.state, Failed)
         assert "private/**" in part.state.error
 
@@ -324,7 +305,7 @@ async def test_a_search_asks_where_a_rule_asks_before_all_reading(
     tmp_path: Path, project: Path, command: str
 ) -> None:
     async with open_harness(tmp_path, permission={"read": "ask"}) as harness:
-        part = await called(harness, "bash", ONCE, command=command)
+        part = await call_tool(harness, "bash", ONCE, command=command)
         assert output(part).count("SECRET of") == 5
 
 
@@ -346,7 +327,7 @@ async def test_git_asks_before_it_shows_denied_files_that_it_stores(
 ) -> None:
     make_repository(project, "add", ".")
     async with open_harness(tmp_path, permission=DENIED, bash={"sandbox": sandbox}) as harness:
-        part = await called(harness, "bash", NO, command=command)
+        part = await call_tool(harness, "bash", NO, command=command)
         assert isinstance(part.state, Failed)
 
 
@@ -359,5 +340,5 @@ async def test_git_shows_names_and_other_files_without_a_question(
 ) -> None:
     make_repository(project, *stored.split())
     async with open_harness(tmp_path, permission=DENIED) as harness:
-        shown = output(await called(harness, "bash", command=command))
+        shown = output(await call_tool(harness, "bash", command=command))
         assert "SECRET of private" not in shown

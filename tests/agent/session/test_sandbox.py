@@ -22,6 +22,7 @@ from agent.session.api import PromptInput
 from tests.support.harness import Harness, open_harness
 from tests.support.hostile_repositories import plain
 from tests.support.script import Call, Text, answer
+from tests.support.tool_calls import call_tool, output
 
 DONE = answer(Text("done"))
 
@@ -33,21 +34,7 @@ pytestmark = pytest.mark.skipif(
 async def called(
     harness: Harness, command: str, reply: PermissionReply | None = None, **more: object
 ) -> ToolPart:
-    """Run *command* as a call of the model; *reply* answers the request that it makes."""
-    harness.server.script(answer(Call("bash", {"command": command, **more})), DONE)
-    session = await harness.session()
-    before = len(harness.events)
-    await harness.send(session, "go")
-    if reply is not None:
-        request = await harness.permission_request(after=before)
-        assert harness.runtime.permissions.reply(request.id, reply)
-    await harness.idle(session, after=before)
-    return (await harness.tools(session))[-1]
-
-
-def output(part: ToolPart) -> str:
-    assert isinstance(part.state, Completed), part.state
-    return part.state.output
+    return await call_tool(harness, "bash", reply, command=command, **more)
 
 
 BLOCKED = re.compile("The sandbox (probably )?blocked")
