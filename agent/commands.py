@@ -169,8 +169,8 @@ def _traces(code: str, value: str) -> tuple[object, ...]:
     """Return what the analysis of *code* finds with *value* as its argument, as far as it differs
     if the argument is run."""
     # The analysis suspects any printf of evaluating its words; without -v none does.
-    told = _PRINTF.sub("echo", code)
-    found = analyze(_quoted_into(told, lambda _: value), directory="/", project="/")
+    echoed = _PRINTF.sub("echo", code)
+    found = analyze(_quoted_into(echoed, lambda _: value), directory="/", project="/")
     of_needs = ((need.strict, len(need.aliases) if need.strict else 0) for need in found.needs)
     return bool(found.problem), *of_needs
 

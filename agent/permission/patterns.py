@@ -107,13 +107,13 @@ def matches_command(text: str, words: str, pattern: str, *, tightens: bool) -> b
 
 def _lower_name(command: str) -> str:
     """Return *command* with its first word in lower case."""
-    name, blank, rest = command.partition(" ")
-    return f"{name.lower()}{blank}{rest}"
+    name, space, rest = command.partition(" ")
+    return f"{name.lower()}{space}{rest}"
 
 
 @lru_cache(maxsize=1024)
 def _unquoted(pattern: str) -> tuple[str, str] | None:
-    """Return *pattern* without its quotes, with and without no-break spaces for the blanks inside;
+    """Return *pattern* without its quotes, with and without no-break spaces for the spaces inside;
     None if it has no quotes, or one that is not closed."""
     if "'" not in pattern and '"' not in pattern:
         return None

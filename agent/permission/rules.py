@@ -38,7 +38,7 @@ EDITS_ACCEPTED = "edits are accepted"
 """Reasons for allowing something that no rule allows."""
 
 PROJECT = "project"
-"""Source of rules from a project's own files: this word, or this word, a blank and the file."""
+"""Source of rules from a project's own files: this word, or this word, a space and the file."""
 
 _ANSWERS = frozenset({ALWAYS, SAVED})
 

@@ -119,10 +119,10 @@ class Relay:
     def status(self) -> RelayStatus | None:
         """Return how the command ended, once the far end has closed; None if that was killed."""
         try:
-            told = json.loads((self._folder / "status.json").read_text(encoding="utf-8"))
+            status = json.loads((self._folder / "status.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return RelayStatus(told["code"], told["signal"], told["left"])
+        return RelayStatus(status["code"], status["signal"], status["left"])
 
     def revoke(self) -> None:
         """The terminal can still be opened, by a client that took its time: nothing runs then."""

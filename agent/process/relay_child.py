@@ -180,11 +180,11 @@ def main(folder: str) -> None:
     status = relay.status or 0
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     code = None if number else os.WEXITSTATUS(status)
-    told = {"code": code, "signal": number, "left": relay.open}
+    report = {"code": code, "signal": number, "left": relay.open}
     path = os.path.join(folder, "status.json")
     try:
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(report, file)
     except OSError:
         pass  # the requester is gone
     if relay.open:

@@ -214,8 +214,8 @@ class Completed:
     files: tuple["FilePart", ...] = ()
     """Images and documents for models that accept them."""
     reminders: tuple[str, ...] = ()
-    """What the program tells the model after the results of the step: instructions, the user's
-    comments, additions of hooks."""
+    """Reminders that follow the results of the step: instructions, the user's comments, additions
+    of hooks."""
     attached: tuple[str, ...] = ()
     """The instruction files in the reminders, each with its digest."""
     compacted: float | None = None

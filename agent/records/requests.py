@@ -55,7 +55,7 @@ class PermissionNeed:
     """Texts of the same meaning, which every rule looks at too: ``git status`` for ``git -C web
     status``."""
     words: str = ""
-    """The command with no-break spaces for the blanks inside its words; "" if no word has any."""
+    """The command with no-break spaces for the spaces inside its words; "" if no word has any."""
     folder: str | None = ""
     """The folder that a command runs in, as ``cd`` would name it; "" for the folder of the session,
     None if it is not known."""

@@ -192,14 +192,14 @@ def bash_settings(loaded: LoadedConfig) -> BashSettings:
 def command_sandbox(opened: OpenedFolder, config: Config) -> CommandSandbox:
     """Return the sandbox of commands. That there is none is said once on this machine, and again
     if the reason changes."""
-    told = opened.paths.data / "sandbox-missing"
+    reported = opened.paths.data / "sandbox-missing"
 
     def tell(sentence: str) -> None:
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            if told.is_file() and told.read_text("utf-8") == sentence:
+            if reported.is_file() and reported.read_text("utf-8") == sentence:
                 return
         with contextlib.suppress(OSError):
-            told.write_text(sentence, "utf-8")
+            reported.write_text(sentence, "utf-8")
         opened.bus.publish(Notice(sentence))
 
     return CommandSandbox(

@@ -88,7 +88,7 @@ class CallCompleted:
     spill: str | None = None
     files: tuple[FilePart, ...] = ()
     reminders: tuple[str, ...] = ()
-    """What the model is told in addition to the result: the user's comments, additions of hooks."""
+    """Reminders in addition to the result: the user's comments, additions of hooks."""
 
     cancels_siblings: bool = False
     """Cancels the other calls of its step."""

@@ -22,7 +22,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(r"(?!-)[\w.-]*")
-"""Text without code: it has no blank, quote or special character."""
+"""Text without code: it has no space, quote or special character."""
 _CALL = re.compile(
     r"(?:system|popen\w*|exec\w*|spawn\w*|Popen|run|call|check_call|check_output|getoutput|"
     r"getstatusoutput|shell_exec|passthru|proc_open|shell-command\w*|start-process|shell|"

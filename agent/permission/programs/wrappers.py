@@ -38,7 +38,7 @@ class Inner(NamedTuple):
     """True if what is added are the words or lines of its input."""
 
     exact: bool = False
-    """True if what is added is taken as it is: not split at blanks, no quotes removed."""
+    """True if what is added is taken as it is: not split at spaces, no quotes removed."""
 
     sets: tuple[tuple[str, str], ...] = ()
     """Variables given to the command, with their values."""

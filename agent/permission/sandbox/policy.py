@@ -23,7 +23,7 @@ class SandboxFolders:
     data: str
     """The folder of sessions and logins, which no command can read."""
     readable: tuple[str, ...] = ()
-    """What commands can read in it: long outputs that were kept."""
+    """Folders in it that commands can read: long outputs that were kept."""
     config: str
     """The folder of the user's settings, which can hold keys."""
     writable: tuple[str, ...] = ()

@@ -52,7 +52,7 @@ class Analysis:
     """Its git commands."""
 
     reaches: tuple[Reach, ...] = ()
-    """What its reading commands can show besides the files that they name."""
+    """Files that its reading commands can show besides those that they name."""
 
 
 def analyze(

@@ -110,15 +110,15 @@ def distinct_aliases(text: str, spellings: list[str]) -> tuple[str, ...]:
 
 
 def word_by_word(call: Call) -> str:
-    """Return the command with one blank between words and none in them."""
+    """Return the command with one space between words and none in them."""
     return " ".join([_BLANK.sub("\u00a0", word.text) for word in call.words])
 
 
 def marked_words(call: Call, text: str) -> str:
     """Return the command *text* with no-break spaces inside its words, "" if no word has a
-    blank."""
-    blank = text.count(" ") >= len(call.unmoved or call.words) or "\n" in text or "\t" in text
-    return word_by_word(call) if blank else ""
+    space."""
+    spaced = text.count(" ") >= len(call.unmoved or call.words) or "\n" in text or "\t" in text
+    return word_by_word(call) if spaced else ""
 
 
 def _with_effects(reason: str, base: str, *, destructive: bool, network: bool) -> str:

@@ -138,7 +138,7 @@ class Expander:
             lead = len("".join(pieces))
             raw = node.text or b""
             for span in outermost(node, *EXPANDED):
-                # After another expansion in a string, the node begins with the blanks between.
+                # After another expansion in a string, the node begins with the spaces between.
                 whole = text_of(span)
                 source = whole.lstrip()
                 start = lead + len(raw[: span.start_byte - node.start_byte].decode())

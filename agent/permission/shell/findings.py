@@ -79,7 +79,7 @@ class Findings:
     """Absolute paths that the patterns of reading commands match."""
 
     reaches: list[Reach] = field(default_factory=list[Reach])
-    """What its reading commands can show besides the files that they name."""
+    """Files that its reading commands can show besides those that they name."""
 
     texts: dict[str, None] = field(default_factory=dict[str, None])
     """Texts that the line writes out, passes on or keeps."""

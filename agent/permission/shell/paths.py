@@ -318,7 +318,7 @@ class Search:
     """True if a link has to match a pattern of *chosen* as a file has to."""
 
     split: bool = False
-    """True if names are split at blanks and quotes, as xargs does."""
+    """True if names are split at spaces and quotes, as xargs does."""
 
     tracked: Callable[[str], bool] | None = None
     """Tells which of the files count; all of them without it."""

@@ -104,7 +104,7 @@ def _matches_option(value: str, dirs: Dirs, place: Workspace) -> bool:
 
 def _splits(word: Word, call: Call, place: Workspace) -> bool:
     """Return whether a variable of *word*, without quotes around it, holds the name of a file with
-    a blank in it."""
+    a space in it."""
     for part in word.parts:
         for value in part.values or () if not part.quoted else ():
             if is_pattern(value):

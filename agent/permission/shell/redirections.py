@@ -29,7 +29,7 @@ class Redirections:
 
     def add(self, node: "Node", dirs: Dirs, more: Sequence["Node"] = ()) -> list["Node"]:
         """Add one redirection; return the words after it, which belong to the command. *more* are
-        words that follow without a blank: they belong to its target."""
+        words that follow without a space: they belong to its target."""
         if more and node.type != "herestring_redirect":
             raise CannotAnalyzeError("the target of a redirection is not understood")
         if node.type == "heredoc_redirect":

@@ -97,7 +97,7 @@ def check_token(node: "Node") -> None:
 
 
 def _adjacent(node: "Node") -> list["Node"]:
-    """Return the words that follow *node* without a blank."""
+    """Return the words that follow *node* without a space."""
     found: list[Node] = []
     end, following = node.end_byte, node.next_sibling
     while following is not None and following.start_byte == end and following.type in WORDS:

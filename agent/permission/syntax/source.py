@@ -8,7 +8,7 @@ import re
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The blank-separated entries of *text*."""
+    """Return the words of *text*."""
     return frozenset(text.split())
 
 

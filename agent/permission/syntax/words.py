@@ -228,7 +228,7 @@ def literal_word(text: str) -> Word:
 
 
 def as_written(words: Sequence[Word]) -> str:
-    """Return the text that rules are matched against: one blank between unquoted words."""
+    """Return the text that rules are matched against: one space between unquoted words."""
     return " ".join([word.text for word in words])  # a list: each step of a generator is a call
 
 
@@ -442,7 +442,7 @@ def unknown_word(word: Word) -> Word:
 def fill_in(word: Word, chosen: Mapping[str, str]) -> list[Word]:
     """Return the words that *word* becomes if its variables have the *chosen* values, by source.
 
-    A value without quotes around it is split at blanks, and its wildcards count.
+    A value without quotes around it is split at spaces, and its wildcards count.
     """
     filled: list[str] = []
     for char in word.raw:

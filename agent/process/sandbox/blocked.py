@@ -11,7 +11,7 @@ LOOKED_AT = 20_000
 READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
 
 BUSY = re.compile(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
-"""What replacing a protected file ends with."""
+"""The error of a program that replaces a protected file."""
 
 DENIED = re.compile(
     r"^.*(?:permission denied|operation not permitted|access is denied|\bEACCES\b|\bEPERM\b).*$",

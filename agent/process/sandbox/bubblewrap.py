@@ -43,12 +43,13 @@ RUNTIME = "/run"
 """The folder of sockets and credentials of services."""
 
 KEPT_OF_RUNTIME = ("/run/current-system", "/run/booted-system", "/run/opengl-driver")
-"""Where NixOS has its programs."""
+"""The folders with the programs of NixOS."""
 
 ROOT_CAPABILITIES = (
     "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_SETGID", "CAP_SETUID",
 )  # fmt: skip
-"""What root keeps: access to files whatever their owner. Mounts are out of their reach."""
+"""The capabilities that root keeps, for access to files whatever their owner. They change no
+mounts."""
 
 READ_ONLY_FILTER = Filter(sockets=(), shared=False)
 WRITE_FILTER = Filter(sockets=(UNIX, INET, INET6, NETLINK))

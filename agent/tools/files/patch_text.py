@@ -185,7 +185,7 @@ def _section(reader: _Reader) -> Section:
         return UpdateFile(path, chunks, move_to)
     raise reader.error(
         f"{reader.line.strip()[:80]!r} is no header. The headers are {_ADD!r}, {_DELETE!r} "
-        f"and {_UPDATE!r}, and lines of a file start with '+', '-' or a blank"
+        f"and {_UPDATE!r}, and lines of a file start with '+', '-' or a space"
     )
 
 
@@ -236,7 +236,7 @@ def _chunk(reader: _Reader) -> Chunk:
                 pass  # "\ No newline at end of file": the file's end stays as it is
             case _:
                 raise reader.error(
-                    f"{line[:80]!r} does not start with '+', '-' or a blank. Put a blank before "
+                    f"{line[:80]!r} does not start with '+', '-' or a space. Put a space before "
                     "each line that stays"
                 )
         reader.take()

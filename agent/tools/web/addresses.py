@@ -50,7 +50,7 @@ def parse_url(text: str) -> "httpx2.URL":
 
     text = text.strip()
     if any(char.isspace() or ord(char) < 32 or char in "\\\x7f" for char in text):
-        raise ToolError("The URL holds blanks, backslashes or control characters. Encode them.")
+        raise ToolError("The URL contains spaces, backslashes or control characters. Encode them.")
     try:
         url = httpx2.URL(text)
     except (httpx2.InvalidURL, ValueError) as error:
