@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.catalog.providers import Transport
-from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client import ModelRequest, TextContent, TextDelta, UserTurn
 from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess

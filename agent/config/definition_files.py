@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from agent.config import environment
+from agent.config import env_variables
 from agent.config.discovery import folder_chain
 from agent.config.paths import Paths, display_path, expand_home, home_folder, opencode_folder
 
@@ -93,7 +93,7 @@ def project_folders(directory: Path, project: Path, env: Mapping[str, str]) -> t
 
     The user's own are excluded, since a project can be the home folder.
     """
-    if environment.is_on(env, "DISABLE_PROJECT_CONFIG"):
+    if env_variables.is_on(env, "DISABLE_PROJECT_CONFIG"):
         return ()
     home = home_folder(env)
     own = {home / name for name in (*FOREIGN_FOLDERS, ".opencode")}
@@ -107,15 +107,15 @@ def project_folders(directory: Path, project: Path, env: Mapping[str, str]) -> t
 
 def _foreign(env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the folders of other programs that are read."""
-    excluded = {".claude"} if environment.is_on(env, "DISABLE_CLAUDE_CODE") else set[str]()
+    excluded = {".claude"} if env_variables.is_on(env, "DISABLE_CLAUDE_CODE") else set[str]()
     return tuple(name for name in FOREIGN_FOLDERS if name not in excluded)
 
 
 def folders_without_skills(env: Mapping[str, str]) -> frozenset[str]:
     """Return the folders of other programs whose skills are not read."""
-    if environment.is_on(env, "DISABLE_EXTERNAL_SKILLS"):
+    if env_variables.is_on(env, "DISABLE_EXTERNAL_SKILLS"):
         return frozenset(FOREIGN_FOLDERS)
-    return frozenset({".claude"} if environment.is_on(env, "DISABLE_CLAUDE_CODE_SKILLS") else ())
+    return frozenset({".claude"} if env_variables.is_on(env, "DISABLE_CLAUDE_CODE_SKILLS") else ())
 
 
 def definition_paths(kind: DefinitionKind, folder: Path, inside: Path | None = None) -> list[Path]:

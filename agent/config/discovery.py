@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agent.config import environment
+from agent.config import env_variables
 from agent.config.paths import Paths, display_path, expand_home, home_folder, opencode_folder
 
 SIZE_LIMIT = 1_048_576
@@ -65,12 +65,12 @@ def find_sources(
             )
     own = {source.path.resolve() for source in before if source.path is not None}
     project_folders = (
-        () if environment.is_on(env, "DISABLE_PROJECT_CONFIG") else (directory, project)
+        () if env_variables.is_on(env, "DISABLE_PROJECT_CONFIG") else (directory, project)
     )
     files = _existing(
         _project_files(*project_folders, env) if project_folders else iter(()), env, project=project
     )
-    after = [Source(name, directory, text=text) for name, text in environment.config_texts(env)]
+    after = [Source(name, directory, text=text) for name, text in env_variables.config_texts(env)]
     if content := env.get("OPENCODE_PY_CONFIG_CONTENT"):
         after.append(Source("OPENCODE_PY_CONFIG_CONTENT", directory, text=content))
     return ConfigSources(
@@ -135,7 +135,7 @@ def folder_chain(directory: Path, project: Path) -> tuple[Path, ...]:
 def _project_files(directory: Path, project: Path, env: Mapping[str, str]) -> Iterator[Path]:
     for folder in folder_chain(directory, project):
         yield from _claude_files(folder, env)
-        if not environment.is_on(env, "DISABLE_CLAUDE_CODE"):
+        if not env_variables.is_on(env, "DISABLE_CLAUDE_CODE"):
             yield folder / MCP_FILE
         for top in (folder, folder / ".opencode"):
             yield from _json_and_jsonc(top, "opencode")
@@ -150,7 +150,7 @@ def _own_files(folder: Path) -> Iterator[Path]:
 
 
 def _claude_files(folder: Path, env: Mapping[str, str]) -> Iterator[Path]:
-    if not environment.is_on(env, "DISABLE_CLAUDE_CODE"):
+    if not env_variables.is_on(env, "DISABLE_CLAUDE_CODE"):
         yield from (folder / ".claude" / name for name in CLAUDE_FILES)
 
 

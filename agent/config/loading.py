@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.config import environment
+from agent.config import env_variables
 from agent.config.definition_files import (
     DefinitionFile,
     DefinitionKind,
@@ -92,7 +92,7 @@ def load_config(
     of_project = _definitions(folders, env, project)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     if not given and not any((found.before, found.project, found.after, user, of_project)):
-        return LoadedConfig(notices=environment.notices(env))
+        return LoadedConfig(notices=env_variables.notices(env))
     keyed = frozenset(providers_with_keys)
     definitions = _Definitions(trusted, keyed, project, user, of_project)
     return _load(found, given, Source("command line", directory), env, definitions, paths.config)
@@ -168,7 +168,7 @@ def _load(
         config=build_config(values),
         rules=rules,
         agent_rules=agent_rules,
-        notices=(*(n for layer in layers for n in layer.notices), *environment.notices(env)),
+        notices=(*(n for layer in layers for n in layer.notices), *env_variables.notices(env)),
         files=tuple(layer.source.name for layer in layers),
         sources={dotted_key(path): source for path, source in sources.items()},
         project_files=frozenset(layer.source.name for layer in project),

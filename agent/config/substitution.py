@@ -13,7 +13,7 @@ from pathlib import Path
 from agent.config.discovery import read_text
 from agent.config.jsonc import KeyPath
 from agent.config.paths import expand_home
-from agent.process.environment import is_harmless
+from agent.process.child_environment import is_harmless
 from agent.records.json import Json, JsonObject
 
 _OPEN_KEYS = frozenset(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.config import environment, jsonc
+from agent.config import env_variables, jsonc
 from agent.config.discovery import folder_chain, read_text
 from agent.config.loading import LoadedConfig
 from agent.config.paths import display_path, home_folder
@@ -50,10 +50,10 @@ def find_hooks(
             for group in groups
             for each in group.hooks
         ]
-    if environment.is_on(env, "DISABLE_CLAUDE_CODE"):
+    if env_variables.is_on(env, "DISABLE_CLAUDE_CODE"):
         return FoundHooks(tuple(dict.fromkeys(hooks)), tuple(notes))
     home = home_folder(env)
-    trusted = trusted and not environment.is_on(env, "DISABLE_PROJECT_CONFIG")
+    trusted = trusted and not env_variables.is_on(env, "DISABLE_PROJECT_CONFIG")
     places = [home, *(f for f in folder_chain(directory, project) if trusted and f != home)]
     for path in (place / name for place in places for name in CLAUDE_FILES):
         _read_claude_file(path, display_path(path, env), hooks, notes)

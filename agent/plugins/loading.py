@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.config import environment, validation
+from agent.config import env_variables, validation
 from agent.config.definition_files import (
     DefinitionFile,
     DefinitionKind,
@@ -110,7 +110,7 @@ async def load_plugins(
     With trust the project's are loaded too. Their code runs in threads; a plugin that has not
     loaded within the timeout is not used.
     """
-    if environment.is_on(env, "PURE"):
+    if env_variables.is_on(env, "PURE"):
         return Plugins()
     own_folders = user_folders(paths, env)
     files = [file for kind in KINDS for file in find_definitions(kind, own_folders, env)]

@@ -6,7 +6,7 @@ processes at program exit. See ``agent.process.run`` for the guarantees.
 
 from agent.process.background import BackgroundShell
 from agent.process.capture import Capture, CapturedOutput, NewOutput, strip_terminal_codes
-from agent.process.environment import (
+from agent.process.child_environment import (
     child_environment,
     shell,
     shell_argv,

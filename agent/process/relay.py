@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.process.environment import NON_INTERACTIVE, STARTUP_FILES
+from agent.process.child_environment import NON_INTERACTIVE, STARTUP_FILES
 from agent.process.tree import MARKER
 from agent.records.ids import new_id
 

@@ -20,7 +20,7 @@ from pathlib import Path
 MARKER = "OPENCODE_PY_CALL"
 LINUX = sys.platform == "linux"
 SANDBOX_KEEPER = b"sandbox keeper\n"
-"""The name of a process that removes what a sandbox left (``launch.py``)."""
+"""The name of a process that removes what a sandbox left (``restrict_and_exec.py``)."""
 SUPERVISOR_END = 1.0
 """Seconds that the first process of a sandbox has to follow bubblewrap."""
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h

@@ -33,6 +33,7 @@ from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
 from agent.records.json import Json
 from agent.records.tool_facts import Answering
+from agent.runtime.folder_settings import read_settings
 from agent.runtime.service_factories import (
     OpenedFolder,
     add_plugin_tools,
@@ -50,7 +51,6 @@ from agent.runtime.service_factories import (
     turn_limits,
     web_client,
 )
-from agent.runtime.settings import read_settings
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.guidance import Guidance
 from agent.session.prompt.request_hooks import RequestHooks
@@ -64,7 +64,7 @@ from agent.session.service import SessionService
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
-from agent.session.turn_services import StopHook, TurnServices
+from agent.session.turn.services import StopHook, TurnServices
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.truncate import Truncator

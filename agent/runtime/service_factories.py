@@ -16,7 +16,7 @@ from agent.files import Editor
 from agent.hooks.loading import find_hooks
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices, open_code_services
-from agent.permission.sandbox.policy import SandboxFolders
+from agent.permission.sandbox.command_policy import SandboxFolders
 from agent.permission.sandbox.service import CommandSandbox
 from agent.permission.service import PermissionService
 from agent.permission.trust.trust import Trust
@@ -29,9 +29,9 @@ from agent.records.events import Notice
 from agent.records.tool_facts import Answering
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
-from agent.session.guards import TurnLimits
 from agent.session.service import SessionService
-from agent.session.turn_services import CompactionSettings, StopHook
+from agent.session.turn.guards import TurnLimits
+from agent.session.turn.services import CompactionSettings, StopHook
 from agent.store.store import Store
 from agent.tools.bash import BashSettings
 from agent.tools.core.questions import QuestionService

@@ -7,8 +7,8 @@ from agent.records.errors import NothingToDo, ProviderError, SessionBusy
 from agent.records.messages import AssistantMessage, ErrorInfo, MessageWithParts, UserMessage
 from agent.session.context.compaction_markers import is_request, marker_of
 from agent.session.runner import Runner
+from agent.session.turn.state import TurnEnd
 from agent.session.turn.turn import Turn
-from agent.session.turn_state import TurnEnd
 from agent.store.store import Store
 
 BUSY = "The agent is working. Run /compact when it is done: it makes room by itself if it must."

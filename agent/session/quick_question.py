@@ -16,14 +16,14 @@ from agent.provider.client import (
     TextDelta,
     UserTurn,
 )
-from agent.provider.usage import cost as cost_of
+from agent.provider.usage_parsing import cost as cost_of
 from agent.records.errors import NothingToDo, ProviderError, ProviderErrorKind
 from agent.records.messages import SessionStatus, UserMessage
 from agent.records.reminders import escape_reminders, reminder
 from agent.session.subagents.subagents import Subagents, lineage_of
+from agent.session.turn.services import TurnServices
 from agent.session.turn.turn import Turn
-from agent.session.turn_services import TurnServices
-from agent.session.usage import record_usage
+from agent.session.usage_totals import record_usage
 
 NOTHING = "Nothing was said in this session yet: just ask."
 CUT = "The answer ended before its end."

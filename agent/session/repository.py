@@ -17,7 +17,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.queue import is_queued
-from agent.session.usage import with_model_usage
+from agent.session.usage_totals import with_model_usage
 from agent.store.background_reports import background_report, queued_report
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
 from agent.store.recovery import close_part

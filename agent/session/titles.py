@@ -13,14 +13,14 @@ from agent.bus import Bus, Subscription
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelInfo, ModelRequest, TextContent, UserTurn, complete
 from agent.provider.client_pool import ClientPool
-from agent.provider.usage import cost as cost_of
+from agent.provider.usage_parsing import cost as cost_of
 from agent.records.errors import OpencodePyError
 from agent.records.events import Event, SessionStatusChanged
 from agent.records.messages import Busy, Session, TextPart, UserMessage
 from agent.session.prompt.templates import template
 from agent.session.prompt.user_message import title_of
 from agent.session.repository import SessionRepository
-from agent.session.usage import with_model_usage
+from agent.session.usage_totals import with_model_usage
 from agent.store.store import Store
 
 MAX_PROMPT = 4_000

@@ -32,7 +32,7 @@ from agent.session.runner import Runner
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Sessions
-from agent.session.turn_services import TurnServices
+from agent.session.turn.services import TurnServices
 from agent.store.store import Store
 from agent.tools.files.diffs import make_diff
 

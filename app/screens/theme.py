@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.screens.base.picker import Picker, Row
-from app.theme.preferences import AUTO, appearance_of
+from app.theme.appearance import AUTO, appearance_of
 from app.theme.themes import own_theme_for
 from app.toolkit.app_of import app_of
 

@@ -26,7 +26,7 @@ from app.screens.session.screen import SessionScreen
 from app.session.workspace import Workspace, short_folder
 from app.startup.launch import LaunchOptions, load_runtime
 from app.startup.logs import start_log
-from app.theme.preferences import Appearance, set_terminal_background
+from app.theme.appearance import Appearance, set_terminal_background
 from app.theme.themes import register
 from app.toolkit.clipboard import copy_and_notify
 from app.toolkit.driver import TerminalDriver, can_paint

@@ -8,7 +8,7 @@ from textual.app import App
 
 from app.screens.base.questions import ErrorScreen
 from app.text.sanitize import sanitize, sanitize_line
-from app.theme.preferences import NotificationStyle, appearance_of
+from app.theme.appearance import NotificationStyle, appearance_of
 from app.toolkit.driver import tmux_passthrough, write_sequence
 
 WARNING_SECONDS = 8.0

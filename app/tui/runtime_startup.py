@@ -21,7 +21,7 @@ from app.session.live import LiveSession
 from app.session.workspace import lsp_summary, mcp_summary, read_workspace
 from app.startup.launch import LaunchOptions
 from app.theme import themes
-from app.theme.preferences import apply_settings
+from app.theme.appearance import apply_settings
 from app.toolkit.tasks import Tasks, show_dialog
 from app.tui.action_dispatcher import ActionDispatcher
 from app.tui.mention_search import MentionSearch

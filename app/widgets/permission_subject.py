@@ -15,7 +15,7 @@ from textual.theme import Theme
 from textual.widget import Widget
 
 from agent.records.blocks import Block, DiffBlock, Hunk
-from app.theme.preferences import appearance_of
+from app.theme.appearance import appearance_of
 from app.theme.themes import DARK_PALETTE, Palette, palette_of
 from app.toolkit.app_of import app_of
 from app.widgets.transcript.blocks import BlockContext, draw_block

@@ -17,7 +17,7 @@ from app.session.view import Change, SessionView
 from app.session.workspace import LspSummary, McpSummary
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
-from app.theme.preferences import appearance_of
+from app.theme.appearance import appearance_of
 from app.toolkit.app_of import app_of
 from app.widgets.transcript.lines import cut
 

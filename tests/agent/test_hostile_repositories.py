@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.git import git, project_root
-from agent.session.prompt.environment import read_git_state
+from agent.session.prompt.environment_block import read_git_state
 from agent.session.snapshots.snapshots import Snapshots
 from app.session.workspace import read_workspace
 from tests.support.hostile_repositories import TRAPS, plain, repository

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.permission.sandbox.policy import SandboxFolders, policy_of
+from agent.permission.sandbox.command_policy import SandboxFolders, policy_of
 from agent.records.errors import ToolError
 from agent.records.sandbox import SandboxGrant, SandboxSetting
 

@@ -40,7 +40,6 @@ from agent.permission.shell.always_pattern import (
     uncovered_reason,
 )
 from agent.permission.shell.call import Call, FoldersAfter, either_of, stay, step_over_keywords
-from agent.permission.shell.environment import set_variables
 from agent.permission.shell.findings import READ_SPLITS, Findings, GitUse
 from agent.permission.shell.names import Names, names_of_either, printed_names
 from agent.permission.shell.operands import (
@@ -51,6 +50,7 @@ from agent.permission.shell.operands import (
 )
 from agent.permission.shell.paths import Dirs, any_of, limited, paths_of
 from agent.permission.shell.patterns import literal_option, pattern_reason
+from agent.permission.shell.variable_values import set_variables
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
 from agent.permission.syntax.words import (
     MAX_VALUES,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import ELEMENT
 from agent.permission.shell.call import FoldersAfter, stay
-from agent.permission.shell.environment import NUMBER
 from agent.permission.shell.fallback import possible_commands
 from agent.permission.shell.findings import READ_SPLITS, Findings, substituted
 from agent.permission.shell.operands import add_outside_paths
 from agent.permission.shell.paths import Dirs
-from agent.permission.syntax.hidden import hidden_expansions, unescape_backticks
+from agent.permission.shell.variable_values import NUMBER
+from agent.permission.syntax.hidden_code import hidden_expansions, unescape_backticks
 from agent.permission.syntax.output import listed_files, prints_number
 from agent.permission.syntax.parser import descendants, outermost, text_of, without
 from agent.permission.syntax.source import CannotAnalyzeError, expansion_evaluates

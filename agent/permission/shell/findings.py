@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from agent.permission.protected import has_secret_name, is_secret
 from agent.permission.read_rules import Reach
-from agent.permission.shell.environment import Environment
 from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, is_stream, paths_of
-from agent.permission.syntax.hidden import unescape_backticks
+from agent.permission.shell.variable_values import Environment
+from agent.permission.syntax.hidden_code import unescape_backticks
 from agent.permission.syntax.output import prints_number
 from agent.permission.syntax.words import Word
 from agent.records.requests import Action, PermissionNeed

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from agent.permission.programs.builtins import LOCAL
 from agent.permission.shell.call import FoldersAfter, stay
-from agent.permission.shell.environment import NUMBER, Values
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.findings import Findings, substituted
 from agent.permission.shell.paths import Dirs
+from agent.permission.shell.variable_values import NUMBER, Values
 from agent.permission.syntax.output import prints_number
 from agent.permission.syntax.parser import text_of
 from agent.permission.syntax.words import (

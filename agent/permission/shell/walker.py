@@ -12,7 +12,6 @@ from agent.permission.programs.builtins import KEYWORDS, LOCAL
 from agent.permission.programs.lookup import base_name
 from agent.permission.shell.call import Call, FoldersAfter, after_and, after_or, either_of, stay
 from agent.permission.shell.command_needs import Commands
-from agent.permission.shell.environment import Values
 from agent.permission.shell.expansion import WORDS, Expander
 from agent.permission.shell.fallback import possible_commands, split_commands
 from agent.permission.shell.findings import Findings
@@ -20,6 +19,7 @@ from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Workspace, any_of
 from agent.permission.shell.pipelines import Pipeline, flatten
 from agent.permission.shell.redirections import REDIRECTIONS, Redirections
+from agent.permission.shell.variable_values import Values
 from agent.permission.shell.variables import Variables
 from agent.permission.syntax.parser import descendants, lost_text, parse, text_of
 from agent.permission.syntax.source import (

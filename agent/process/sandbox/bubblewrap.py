@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent.process.sandbox.landlock import ABSTRACT_SOCKETS, SCOPES_SINCE
-from agent.process.sandbox.launch import FILTER_FD, HOLD_FD, is_reserved
 from agent.process.sandbox.launcher import BACKGROUND, DIES, PREFIX
 from agent.process.sandbox.paths import (
     below,
@@ -23,6 +22,7 @@ from agent.process.sandbox.paths import (
     reopened,
 )
 from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
+from agent.process.sandbox.restrict_and_exec import FILTER_FD, HOLD_FD, is_reserved
 from agent.process.sandbox.seccomp import (
     INET,
     INET6,

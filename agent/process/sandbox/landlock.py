@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.process.sandbox.launch import CREATE_RULESET
 from agent.process.sandbox.launcher import PREFIX
 from agent.process.sandbox.paths import existing, outermost, reopened
 from agent.process.sandbox.policy import SandboxPolicy, has_network, prepared
+from agent.process.sandbox.restrict_and_exec import CREATE_RULESET
 from agent.process.sandbox.seccomp import INET, INET6, NETLINK, Filter, architecture, program
 
 LEAST_VERSION = 4

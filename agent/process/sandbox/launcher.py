@@ -1,4 +1,4 @@
-"""Starts programs through ``launch.py``, without the start of a Python for each.
+"""Starts programs through ``restrict_and_exec.py``, without the start of a Python for each.
 
 ``PREFIX`` makes an argv that works anywhere. ``launch`` runs such an argv through a resident
 process instead, which forks; the program becomes a child of this one all the same.
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-SCRIPT = Path(__file__).with_name("launch.py")
+SCRIPT = Path(__file__).with_name("restrict_and_exec.py")
 
 PREFIX = (sys.executable, "-I", "-S", str(SCRIPT))
 

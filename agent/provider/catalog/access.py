@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from agent.provider.catalog.keys import KeyStore, NoKeyStore, key_error
+from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.catalog.providers import KNOWN_PROVIDERS, Transport
-from agent.provider.catalog.settings import ProviderSettings
 from agent.records.errors import MissingKey
 
 VARIABLE_ALIASES = {"AWS_REGION": "AWS_DEFAULT_REGION"}

@@ -15,8 +15,8 @@ from agent.provider.catalog.model_families import NEW_OPENAI
 from agent.provider.catalog.model_list_cache import ModelListCache
 from agent.provider.catalog.model_preferences import ModelPreferences
 from agent.provider.catalog.prices import ModelFacts, PriceList
+from agent.provider.catalog.provider_settings import ModelSettings, ProviderSettings
 from agent.provider.catalog.providers import DEMO, KNOWN_PROVIDERS, ProviderSpec, known_provider
-from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client import Api, ModelInfo
 from agent.records.errors import ModelNotFound
 

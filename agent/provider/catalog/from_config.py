@@ -12,8 +12,8 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.keys import AuthFile
 from agent.provider.catalog.model_list_cache import FILE_NAME, ModelListCache
 from agent.provider.catalog.model_preferences import ModelPreferences
+from agent.provider.catalog.provider_settings import ModelSettings, ProviderSettings
 from agent.provider.catalog.providers import KNOWN_PROVIDERS, SECRET_VARIABLES
-from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client import Price
 
 LONG_PROMPT = 200_000

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from agent.process import strict_environment
 from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.catalog.providers import KNOWN_PROVIDERS, ProviderSpec
-from agent.provider.catalog.settings import ProviderSettings
 from agent.provider.client import Api
 from agent.records.errors import ConfigError
 

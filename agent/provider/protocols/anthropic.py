@@ -39,7 +39,7 @@ from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import get_object, get_text, has_part, is_json_object
-from agent.provider.usage import AnthropicUsage
+from agent.provider.usage_parsing import AnthropicUsage
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Usage
 

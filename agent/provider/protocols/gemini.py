@@ -41,7 +41,7 @@ from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import get_object, get_objects, get_text, has_part
-from agent.provider.usage import token_count
+from agent.provider.usage_parsing import token_count
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
 

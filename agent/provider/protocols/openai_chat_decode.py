@@ -25,7 +25,7 @@ from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import is_json_object
-from agent.provider.usage import chat_usage
+from agent.provider.usage_parsing import chat_usage
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Usage
 

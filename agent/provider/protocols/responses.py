@@ -52,7 +52,7 @@ from agent.provider.transport.wire_json import (
     has_part,
     is_json_object,
 )
-from agent.provider.usage import chat_usage
+from agent.provider.usage_parsing import chat_usage
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish
 

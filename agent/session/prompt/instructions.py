@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from agent.config import environment
+from agent.config import env_variables
 from agent.config.discovery import folder_chain
 from agent.config.paths import Paths, home_folder, opencode_folder
 from agent.files import decode, is_binary, load
@@ -309,7 +309,7 @@ class Instructions:
         """Return the user's own file: ours, else another program's."""
         candidates = [self._paths.config / "AGENTS.md", opencode_folder(self._env) / "AGENTS.md"]
         if not any(
-            environment.is_on(self._env, name)
+            env_variables.is_on(self._env, name)
             for name in ("DISABLE_CLAUDE_CODE", "DISABLE_CLAUDE_CODE_PROMPT")
         ):
             candidates.append(self._home / ".claude" / "CLAUDE.md")

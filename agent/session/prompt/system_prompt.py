@@ -21,7 +21,7 @@ from agent.records.messages import Completed, MessageWithParts, Session, ToolPar
 from agent.session.context.compaction_markers import marker_of, visible_messages
 from agent.session.context.conversation import Conversation
 from agent.session.context.pins import late_pins
-from agent.session.prompt.environment import (
+from agent.session.prompt.environment_block import (
     FILE_TOPIC,
     MODE_TEMPLATES,
     PINNED_TOPIC,

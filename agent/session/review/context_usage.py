@@ -17,10 +17,10 @@ from agent.session.context.budget import (
 )
 from agent.session.context.conversation import Conversation
 from agent.session.context.token_meter import StepSettings, TokenMeter
-from agent.session.prompt.environment import block_sections, server_label, server_texts
+from agent.session.prompt.environment_block import block_sections, server_label, server_texts
 from agent.session.repository import SessionRepository
 from agent.session.subagents.subagents import lineage_of
-from agent.session.turn_services import TurnServices
+from agent.session.turn.services import TurnServices
 
 SourceGroup = Literal["system", "tools", "messages", "output"]
 

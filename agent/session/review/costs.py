@@ -6,7 +6,7 @@ from typing import Literal
 
 from agent.records.messages import AssistantMessage, CompactionPart, MessageWithParts, Session
 from agent.records.usage import Usage
-from agent.session.usage import add_costs
+from agent.session.usage_totals import add_costs
 from agent.store.store import Store
 
 Purpose = Literal["conversation", "sub-agents", "summaries", "titles, asides, retries"]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelRequest, complete
 from agent.provider.client_pool import ClientPool
-from agent.provider.usage import cost as cost_of
+from agent.provider.usage_parsing import cost as cost_of
 from agent.records.usage import Usage
-from agent.session.usage import UpdateSession, record_usage
+from agent.session.usage_totals import UpdateSession, record_usage
 from agent.tools.core.base import CompletionRequest
 
 MIN_REASONING_OUTPUT = 2_000

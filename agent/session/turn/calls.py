@@ -9,12 +9,12 @@ from agent.records.decisions import Decision
 from agent.records.messages import AssistantMessage, Session, ToolPart, Usage
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.context.conversation import Conversation
-from agent.session.guards import DoomLoop
 from agent.session.prompt.instructions import Instruction
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.executor import StepExecutor
-from agent.session.turn_services import TurnServices
-from agent.session.usage import add_costs
+from agent.session.turn.guards import DoomLoop
+from agent.session.turn.services import TurnServices
+from agent.session.usage_totals import add_costs
 from agent.tools.core.base import BeforeChange, ToolContext
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal
 
 from agent.provider.transport.retry import retry_delay
-from agent.provider.usage import cost as cost_of
+from agent.provider.usage_parsing import cost as cost_of
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.events import Compacted
 from agent.records.ids import new_id
@@ -43,9 +43,9 @@ from agent.session.context.pruning import outputs_to_fit, outputs_to_prune, shor
 from agent.session.context.summary import Summarizer, Summary
 from agent.session.context.token_meter import StepSettings, TokenMeter
 from agent.session.prompt.templates import template
-from agent.session.turn_services import TurnServices
-from agent.session.turn_state import PlannedStep, TurnEnd
-from agent.session.usage import record_usage
+from agent.session.turn.services import TurnServices
+from agent.session.turn.state import PlannedStep, TurnEnd
+from agent.session.usage_totals import record_usage
 
 MAX_FRUITLESS = 2
 """Summaries in a row that leave the conversation too long before the turn ends."""

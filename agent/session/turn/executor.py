@@ -19,8 +19,8 @@ from agent.records.errors import OpencodePyError, PermissionRejected
 from agent.records.json import JsonObject
 from agent.records.messages import Completed, Failed, FailureKind, Running, ToolPart
 from agent.session.context.request_turns import ABORTED, result_text
-from agent.session.guards import DoomLoop
 from agent.session.prompt.instructions import Instruction, with_instructions
+from agent.session.turn.guards import DoomLoop
 from agent.store.store import Store
 from agent.tools.core.base import ToolContext
 from agent.tools.pipeline import CallCompleted, CallFailed, CallOutcome, Pipeline, ResolvedCall

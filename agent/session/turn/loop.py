@@ -12,10 +12,10 @@ from agent.provider.client import ModelInfo, ModelRequest
 from agent.records.errors import ProviderErrorKind
 from agent.records.messages import AssistantMessage, ErrorInfo, Finish, UserMessage
 from agent.records.reminders import reminder
-from agent.session.guards import MAX_CUT_CALLS, Guard, StepLimit
+from agent.session.turn.guards import MAX_CUT_CALLS, Guard, StepLimit
+from agent.session.turn.state import PlannedStep, TurnEnd, TurnTotals
 from agent.session.turn.step import StepResult
 from agent.session.turn.turn import Turn
-from agent.session.turn_state import PlannedStep, TurnEnd, TurnTotals
 
 DEFAULT_OUTPUT = 32_000
 """Output cap of a step, in tokens, for models whose limit is known; it leaves room for a whole file

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from agent.provider.client import ModelClient, ModelRequest, StreamEvent
 from agent.provider.transport.retry import give_up_reason, retry_delay
-from agent.provider.usage import cost as cost_of
+from agent.provider.usage_parsing import cost as cost_of
 from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
 from agent.records.ids import new_id
 from agent.records.messages import (
@@ -25,8 +25,8 @@ from agent.records.messages import (
     Usage,
 )
 from agent.session.turn.executor import INCOMPLETE, REJECTED, StepExecutor
+from agent.session.turn.services import TurnServices
 from agent.session.turn.stream_processor import StreamEnd, StreamProcessor
-from agent.session.turn_services import TurnServices
 
 CUT_OFF = (
     "Not run: the call was cut off by the output limit of {limit} tokens. "

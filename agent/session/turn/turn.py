@@ -40,10 +40,10 @@ from agent.session.subagents.background import BackgroundTasks, reported_usage
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.calls import TurnCalls
 from agent.session.turn.compactor import CompactionGuard, Compactor
+from agent.session.turn.services import TurnServices
+from agent.session.turn.state import TurnEnd, TurnTotals
 from agent.session.turn.step import INTERRUPTED, Step, StepResult
-from agent.session.turn_services import TurnServices
-from agent.session.turn_state import TurnEnd, TurnTotals
-from agent.session.usage import record_usage, with_model_usage
+from agent.session.usage_totals import record_usage, with_model_usage
 from agent.tools.shell.shells import has_running_shell
 
 

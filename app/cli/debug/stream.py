@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from agent.provider import client
 from agent.provider.catalog.catalog import Catalog
+from agent.provider.catalog.provider_settings import ModelSettings, ProviderSettings
 from agent.provider.catalog.providers import Transport
-from agent.provider.catalog.settings import ModelSettings, ProviderSettings
 from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess
 from agent.provider.transport.retry import is_retryable

@@ -8,7 +8,7 @@ from textual.content import Content
 from agent.records.blocks import DiffBlock, ShellBlock, TextBlock
 from agent.records.requests import EvaluatedNeed, PermissionRequest
 from agent.records.sandbox import SandboxLevel
-from app.text.hidden import hidden_characters, lookalikes, name_of, reveal
+from app.text.invisible_characters import hidden_characters, lookalikes, name_of, reveal
 from app.text.sanitize import sanitize, sanitize_line
 
 VERDICT_WIDTH = 6

@@ -26,7 +26,7 @@ from agent.records.blocks import (
     TextBlock,
     TodoBlock,
 )
-from app.text.hidden import reveal
+from app.text.invisible_characters import reveal
 from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line
 from app.theme.themes import Palette, readable
 from app.widgets.transcript.diff import diff_head

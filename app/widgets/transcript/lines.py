@@ -16,7 +16,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from app.theme.preferences import DiffStyle
+from app.theme.appearance import DiffStyle
 from app.theme.themes import Palette
 
 TEXT_WIDTH = 110

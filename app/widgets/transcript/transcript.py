@@ -23,7 +23,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from app.session.view import Change, SessionView
-from app.theme.preferences import appearance_of
+from app.theme.appearance import appearance_of
 from app.theme.themes import palette_of
 from app.widgets.transcript.items import NO_NESTED, Item, NestedSessions, linked_session
 from app.widgets.transcript.layout import Layout, earlier_messages_line

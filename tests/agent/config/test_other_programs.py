@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import environment
+from agent.config import env_variables
 from agent.config.claude_code import from_claude_settings
 from agent.config.loading import LoadedConfig, load_config
 from agent.config.opencode import from_tui
@@ -168,9 +168,9 @@ def test_claude_codes_files_can_be_switched_off(setting: Setting) -> None:
 
 @pytest.mark.parametrize("name", VARIABLES.split())
 def test_each_variable_has_an_effect_or_is_always_on_or_is_reported(name: str) -> None:
-    known = {*environment.SWITCHES, *environment.EFFECTIVE}
-    said = environment.notices({f"OPENCODE_{name}": "x", "OPENCODE_PY_DATA": "y", "PATH": "z"})
-    quiet = name in known | {*environment.ALWAYS_ON, *environment.INTERNAL}
+    known = {*env_variables.SWITCHES, *env_variables.EFFECTIVE}
+    said = env_variables.notices({f"OPENCODE_{name}": "x", "OPENCODE_PY_DATA": "y", "PATH": "z"})
+    quiet = name in known | {*env_variables.ALWAYS_ON, *env_variables.INTERNAL}
     assert bool(said) is not quiet
     if said:
         assert f"OPENCODE_{name}: " in said[0]

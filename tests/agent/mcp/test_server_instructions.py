@@ -6,7 +6,7 @@ import pytest
 
 from agent.mcp.records import Server
 from agent.records.events import Notice
-from agent.session.prompt.environment import Environment, block_sections, server_texts
+from agent.session.prompt.environment_block import Environment, block_sections, server_texts
 from tests.agent.mcp.mcp_harness import SHOP, McpHarness, connected, open_mcp, workshop
 from tests.support.prompts import DONE, system, text, trusted
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent.permission.shell.analysis import is_read_only
-from agent.process.environment import child_environment
+from agent.process.child_environment import child_environment
 from agent.process.sandbox import SandboxPolicy, find_sandbox
 from agent.tools.shell.safe_git import SafeGit, git_wrapper
 from tests.support.effects import EffectFolder, Outcome

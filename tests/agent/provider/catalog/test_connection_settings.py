@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.settings import ProviderSettings
+from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.client_pool import ClientPool
 from agent.records.errors import ProviderErrorKind
 from tests.support.provider_events import Response, drain

@@ -4,7 +4,7 @@ import pytest
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.effort_levels import choose_effort
-from agent.provider.catalog.settings import ModelSettings, ProviderSettings
+from agent.provider.catalog.provider_settings import ModelSettings, ProviderSettings
 
 OWN = ProviderSettings(
     id="own",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.settings import ModelSettings, ProviderSettings
+from agent.provider.catalog.provider_settings import ModelSettings, ProviderSettings
 from agent.provider.client import Api, ModelRequest
 from agent.provider.client_pool import ClientPool
 from agent.provider.litellm.process import LitellmProcess

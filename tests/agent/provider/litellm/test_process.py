@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.settings import ProviderSettings
+from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.litellm.process import CallFailed, LitellmProcess
 from agent.provider.litellm.route import environment_without_logins, litellm_route
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent.provider.catalog.catalog import Catalog
-from agent.provider.catalog.settings import ProviderSettings
+from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.aws import AwsSigner
 from agent.records.errors import MissingKey, ProviderErrorKind

@@ -9,9 +9,9 @@ from agent.process import SpillStore
 from agent.records.decisions import Decision
 from agent.records.messages import ToolPart
 from agent.runtime.runtime import Runtime
-from agent.session.guards import DoomLoop
 from agent.session.prompt.instructions import Instruction
 from agent.session.turn.executor import StepExecutor
+from agent.session.turn.guards import DoomLoop
 from agent.tools.core.base import ToolContext
 from agent.tools.core.truncate import Limits, Truncator
 from agent.tools.pipeline import Pipeline

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from agent.records.messages import AssistantMessage, ErrorInfo
+from agent.session.turn.state import TurnEnd
 from agent.session.turn.step import INTERRUPTED
 from agent.session.turn.turn import end_message
-from agent.session.turn_state import TurnEnd
 from tests.agent.store.samples import make_assistant, make_session, make_user
 from tests.support.harness import Harness
 from tests.support.script import Call, Hold, Text, Tokens, answer

@@ -9,7 +9,7 @@ from agent.records.blocks import DiffBlock, DiffLine, Hunk, ShellBlock
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.records.sandbox import SandboxGrant
 from app.screens.permission.screen import PermissionScreen
-from app.text.hidden import lookalikes
+from app.text.invisible_characters import lookalikes
 from app.theme.themes import register
 from app.tui.request_dialogs import RequestDialogs
 from tests.app.screens.permission.examples import request

@@ -5,7 +5,7 @@ import pytest
 
 from app.session.view import SessionView
 from app.theme import themes
-from app.theme.preferences import appearance_of
+from app.theme.appearance import appearance_of
 from tests.app.conftest import Starter
 from tests.app.screens.sample_session import show_session
 from tests.support.records import completed, diff, open_assistant, snapshot, tool

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.provider.client import Price
-from agent.provider.usage import chat_usage, cost
+from agent.provider.usage_parsing import chat_usage, cost
 from agent.records.messages import Usage
 
 

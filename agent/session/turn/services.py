@@ -19,14 +19,14 @@ from agent.session.context.budget import Calibration
 from agent.session.context.deferred_tools import offered_tools
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.context.token_meter import StepSettings
-from agent.session.guards import TurnLimits
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.system_prompt import SystemPrompt, session_block, useful_tools
 from agent.session.queue import Queues
 from agent.session.snapshots.change_tracker import ChangeTrackers
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.completions import Completions
-from agent.session.usage import UpdateSession
+from agent.session.turn.guards import TurnLimits
+from agent.session.usage_totals import UpdateSession
 from agent.store.store import Store
 from agent.tools.core.base import FileChecks
 from agent.tools.core.questions import QuestionService

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
-from app.theme.preferences import appearance_of
+from app.theme.appearance import appearance_of
 from app.theme.themes import DARK, DARK_PALETTE, LIGHT, OWN_PALETTES, load_themes, palette_of
 from app.toolkit.osc_replies import TerminalBackground, TerminalReplies, colorfgbg_is_dark, is_dark
 from app.tui.notifier import notify_sequence

@@ -13,7 +13,7 @@ from typing import Protocol
 from agent.records.json import JsonObject
 from agent.records.messages import ErrorInfo
 from agent.records.units import money, tokens
-from agent.session.turn_state import PlannedStep, TurnEnd, TurnTotals
+from agent.session.turn.state import PlannedStep, TurnEnd, TurnTotals
 
 DOOM_THRESHOLD = 3
 """Equal calls in a row, the present one included, before the user is asked."""

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from rich.cells import cell_len
 
-from app.text.hidden import hidden_characters, lookalikes, reveal
+from app.text.invisible_characters import hidden_characters, lookalikes, reveal
 from app.text.sanitize import sanitize
 
 HIDDEN = [

@@ -3,8 +3,8 @@
 from agent.provider.client import ModelInfo
 from agent.records.messages import Usage
 from agent.session.context.token_meter import StepSettings
-from agent.session.guards import CostLimit, DoomLoop, Guard, StepLimit, TokenLimit
-from agent.session.turn_state import PlannedStep, TurnEnd, TurnTotals
+from agent.session.turn.guards import CostLimit, DoomLoop, Guard, StepLimit, TokenLimit
+from agent.session.turn.state import PlannedStep, TurnEnd, TurnTotals
 from tests.agent.store.samples import make_session, make_user
 
 
