@@ -22,6 +22,7 @@
 ``str(error)`` is the sentence: what happened and what to do. Nothing else is shown.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -95,12 +96,29 @@ class ProviderErrorKind(StrEnum):
     ABORTED = "aborted"
 
 
+@dataclass(frozen=True, slots=True)
+class FileLimit:
+    """The limit on images and documents that a refused request exceeded. A field is None where the
+    refusal does not name it."""
+
+    count: int | None = None
+    """Files per request."""
+    size: int | None = None
+    """Bytes of one file, encoded as base64."""
+    pixels: int | None = None
+    """Width or height of one image."""
+    images_only: bool = False
+    """True if documents do not count."""
+    whole_request: bool = False
+    """True if the size of the whole request was refused, to which text contributes too."""
+
+
 class ProviderError(OpencodePyError):
     """A failed model call.
 
     *retry_after* is in seconds, None where the server named none. *retry_once* marks a refusal that
     one more try can cure although its kind is not retried: the provider could not parse its own
-    model's tool call.
+    model's tool call. *file_limit* marks a refusal that fewer or smaller attached files can cure.
     """
 
     def __init__(
@@ -111,9 +129,11 @@ class ProviderError(OpencodePyError):
         status: int | None = None,
         retry_after: float | None = None,
         retry_once: bool = False,
+        file_limit: FileLimit | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
+        self.file_limit = file_limit
         self.status = status
         self.retry_after = retry_after
         self.retry_once = retry_once

@@ -282,6 +282,9 @@ class FilePart:
     path: str | None = None
     data: str | None = field(default=None, repr=False)
     """Base64, or None when the file is only named by *path*."""
+    omitted: float | None = None
+    """When the provider refused the number or size of the files (seconds since the epoch). From
+    then on a line is sent in place of this one."""
     type: Literal["file"] = "file"
 
 
@@ -340,6 +343,8 @@ class RetryPart:
     attempt: int
     error: ErrorInfo
     created: float
+    change: str = ""
+    """What was changed before the retry, in a sentence; "" for nothing."""
     type: Literal["retry"] = "retry"
 
 

@@ -19,6 +19,7 @@ from agent.records.messages import (
     Pending,
     ReportPart,
     Retry,
+    RetryPart,
     Running,
     TextPart,
     ToolPart,
@@ -106,6 +107,8 @@ class Printer:
                 self._tool(part)
             case PartUpdated(part=ReportPart() as part):
                 self._report(part)
+            case PartUpdated(part=RetryPart(change=change) as part) if change:
+                self.line(f"{change} {sanitize_line(part.error.message)}")
             case SessionStatusChanged(status=Retry(message=message)):
                 self.line(f"The provider failed: {sanitize_line(message)} Trying again.")
             case Notice(message=message):

@@ -162,7 +162,9 @@ class WireClient(ABC):
                             yield event
             except ProviderError as error:
                 part = None
-                if error.kind is ProviderErrorKind.INVALID_REQUEST and repair < MAX_REPAIRS:
+                refused_field = error.kind is ProviderErrorKind.INVALID_REQUEST
+                # Which files a session does without is for the session to decide.
+                if refused_field and error.file_limit is None and repair < MAX_REPAIRS:
                     part = self.refused_part(body, error.message)
                 if part is None or part in refused:
                     yield StreamError(error)

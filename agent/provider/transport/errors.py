@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.provider.transport.file_limits import file_limit
+from agent.records.errors import FileLimit, ProviderError, ProviderErrorKind
 from agent.records.json import Json
 
 MAX_SHOWN = 500
@@ -313,6 +314,7 @@ LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
 class _Classification:
     kind: ProviderErrorKind
     retry_once: bool = False
+    file_limit: FileLimit | None = None
 
 
 def error_from_response(
@@ -358,9 +360,12 @@ def _classify(status: int | None, text: str, *, empty: bool) -> _Classification:
     # Quota before overflow: "requires more credits, or fewer max_tokens".
     if status == 402 or _out_of_credit(text):
         return _Classification(Kind.QUOTA)
+    limited = RATE_LIMIT.search(text)
+    if not limited and (limit := file_limit(status, text)) is not None:
+        kind = Kind.OVERFLOW if limit.whole_request else Kind.INVALID_REQUEST
+        return _Classification(kind, file_limit=limit)
     if status == 413 or (status == 400 and empty):
         return _Classification(Kind.OVERFLOW)
-    limited = RATE_LIMIT.search(text)
     if OVERFLOW.search(text) and (not limited or "too_many_tokens" in limited.group()):
         return _Classification(Kind.OVERFLOW)
     if NEVER_WORKS.search(text):
@@ -434,4 +439,5 @@ def _error(
         status=status,
         retry_after=wait,
         retry_once=found.retry_once,
+        file_limit=found.file_limit,
     )

@@ -293,7 +293,7 @@ def message_weight(item: MessageWithParts) -> MessageWeight:
             case ToolPart():
                 total += _call_weight(part)
             case FilePart():
-                total += MessageWeight(files=media_tokens(part))
+                total += MessageWeight(files=media_tokens(part), pruned=part.omitted or 0.0)
             case _:
                 pass
     return total
@@ -302,11 +302,13 @@ def message_weight(item: MessageWithParts) -> MessageWeight:
 def _call_weight(part: ToolPart) -> MessageWeight:
     state = part.state
     pruned = state.compacted if isinstance(state, Completed | Failed) else None
+    files = state.files if isinstance(state, Completed) else ()
+    omitted = max((file.omitted or 0.0 for file in files), default=0.0)
     given = json.dumps(input_of(state) or {}, ensure_ascii=False)
     return MessageWeight(
         calls=MESSAGE_OVERHEAD + estimate_tokens(part.tool) + estimate_tokens(given),
         results=output_tokens(part),
-        pruned=pruned or 0.0,
+        pruned=max(pruned or 0.0, omitted),
     )
 
 
@@ -321,7 +323,7 @@ def output_tokens(part: ToolPart) -> int:
 def media_tokens(file: FilePart) -> int:
     """Estimate an attachment: an image costs at most its scaled size (Anthropic and OpenAI scale to
     some 1.2 megapixels), a document its pages, of some 50 KB each."""
-    if file.data is None:
+    if file.data is None or file.omitted is not None:
         return 0
     if file.mime.startswith("image/"):
         return IMAGE_TOKENS

@@ -103,6 +103,8 @@ def _user_turn(
                 content.append(TextContent(_sent_text(part, steered=wrap)))
             case ContextPart() if part.reminder:
                 content.append(TextContent(part.reminder))
+            case FilePart(omitted=float()):
+                content.append(TextContent(omitted_text(part)))
             case FilePart() if part.data is not None:
                 content.append(MediaContent(part.mime, part.data, part.path or ""))
             case ToolPart(state=Completed() | Failed() as state):
@@ -164,7 +166,7 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
 def _call(part: ToolPart) -> tuple[ToolCallContent, ToolResultContent]:
     call = ToolCallContent(part.call_id, part.tool, input_of(part.state) or {}, part.opaque)
     output, failed = result_text(part)
-    output = escape_reminders(output)
+    output = "\n\n".join((escape_reminders(output), *_omitted(part.state)))
     return call, ToolResultContent(part.call_id, part.tool, output, failed, _media(part.state))
 
 
@@ -182,7 +184,25 @@ def _media(state: ToolState) -> tuple[MediaContent, ...]:
     return tuple(
         MediaContent(file.mime, file.data, file.path or "")
         for file in state.files
-        if file.data is not None
+        if file.data is not None and file.omitted is None
+    )
+
+
+def _omitted(state: ToolState) -> tuple[str, ...]:
+    """Return the lines in place of the files of a result that are no longer sent."""
+    if not isinstance(state, Completed) or state.compacted is not None:
+        return ()
+    return tuple(omitted_text(file) for file in state.files if file.omitted is not None)
+
+
+def omitted_text(file: FilePart) -> str:
+    """Return the line that is sent in place of a file that the provider has no room for."""
+    image = file.mime.startswith("image/")
+    name = escape_reminders(f" ({file.path})") if file.path else ""
+    again = " If you still need it, read a small copy of it." if file.path else ""
+    return (
+        f"[{'An image' if image else 'A document'} was attached here{name}. It is no longer sent, "
+        f"because the provider limits the number and size of attached files.{again}]"
     )
 
 

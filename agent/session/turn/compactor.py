@@ -12,7 +12,7 @@ from typing import Literal
 
 from agent.provider.transport.retry import retry_delay
 from agent.provider.usage_parsing import cost as cost_of
-from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.errors import FileLimit, ProviderError, ProviderErrorKind
 from agent.records.events import Compacted
 from agent.records.ids import new_id
 from agent.records.messages import (
@@ -29,6 +29,7 @@ from agent.records.messages import (
     Usage,
     UserMessage,
 )
+from agent.session.context.attached_files import omit_files
 from agent.session.context.budget import estimate_tokens, message_weight
 from agent.session.context.compaction_markers import (
     continue_message,
@@ -49,6 +50,12 @@ from agent.session.usage_totals import record_usage
 
 MAX_FRUITLESS = 2
 """Summaries in a row that leave the conversation too long before the turn ends."""
+
+MAX_OMISSIONS = 2
+"""Times in a row that attached files are omitted after a refusal."""
+
+OMITTED = "{files} no longer sent; the model reads a line in their place."
+ONE_FILE = "1 attached file is"
 
 WINDOW_FULL = (
     "The conversation no longer fits the model's window, and compaction.auto is off. "
@@ -118,6 +125,17 @@ class Compactor:
             return self._services.spills.save(state.output).path
         except OSError:
             return None
+
+    async def omit_files(self, limit: FileLimit, *, everything: bool) -> int:
+        """Stop sending attached files that exceed *limit*, oldest first, or *everything* that is
+        attached; return their number."""
+        now, visible = self._services.clock(), self._conversation.visible
+        parts, count = await asyncio.to_thread(
+            omit_files, visible, limit, now, everything=everything
+        )
+        await self._services.store.save(*parts)
+        self._conversation.replace_parts({part.id: part for part in parts})
+        return count
 
     async def compact(
         self,
@@ -280,6 +298,7 @@ class CompactionGuard:
         self._meter = compactor.meter
         self._settings = settings
         self._fruitless = 0
+        self._omissions = 0
         self.relief: Literal["none", "pruned", "compacted"] = "none"
 
     async def before_step(self, step: PlannedStep) -> PlannedStep | TurnEnd:
@@ -308,6 +327,18 @@ class CompactionGuard:
             return TurnEnd("failed", "error", error)
         return None
 
+    async def omit_files(self, error: ProviderError) -> str:
+        """Stop sending attached files after *error*, if that can cure it: those that exceed the
+        limit, and all of them if that does not help. Return a sentence about it, "" for none."""
+        limit = error.file_limit
+        if limit is None or self._omissions >= MAX_OMISSIONS:
+            return ""
+        count = await self._compactor.omit_files(limit, everything=self._omissions > 0)
+        self._omissions += 1
+        if count == 0:
+            return ""
+        return OMITTED.format(files=f"{count} attached files are" if count > 1 else ONE_FILE)
+
     async def after_overflow(self, step: PlannedStep) -> PlannedStep | TurnEnd:
         """Shorten the conversation after the provider refused the request of *step*."""
         self._meter.note_refusal(step.settings)
@@ -322,6 +353,7 @@ class CompactionGuard:
     def note_accepted(self) -> None:
         """Note that the provider did not refuse the last request as too long."""
         self.relief = "none"
+        self._omissions = 0
 
     async def _compact(self, step: PlannedStep) -> PlannedStep | TurnEnd:
         """Compact the session; the turn ends where that did not help twice in a row."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from agent.provider.client import ModelInfo, ModelRequest
-from agent.records.errors import ProviderErrorKind
+from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.messages import AssistantMessage, ErrorInfo, Finish, UserMessage
 from agent.records.reminders import reminder
 from agent.session.turn.guards import MAX_CUT_CALLS, Guard, StepLimit
@@ -68,6 +68,7 @@ class Reason(StrEnum):
 
     START = "start"
     NEXT_STEP = "next_step"
+    OMIT_RETRY = "omit_retry"
     PRUNE_RETRY = "prune_retry"
     COMPACT_RETRY = "compact_retry"
     OUTPUT_ESCALATE = "output_escalate"
@@ -96,6 +97,8 @@ class LoopState:
     """The number of times that a stop hook kept the turn going since the last user message."""
     lean_steps: int = 0
     """Steps in a row that added little towards the token target."""
+    refused: tuple[ErrorInfo, str] | None = None
+    """The refusal that the next step answers, and the change of the request after it."""
 
 
 async def run_turn(turn: Turn, session_id: str) -> TurnEnd:
@@ -138,12 +141,12 @@ async def _run_step(
     result = await _ask_model(turn, session_id, state, step, with_tools=not last)
     totals = step.totals.add_step(result.usage, result.cost).add_extra(*result.extra_usage)
     turn.totals = totals
-    step, state = replace(step, totals=totals), replace(state, totals=totals)
+    step, state = replace(step, totals=totals), replace(state, totals=totals, refused=None)
     if last and result.error is None:
         limit = ErrorInfo("limit", STEP_LIMIT_ERROR.format(steps=totals.all_steps - 1))
         return TurnEnd("limit_reached", _assistant(result).finish, limit)
-    if result.error is not None and result.error.kind is ProviderErrorKind.OVERFLOW:
-        return await _after_overflow(turn, step, state, result)
+    if result.error is not None and _is_too_large(result.error):
+        return await _after_overflow(turn, step, state, result, result.error)
     turn.compaction.note_accepted()
     end = _end_of_step(result, state)
     if end is not None:
@@ -168,6 +171,8 @@ async def _ask_model(
 ) -> StepResult:
     settings = step.settings if with_tools else replace(step.settings, tools=())
     running = await turn.new_step(settings, step.request, step.totals.steps + 1)
+    if state.refused is not None:
+        await turn.note_change(running.message, *state.refused)
     request = ModelRequest(
         model=settings.model,
         system=settings.system,
@@ -181,10 +186,21 @@ async def _ask_model(
     return await turn.run_step(running, settings, request)
 
 
+def _is_too_large(error: ProviderError) -> bool:
+    return error.kind is ProviderErrorKind.OVERFLOW or error.file_limit is not None
+
+
 async def _after_overflow(
-    turn: Turn, step: PlannedStep, state: LoopState, result: StepResult
+    turn: Turn, step: PlannedStep, state: LoopState, result: StepResult, error: ProviderError
 ) -> TurnEnd | tuple[LoopState, UserMessage]:
-    """The provider refused the request as too long: prune, then compact, then give up."""
+    """The provider refused the request as too large: omit attached files where it named those,
+    else prune, then compact, then give up."""
+    info = ErrorInfo(error.kind, error.message)
+    if change := await turn.compaction.omit_files(error):
+        await turn.remove_message(_assistant(result))
+        return replace(state, reason=Reason.OMIT_RETRY, refused=(info, change)), step.request
+    if error.kind is not ProviderErrorKind.OVERFLOW:
+        return TurnEnd("failed", "error", info)
     if (end := turn.compaction.give_up(step.settings)) is not None:
         return end
     await turn.remove_message(_assistant(result))

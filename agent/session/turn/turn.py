@@ -25,6 +25,7 @@ from agent.records.messages import (
     AssistantMessage,
     ErrorInfo,
     MessageWithParts,
+    RetryPart,
     Session,
     SessionStatus,
     SubtaskPart,
@@ -254,6 +255,20 @@ class Turn:
         await self.services.store.save(message, part)
         self.conversation.add(MessageWithParts(message, (part,)))
         return message
+
+    async def note_change(self, message: AssistantMessage, refusal: ErrorInfo, change: str) -> None:
+        """Record in the step of *message* that the request before it was refused, and the *change*
+        that was made after that."""
+        note = RetryPart(
+            id=new_id("prt"),
+            session_id=message.session_id,
+            message_id=message.id,
+            attempt=1,
+            error=refusal,
+            created=self.services.clock(),
+            change=change,
+        )
+        await self.services.store.save(note)
 
     async def remove_message(self, message: AssistantMessage) -> None:
         """Remove the message of a step; its usage stays counted."""

@@ -31,6 +31,7 @@ from agent.records.messages import (
     ReasoningPart,
     ReportPart,
     Retry,
+    RetryPart,
     Running,
     Session,
     StepFinishPart,
@@ -89,6 +90,9 @@ class JsonLines:
                 )
             case events.PartDelta(field="text") if self._deltas:
                 self._line("delta", event.session_id, part=event.part_id, text=event.delta)
+            case events.PartUpdated(part=RetryPart(change=change) as part) if change:
+                message = f"{change} {part.error.message}"
+                self._line("notice", part.session_id, message=message)
             case events.PermissionAsked(request=request):
                 self._requests[request.id] = request
             case events.PermissionReplied():

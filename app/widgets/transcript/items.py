@@ -204,7 +204,7 @@ def _items_of(entry: Entry, view: SessionView) -> Iterator[Item]:
         if record.parts:
             yield Item(message.id, "user", message.id, record)
         return
-    retries = [part for part in entry.parts if isinstance(part, RetryPart)]
+    retries = [part for part in entry.parts if isinstance(part, RetryPart) and not part.change]
     for part in entry.parts:
         if _is_drawn(part) or (retries and part is retries[-1] and message.completed is None):
             yield _part_item(part, entry)
@@ -245,6 +245,8 @@ def _is_drawn(part: Part) -> bool:
             return part.ended is None or not (part.text.isspace() or part.text == "")
         case ToolPart() | CompactionPart() | SubtaskPart():
             return True
+        case RetryPart():
+            return bool(part.change)
         case _:
             return False
 

@@ -146,6 +146,9 @@ def _ending_lines(message: AssistantMessage, page: Page) -> list[Line]:
 def note_lines(part: Part, page: Page, *, unfolded: bool) -> DrawnBlock:
     """Return the lines of retries, summaries and sub-sessions; none for other parts."""
     match part:
+        case RetryPart() if part.change:
+            text = f"{part.change} {part.error.message}"
+            return _marker_lines(page, "◆", "warn", text, "muted"), False
         case RetryPart():
             text = f"Attempt {part.attempt} failed: {part.error.message}"
             return _marker_lines(page, "○", "faint", text, "faint"), False

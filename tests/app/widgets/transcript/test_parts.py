@@ -1,10 +1,12 @@
 """Folding, selection, and the appearance of each kind of message."""
 
+from dataclasses import replace
+
 from textual.geometry import Offset
 from textual.selection import Selection
 
 from agent.records.blocks import CodeBlock, ShellBlock
-from agent.records.messages import Busy, ErrorInfo, SubtaskPart
+from agent.records.messages import Busy, ErrorInfo, RetryPart, SubtaskPart
 from app.session.view import SessionView
 from app.widgets.transcript.transcript import Transcript
 from tests.support.records import (
@@ -58,6 +60,26 @@ async def test_switches_fold_all() -> None:
         await pilot.pause()
         assert "body" not in screen_text(app)
         assert "1  one" in screen_text(app)
+
+
+async def test_a_change_after_a_refusal_stays_in_the_transcript() -> None:
+    note = RetryPart(
+        id="prt_1",
+        session_id=SESSION,
+        message_id="msg_1",
+        attempt=1,
+        error=ErrorInfo("invalid_request", "acme: at most 50 images"),
+        created=1.0,
+        change="13 attached files are no longer sent.",
+    )
+    tried = replace(note, id="prt_0", change="", error=ErrorInfo("network", "cut off"))
+    text = text_part("prt_2", "msg_1", "done")
+    app = TranscriptApp(SessionView(snapshot(assistant("msg_1", tried, note, text))))
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        shown = screen_text(app)
+    assert "13 attached files are no longer sent. acme: at most 50 images" in shown
+    assert "cut off" not in shown
 
 
 async def test_a_sub_session_opens_by_click() -> None:
