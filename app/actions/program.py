@@ -101,9 +101,6 @@ async def todo(context: ActionContext, argument: str) -> None:
 @action("app.status", "How things stand", "Program", slash=("status",))
 async def status(context: ActionContext, argument: str) -> None:
     """Show the session, the model, the folder and the servers on one page."""
-    if not context.live.is_ready:
-        context.notify("Still starting. Try again in a moment.")
-        return
     sandbox = await context.live.runtime.sandbox.status()
     await context.show(PageScreen("Status", status_text(facts(context, sandbox))))
 

@@ -86,8 +86,8 @@ async def shell(context: ActionContext, argument: str) -> None:
     try:
         await live.runtime.sessions.user_shell.start(session.id, command)
     except SessionBusy:
-        if not context.prompt.text:
-            context.prompt.set_text(f"!{command}")
+        typed = context.prompt.text
+        context.prompt.set_text(f"!{command}\n{typed}" if typed else f"!{command}")
         raise
 
 

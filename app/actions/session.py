@@ -245,7 +245,7 @@ async def undo(context: ActionContext, argument: str) -> None:
         plan, files=choice.files, conversation=choice.conversation, overwrite=choice.overwrite
     )
     if choice.conversation:
-        context.prompt.set_text(plan.text)
+        context.prompt.restore(plan.text)
     _notify_failed(context, failed)
     if not failed:
         context.notify("Taken back. /redo brings it back, until you send the next message.")
@@ -264,6 +264,7 @@ async def redo(context: ActionContext, argument: str) -> None:
     if failed is None:
         context.notify("There is nothing to bring back.")
         return
+    context.prompt.discard_restored()
     _notify_failed(context, failed)
 
 

@@ -10,7 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from app.screens.base.dialog import Dialog
+from app.screens.base.dialog import AutoDialog
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count
 
@@ -28,7 +28,7 @@ class UndoChoice:
     """True to also restore files that were changed by something else since."""
 
 
-class UndoScreen(Dialog[UndoChoice | None]):
+class UndoScreen(AutoDialog[UndoChoice | None]):
     """Shows a plan and returns the parts to undo, None for nothing."""
 
     CSS_PATH = "base/dialog.tcss"
@@ -41,9 +41,12 @@ class UndoScreen(Dialog[UndoChoice | None]):
     ]
 
     def __init__(self, plan: "UndoPlan") -> None:
-        super().__init__()
+        super().__init__(grace=0)
         self._plan = plan
         self._overwrite = False
+
+    def answers(self, key: str) -> bool:
+        return key in {"b", "c", "f", "o"}
 
     def compose(self) -> ComposeResult:
         plan = self._plan

@@ -149,6 +149,11 @@ class LiveSession:
             self.close()
         self._ready.set()
 
+    async def until_ready(self) -> None:
+        """Wait until the runtime is open and the prompts sent before are stored."""
+        async with self._sending:
+            await self._ready.wait()
+
     async def restart(self, runtime: "Runtime") -> None:
         """Continue the same session and choices with another runtime of the same folder."""
         self._runtime = runtime

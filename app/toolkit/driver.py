@@ -1,10 +1,4 @@
-"""The terminal driver: Textual's own, with a reader that knows where each read ends.
-
-Three things can only be recognized in the bytes of a read, before they become keys:
-
-- a lone Esc, when the next key arrives in a read of its own;
-- text pasted into a terminal without bracketed paste: line breaks inside one read;
-- bytes that are not UTF-8: old mouse reports, line noise.
+"""The terminal driver: Textual's own, with a reader that passes whole reads to ``KeyParser``.
 
 The reader sleeps until there is input; Textual's wakes ten times a second.
 
@@ -17,13 +11,11 @@ import os
 import select
 import termios
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TextIO, cast
 
-from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-from textual._parser import ParseError, Read1
-from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
+from textual._parser import ParseError
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
@@ -31,13 +23,10 @@ from textual.keys import Keys
 from textual.message import Message
 
 from app.startup.raw_mode import restore_terminal
-from app.toolkit.osc_replies import ASK_BACKGROUND, REPLY_TIMEOUT, TerminalReplies
+from app.toolkit.key_parser import ASK_BACKGROUND, KeyParser, split_unmarked_paste
 
 if TYPE_CHECKING:
     from queue import Queue
-
-ESCAPE_WAIT = 0.05
-"""Seconds that the rest of an escape sequence can take (a lone Esc acts within 0.1 s)."""
 
 BURST_WAIT = 0.01
 """Seconds to wait for the rest of text pasted without markers."""
@@ -52,96 +41,13 @@ block the event loop."""
 CLOSE_TIMEOUT = 1.0
 """Seconds that the terminal has at the end to read what was painted; the rest is dropped."""
 
+DISCARD_INTERVAL = 0.05
+"""Seconds between two attempts to discard it."""
+
 # Alt+Enter as most terminals send it. Textual has no name for it and swallows it.
 ALT_ENTER: dict[str, tuple[Keys, ...]] = {"\x1b\r": (Keys.ControlJ,), "\x1b\n": (Keys.ControlJ,)}
 
 _KEYS = cast("dict[str, object]", ANSI_SEQUENCES_KEYS)
-
-
-def split_unmarked_paste(data: str) -> tuple[str, str] | None:
-    """Split *data*, one read, into pasted text and the keys after it; None if it was typed.
-
-    A line break amid text within one read is never typed. A final carriage return after lines that
-    end with line feeds is the Enter key, and so is an initial one, which over a slow line arrives
-    together with what was typed after it.
-    """
-    if "\x1b" in data:
-        return None
-    body = data.rstrip("\r\n")
-    inner = body.lstrip("\r\n")
-    if "\n" not in body and "\r" not in body.lstrip("\r"):
-        return None
-    if not inner or any(ord(char) < 32 and char not in "\t\r\n" for char in inner):
-        return None
-    if data.endswith("\r") and "\r" not in body:
-        return data[:-1], "\r"
-    return data, ""
-
-
-class KeyParser(XTermParser):
-    """Textual's parser with knowledge of reads: feed it one read at a time."""
-
-    @staticmethod
-    def read1(timeout: float | None = None) -> Read1:  # pyright: ignore[reportIncompatibleVariableOverride] - a static method there too
-        """Wait a shorter time than Textual's 0.1 s, which is too long for a lone Esc."""
-        return Read1(None if timeout is None else ESCAPE_WAIT)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lone_escape = False
-        self._tail = ""
-        self.in_paste = False
-
-    @property
-    def waiting(self) -> bool:
-        """Return whether an escape sequence has begun and not ended."""
-        return self._awaiting.timeout is not None
-
-    def feed(self, data: str) -> Iterator[Message]:
-        """Yield the messages of one read. An Esc that ended the previous read was a key of its own,
-        unless a sequence continues here."""
-        if data and self._lone_escape and data[0] not in "[O":
-            self._timeout_time = 0.0
-            yield from self.tick()
-        self._lone_escape = False
-        paste = split_unmarked_paste(data) if not (self.in_paste or self.waiting) else None
-        if paste is not None:
-            pasted, data = paste
-            yield events.Paste(_without_surrogates(pasted))
-        if not data:
-            return
-        yield from self._keys(super().feed(data))
-        self._update_state(data)
-
-    def close(self) -> None:
-        """Read to the end; an incomplete sequence is discarded."""
-        for _ in super().feed(""):
-            pass
-
-    def _update_state(self, data: str) -> None:
-        recent = self._tail + data
-        if (start := recent.rfind(BRACKETED_PASTE_START)) >= 0:
-            self.in_paste = recent.rfind(BRACKETED_PASTE_END) < start
-        elif BRACKETED_PASTE_END in recent:
-            self.in_paste = False
-        self._tail = recent[-(len(BRACKETED_PASTE_START) - 1) :]
-        self._lone_escape = data.endswith("\x1b") and self.waiting and not self.in_paste
-
-    def _keys(self, messages: Iterable[Message]) -> Iterator[Message]:
-        for message in messages:
-            if isinstance(message, events.Paste):
-                yield events.Paste(_without_surrogates(message.text))
-            elif not isinstance(message, events.Key):
-                yield message
-            elif message.key.endswith("+\r"):
-                # xterm's modifyOtherKeys form of shift+enter
-                yield events.Key(message.key[:-1] + "enter", None)
-            elif not (message.character and "\ud800" <= message.character <= "\udfff"):
-                yield message
-
-
-def _without_surrogates(text: str) -> str:
-    return text.encode("utf-8", "ignore").decode("utf-8")
 
 
 class TerminalOutput:
@@ -189,7 +95,6 @@ class TerminalDriver(LinuxDriver):
         self._frame_skipped = False
         self._wake: tuple[int, int] | None = None
         self._stopping = False
-        self._replies = TerminalReplies()
         for sequence, keys in ALT_ENTER.items():
             _KEYS.setdefault(sequence, keys)
 
@@ -257,7 +162,7 @@ class TerminalDriver(LinuxDriver):
             writer.join(CLOSE_TIMEOUT)
             while writer.is_alive():
                 _discard_output(self._file.fileno())
-                writer.join(ESCAPE_WAIT)
+                writer.join(DISCARD_INTERVAL)
         super().close()
         if self._wake is not None:
             for end in self._wake:
@@ -272,10 +177,7 @@ class TerminalDriver(LinuxDriver):
             # Before raw mode the terminal delivered Enter as a line feed.
             self._post(parser.feed(decode(self._read(0)).replace("\n", "\r")))
             while not self._stopping:
-                data = decode(self._read(self._read_timeout(parser)))
-                if not data and not parser.waiting:
-                    self._replies.give_up()
-                data = data if parser.in_paste else self._without_replies(data)
+                data = decode(self._read(parser.timeout))
                 while data and len(data) < BURST_LIMIT and split_unmarked_paste(data) is not None:
                     more = decode(self._read(BURST_WAIT))
                     if not more:
@@ -290,17 +192,6 @@ class TerminalDriver(LinuxDriver):
         finally:
             with contextlib.suppress(EOFError, ParseError):
                 parser.close()
-
-    def _read_timeout(self, parser: KeyParser) -> float | None:
-        """Return the seconds to wait for the rest of a sequence, None if none has begun."""
-        if parser.waiting:
-            return ESCAPE_WAIT
-        return REPLY_TIMEOUT if self._replies.waiting else None
-
-    def _without_replies(self, data: str) -> str:
-        rest, found = self._replies.extract(data)
-        self._post(found)
-        return rest
 
     def _post(self, messages: Iterable[Message]) -> None:
         for message in messages:

@@ -1,5 +1,6 @@
 """The dispatcher of actions: runs those of keys, slash commands and the palette."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
@@ -12,10 +13,34 @@ from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.permission_mode import PermissionModeCycle
 from app.toolkit.tasks import Tasks
-from app.tui.notifier import Notices
 from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender
 from app.widgets.transcript.paging import HistoryPager
+
+EARLY = frozenset(
+    {
+        "app.exit",
+        "app.help",
+        "app.palette",
+        "app.suspend",
+        "prompt.editor",
+        "prompt.history",
+        "prompt.later",
+        "prompt.paste",
+        "prompt.stash",
+        "prompt.vim",
+        "view.copy",
+        "view.details",
+        "view.diffs",
+        "view.mouse",
+        "view.sidebar",
+        "view.thinking",
+    }
+)
+"""The ids of the actions that run while the runtime is being opened; the others wait for it."""
+
+ONE_AT_A_TIME = frozenset({"session.undo", "session.redo"})
+"""The ids of the actions of which each waits for the one before, with its dialog."""
 
 
 @dataclass(slots=True, eq=False)
@@ -33,12 +58,12 @@ class ActionDispatcher:
     tasks: Tasks
     sender: PromptSender
     status: StatusPresenter
-    notices: Notices
     _: KW_ONLY
     reopen: Callable[[], Awaitable[None]]
     env: Mapping[str, str]
     on_main_screen: Callable[[], bool]
     _modes: PermissionModeCycle = field(default_factory=PermissionModeCycle, init=False)
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _leader: keymap.LeaderKey = field(default_factory=keymap.LeaderKey, init=False)
     keys: keymap.Keymap = field(default_factory=lambda: keymap.build(actions()), init=False)
     """The keys in force."""
@@ -67,15 +92,14 @@ class ActionDispatcher:
         return True
 
     def run(self, action: Action | None, argument: str = "") -> None:
-        """Run *action* in a task; do nothing for None."""
+        """Run *action* in a task, during start-up as soon as it can; do nothing for None."""
         if action is None:
-            return
-        if not self.live.is_ready and action.group in {"Session", "Model and agent"}:
-            self.notices.warn("Still starting. Try again in a moment.")
             return
         self.tasks.spawn(self._run(action, argument), action.title)
 
     async def _run(self, action: Action, argument: str) -> None:
+        if not self.live.is_ready and action.id not in EARLY:
+            await self.live.until_ready()
         context = ActionContext(
             app=self.app,
             live=self.live,
@@ -90,4 +114,8 @@ class ActionDispatcher:
             refresh=self.status.refresh,
             modes=self._modes,
         )
-        await action.run(context, argument)
+        if action.id in ONE_AT_A_TIME:
+            async with self._one_at_a_time:
+                await action.run(context, argument)
+        else:
+            await action.run(context, argument)

@@ -30,7 +30,7 @@ from app.theme.appearance import Appearance, set_terminal_background
 from app.theme.themes import register
 from app.toolkit.clipboard import copy_and_notify
 from app.toolkit.driver import TerminalDriver, can_paint
-from app.toolkit.osc_replies import TerminalBackground, colorfgbg_is_dark
+from app.toolkit.key_parser import TerminalBackground, colorfgbg_is_dark
 from app.tui.type_ahead import Later, TypeAhead
 from app.widgets.home import HomeFacts
 
@@ -85,6 +85,8 @@ class OpencodeApp(App[int]):
         self._grace = grace
         self._controller: Controller | None = None
         self._crash_message = ""
+        self.terminal_focused = True
+        """False while the terminal reports that another window has the focus."""
         workspace = Workspace(short_folder(launch.directory, env.get("HOME", "")))
         self._main = SessionScreen(HomeFacts(workspace=workspace))
         self._type_ahead = TypeAhead(self._main, later or self._call_in, guards=grace > 0)
@@ -103,6 +105,7 @@ class OpencodeApp(App[int]):
                 self._open_runtime,
                 log_path=self._log_path,
                 grace=self._grace,
+                has_focus=lambda: self.terminal_focused,
             )
         return self._controller
 
@@ -142,6 +145,8 @@ class OpencodeApp(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         """Offer keys to actions before any widget. Input before the prompt exists is queued."""
+        if isinstance(event, events.Key):
+            self.terminal_focused = True  # whatever the terminal reports, or does not
         if not self._main.first_frame_ready and isinstance(event, events.InputEvent | events.Paste):
             await AwaitMount(self._main, [self._main])
         if not self._handle_early(event):
@@ -169,6 +174,23 @@ class OpencodeApp(App[int]):
     def on_terminal_background(self, event: TerminalBackground) -> None:
         set_terminal_background(self, dark=event.dark)
 
+    def on_app_focus(self) -> None:
+        self.terminal_focused = True
+
+    def on_app_blur(self, event: events.AppBlur) -> None:
+        """Note that the terminal lost the focus. Textual would take it from the prompt too, and not
+        give it back if no widget had it yet: what is typed would be lost."""
+        event.prevent_default()
+        self.terminal_focused = False
+
+    def on_escape_begun(self) -> None:
+        if self._controller is not None:
+            self._controller.interrupt.begin_escape()
+
+    def on_escape_taken_back(self) -> None:
+        if self._controller is not None:
+            self._controller.show_status()
+
     def on_transcript_earlier(self) -> None:
         controller = self.controller
         controller.tasks.spawn(controller.paging.read(), "reading earlier messages")
@@ -182,6 +204,10 @@ class OpencodeApp(App[int]):
 
     def on_session_screen_called(self, event: SessionScreen.Called) -> None:
         self.controller.actions.run(event.action, event.argument)
+
+    def on_session_screen_entered_early(self, event: SessionScreen.EnteredEarly) -> None:
+        controller = self.controller
+        controller.tasks.spawn(controller.submit_when_ready(event.text), "waiting for the start")
 
     def on_session_screen_files_wanted(self, event: SessionScreen.FilesWanted) -> None:
         self.controller.mention_search.search(event.typed)

@@ -1,6 +1,6 @@
 """The controller: creates the parts between Textual's app and the agent, and connects them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -37,7 +37,7 @@ class Controller:
     """Everything between Textual's app and the agent.
 
     *open_runtime* is awaited once, after the first frame. *grace* is how long dialogs that open
-    by themselves ignore keys, in seconds.
+    by themselves ignore keys, in seconds; *has_focus* returns whether the terminal has the focus.
     """
 
     def __init__(
@@ -50,12 +50,13 @@ class Controller:
         *,
         log_path: str,
         grace: float,
+        has_focus: Callable[[], bool],
     ) -> None:
         self._app = app
         self._home = env.get("HOME", "")
         self.main = main
         self._notices = Notices(app, self.on_main_screen, log_path, grace)
-        self.terminal = TerminalNotifier(app, tmux="TMUX" in env)
+        self.terminal = TerminalNotifier(app, has_focus, tmux="TMUX" in env)
         self.tasks = Tasks(self._notices.warn, self._notices.show_crash)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
         self.paging = HistoryPager(self.live, self._changed)
@@ -107,7 +108,6 @@ class Controller:
             self.tasks,
             self.sender,
             self._status,
-            self._notices,
             reopen=lambda: self._opener.reopen(self.live),
             env=env,
             on_main_screen=self.on_main_screen,
@@ -134,6 +134,15 @@ class Controller:
     def on_main_screen(self) -> bool:
         """Return whether the main screen is the topmost one."""
         return self._app.is_running and self._app.screen is self.main
+
+    async def submit_when_ready(self, text: str) -> None:
+        """Handle a prompt that was entered during start-up, once all commands are known."""
+        await self.live.until_ready()
+        self.main.submit(text)
+
+    def show_status(self) -> None:
+        """Show the state of the session in the lines around the prompt."""
+        self._status.refresh()
 
     def leave_subagent(self) -> bool:
         """Go back to the parent of a sub-agent's session; return False if it has none."""

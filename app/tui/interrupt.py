@@ -136,6 +136,11 @@ class InterruptHandler:
         else:
             self._escaped = now
 
+    def begin_escape(self) -> None:
+        """Show that the turn is being stopped, if that is what Esc, probably pressed, will do."""
+        if self.app.screen is self.main and self.live.busy and not self.main.closes_on_escape:
+            self.stopper.on_stopping()
+
     def _copy_selection(self) -> bool:
         selected = self.main.get_selected_text() or self.main.prompt.selected_text
         if selected:

@@ -95,9 +95,11 @@ class Notices:
 
 @dataclass(slots=True, eq=False)
 class TerminalNotifier:
-    """Writes titles when they change, and notifications while the terminal has no focus."""
+    """Writes titles when they change, and notifications while the terminal does not have the focus
+    (*has_focus*)."""
 
     app: App[int]
+    has_focus: Callable[[], bool]
     _: KW_ONLY
     tmux: bool = False
     _title: str = field(default="", init=False)
@@ -118,6 +120,6 @@ class TerminalNotifier:
 
     def notify(self, sentence: str) -> None:
         """Notify the user of *sentence*, unless the terminal has the focus."""
-        if not self.app.app_focus:
+        if not self.has_focus():
             way = appearance_of(self.app).notify
             write_sequence(self.app, notify_sequence(sentence, way, tmux=self.tmux))

@@ -151,6 +151,7 @@ class SettingsApplier:
         self.main.prompt.use_vim(on=config.ui.vim)
         ignored = provide(USER_COMMANDS, user_command_actions(commands))
         self.main.set_actions(actions())
+        self.main.all_commands_known = True
         dispatcher.set_keys(config.keybinds, config.ui.leader_timeout / 1000)
         ignored += themes.register_themes(cast("App[object]", self.app), runtime.plugins.themes)
         theme_notices = apply_settings(self.app, config, runtime.paths.config / "themes")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agent.runtime.runtime import Runtime
 from app.startup.launch import LaunchOptions, load_runtime
 from app.tui.app import OpencodeApp
+from app.tui.runtime_startup import OpenRuntime
 from app.tui.type_ahead import Later
 from tests.support.harness import config_for
 from tests.support.model_server import ModelServer
@@ -147,7 +148,7 @@ def start(folders: Mapping[str, str], work: Path) -> Starter:
 
     Keyword arguments are those of ``LaunchOptions``, and *size* (columns, rows), *env* (added to
     the environment), *grace* (seconds), *later* (the timer of held answers),
-    *ready* (wait until the runtime is open).
+    *ready* (wait until the runtime is open), *open_runtime* (in place of ``load_runtime``).
     """
 
     @asynccontextmanager
@@ -158,13 +159,14 @@ def start(folders: Mapping[str, str], work: Path) -> Starter:
         grace: float = 0.0,
         later: Later | None = None,
         ready: bool = True,
+        open_runtime: OpenRuntime = load_runtime,
         **launch: object,
     ) -> AsyncIterator[Running]:
         given = LaunchOptions(**{"directory": work, **launch})
         app = OpencodeApp(
             given,
             {**folders, **(env or {})},
-            load_runtime,
+            open_runtime,
             log_path="the log",
             grace=grace,
             later=later,

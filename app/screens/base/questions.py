@@ -26,8 +26,11 @@ def _keys(key: str, what: str, other_key: str, other: str) -> Static:
     return Static(text, classes="dialog-keys")
 
 
-class ConfirmScreen(Dialog[bool]):
-    """Asks *question*; only y confirms, everything else that closes it does not."""
+class ConfirmScreen(AutoDialog[bool]):
+    """Asks *question*; only y confirms, everything else that closes it does not.
+
+    The user has asked for it, and yet can go on typing before it is visible.
+    """
 
     CSS_PATH = STYLE_SHEET
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,9 +39,12 @@ class ConfirmScreen(Dialog[bool]):
     ]
 
     def __init__(self, question: str, detail: str = "") -> None:
-        super().__init__()
+        super().__init__(grace=0)
         self._question = question
         self._detail = detail
+
+    def answers(self, key: str) -> bool:
+        return key in {"y", "n"}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):

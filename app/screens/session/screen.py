@@ -54,6 +54,12 @@ class SessionScreen(Screen[None]):
         argument: str
 
     @dataclass
+    class EnteredEarly(Message):
+        """A command was entered that may exist once the folder is open."""
+
+        text: str
+
+    @dataclass
     class FilesWanted(Message):
         """A file mention is being typed."""
 
@@ -73,6 +79,8 @@ class SessionScreen(Screen[None]):
         self._widgets: SessionWidgets | None = None
         self.first_frame_ready = False
         """True once the widgets of the first frame are mounted: the prompt takes keys."""
+        self.all_commands_known = False
+        """True once the commands of the opened folder are known too."""
         self._facts = facts
         self._drafts: dict[str | None, str] = {}
         self._session_id: str | None = None
@@ -206,20 +214,32 @@ class SessionScreen(Screen[None]):
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         event.stop()
-        command = parse_command(event.text)
+        typed = event.text.removeprefix(event.restored)
+        command = parse_command(typed) if event.restored else None
+        if command is not None and command.action is not None:
+            self.prompt.restore(event.restored)
+            self.submit(typed)
+        else:
+            self.submit(event.text)
+
+    def submit(self, text: str) -> None:
+        """Send *text*, or run the command that it is."""
+        command = parse_command(text)
         if command is None:
-            if event.text.strip():
-                self.prompt.remember(event.text)
-                self.post_message(self.Sent(self.prompt.expand_pastes(event.text)))
+            if text.strip():
+                self.prompt.remember(text)
+                self.post_message(self.Sent(self.prompt.expand_pastes(text)))
+        elif command.action is None and not self.all_commands_known:
+            self.post_message(self.EnteredEarly(text))
         elif command.action is None:
-            self.prompt.set_text(event.text + self.prompt.text)
+            self.prompt.set_text(text + self.prompt.text)
             self.notify(
                 f"There is no command /{command.name}. Type / to see them all.",
                 severity="warning",
                 markup=False,
             )
         else:
-            self.prompt.remember(event.text)
+            self.prompt.remember(text)
             argument = self.prompt.expand_pastes(command.argument)
             self.post_message(self.Called(command.action, argument))
 
@@ -304,6 +324,13 @@ class SessionScreen(Screen[None]):
 
     def on_screen_resume(self) -> None:
         self.post_message(self.Resumed())
+
+    @property
+    def closes_on_escape(self) -> bool:
+        """True if Esc closes something here, and interrupts nothing."""
+        vim = self.prompt.vim
+        inserting = vim is not None and vim.mode == "insert"
+        return inserting or self.is_completing or bool(self.get_selected_text())
 
     def action_escape(self) -> None:
         if self.is_completing:

@@ -147,6 +147,8 @@ class Prompt(GraphemeArea):
         """Enter was pressed on *text*."""
 
         text: str
+        restored: str = ""
+        """The restored message that a slash was typed after, if there is one."""
 
     @dataclass
     class CompletionKey(Message):
@@ -195,6 +197,7 @@ class Prompt(GraphemeArea):
         self._history_index: int | None = None
         self._draft = ""
         self._recalled = ""
+        self._restored = ""
 
     def set_history(self, prompts: Sequence[str]) -> None:
         """Set the prompts sent before, newest first, over all sessions."""
@@ -220,6 +223,18 @@ class Prompt(GraphemeArea):
         self._history_index = None
         self._replace_all(text)
         self._recalled = text if recalled else ""
+
+    def restore(self, text: str) -> None:
+        """Bring back the *text* of an undone message, unless something else is being typed: then
+        it is in the history only. A command typed right after it stays one (``Submitted``)."""
+        if not self.text.strip():
+            self.set_text(text, recalled=True)
+            self._restored = text
+
+    def discard_restored(self) -> None:
+        """Remove the restored text again if it was not changed."""
+        if self._restored and self.text == self._restored:
+            self.take_text()
 
     def expand_pastes(self, text: str) -> str:
         """Return *text* with the labels of pasted text replaced by the full text."""
@@ -333,8 +348,9 @@ class Prompt(GraphemeArea):
             self.replace("\n", (row, column - 1), (row, column))
             self.move_cursor((row + 1, 0))
         else:
+            restored = self._restored if self.text.startswith(f"{self._restored}/") else ""
             # Taken at once: text typed before the message is handled is not part of it.
-            self.post_message(self.Submitted(self.take_text()))
+            self.post_message(self.Submitted(self.take_text(), restored))
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert a paste as one unit, with any kind of line endings."""

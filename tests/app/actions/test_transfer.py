@@ -6,7 +6,6 @@ from pathlib import Path
 
 from agent.records.messages import Usage
 from agent.store.stats import UsageRow
-from app.commands.registry import find
 from app.screens.usage import stats_bar, stats_text
 from tests.app.conftest import Starter
 from tests.support import records
@@ -57,16 +56,6 @@ async def test_stats_are_bars(start: Starter) -> None:
         await running.until_shown("By model")
         assert "$0.50" in running.text()
         assert "█" in running.text()
-
-
-async def test_actions_report_that_the_runtime_is_still_opening(start: Starter) -> None:
-    """Actions of every group, not only those on sessions."""
-    async with start(size=(80, 24), ready=False) as running:
-        found = find("app.stats")
-        assert found is not None
-        running.app.controller.actions.run(found)
-        await running.until_shown("Still starting.")
-        await running.until_ready()
 
 
 def test_bars_are_in_proportion_and_never_empty() -> None:

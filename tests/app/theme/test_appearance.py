@@ -10,7 +10,7 @@ from textual.color import Color
 
 from app.theme.appearance import appearance_of
 from app.theme.themes import DARK, DARK_PALETTE, LIGHT, OWN_PALETTES, load_themes, palette_of
-from app.toolkit.osc_replies import TerminalBackground, TerminalReplies, colorfgbg_is_dark, is_dark
+from app.toolkit.key_parser import TerminalBackground, colorfgbg_is_dark, is_dark
 from app.tui.notifier import notify_sequence
 from tests.app.conftest import Running, Starter
 from tests.app.screens.sample_session import show_session
@@ -120,68 +120,6 @@ async def test_the_picker_previews_themes_and_keeps_the_chosen_one(
         await running.until(lambda: "dracula" in (folder / "config.json").read_text())
         kept = json.loads((folder / "config.json").read_text())
         assert kept == {"snapshot": True, "theme": "dracula"}
-
-
-ANSWER = "\x1b]11;rgb:fbfb/fafa/f7f7\x1b\\"
-
-
-def test_replies_of_the_terminal_are_removed_from_the_input() -> None:
-    replies = TerminalReplies()
-    rest, found = replies.extract(f"a{ANSWER}b")
-    assert (rest, [one.dark for one in found]) == ("ab", [False])
-    assert replies.extract("plain \x1b[A text") == ("plain \x1b[A text", [])
-
-
-@pytest.mark.parametrize("at", range(6, len(ANSWER)))
-def test_a_reply_in_two_reads_is_recognized(at: int) -> None:
-    replies = TerminalReplies()
-    first, none = replies.extract("x" + ANSWER[:at])
-    second, found = replies.extract(ANSWER[at:] + "y")
-    assert (first + second, none, len(found)) == ("xy", [], 1)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        ANSWER.replace("fafa", "fa\udcfffa"),
-        ANSWER.replace("rgb", "r\x00b"),
-        "\x1b]11;\x07",
-        "\x1b]10;rgb:d6d6/dada/e1e1\x07",
-        "\x1b]4;1;rgb:aaaa/0000/0000\x1b\\",
-    ],
-)
-def test_broken_and_foreign_replies_are_removed_too(answer: str) -> None:
-    """No part of a reply reaches the prompt, in one read or two."""
-    assert TerminalReplies().extract(f"a{answer}b") == ("ab", [])
-    replies = TerminalReplies()
-    first, _ = replies.extract(answer[:7])
-    assert (first + replies.extract(answer[7:] + "b")[0]).endswith("b")
-    assert replies.extract("c") == ("c", [])
-
-
-def test_a_reply_without_an_end_removes_no_typed_keys() -> None:
-    replies = TerminalReplies()
-    assert replies.extract(f"a{ANSWER[:-2]}") == ("a", [])
-    assert replies.waiting
-    replies.give_up()
-    assert not replies.waiting
-    assert replies.extract("typed") == ("typed", [])
-
-
-def test_a_lost_end_of_a_reply_delays_typed_keys_only_briefly() -> None:
-    now = [0.0]
-    replies = TerminalReplies(clock=lambda: now[0])
-    replies.extract(ANSWER[:-2])
-    got = ""
-    for key in "a word":
-        now[0] += 0.2
-        got += replies.extract(key)[0]
-    assert got == "word"
-
-
-def test_input_that_only_begins_like_a_reply_is_passed_on() -> None:
-    text = "\x1b]11;" + "z" * 200
-    assert TerminalReplies().extract(text) == (text, [])
 
 
 def test_dark_and_light() -> None:
