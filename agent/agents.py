@@ -4,7 +4,7 @@ An agent is a name, a prompt and rules. The user chooses primary agents, the ``t
 sub-agents, and hidden agents, which have no tools, are used by the program itself.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -235,8 +235,11 @@ class Agents:
         key = (name, tuple(tools), callers)
         if key not in self._offered:  # needed before each step, and the rules do not change
             sets = [self.rules(n, child=child) for n, child in lineage(name, callers)]
-            shown = (t for t in key[1] if not any(_denied(t, rules) for rules in sets))
-            self._offered[key] = frozenset(t for t in shown if self._is_of_use(t, name, callers))
+            shown = {t for t in key[1] if not any(_denied(t, rules) for rules in sets)}
+            useful = {t for t in shown if self._is_of_use(t, name, callers)}
+            self._offered[key] = frozenset(
+                t for t in useful if not self._is_covered(t, useful, name, callers)
+            )
         return self._offered[key]
 
     def _is_of_use(self, tool: str, name: str, callers: tuple[str, ...]) -> bool:
@@ -247,12 +250,22 @@ class Agents:
             len(callers) < self.max_depth and self.allowed_subagents(name, callers)
         ):
             return False
-        if facts.covered_by and not any(
-            rule.permission == facts.permission and rule.source != DEFAULT
-            for rule in self.rules(name, child=bool(callers))
-        ):
-            return False
         return facts.only_agent in {"", name}
+
+    def _is_covered(
+        self, tool: str, offered: Collection[str], name: str, callers: tuple[str, ...]
+    ) -> bool:
+        """Return whether another of the *offered* tools does the work of *tool*, and no rule names
+        it."""
+        facts = TOOL_FACTS.get(tool)
+        return (
+            facts is not None
+            and facts.covered_by in offered
+            and not any(
+                rule.permission == tool and rule.source != DEFAULT
+                for rule in self.rules(name, child=bool(callers))
+            )
+        )
 
     def allowed_subagents(self, name: str, callers: tuple[str, ...] = ()) -> frozenset[str]:
         """Return the sub-agents that the rules of the agent, and of its *callers* (nearest first),

@@ -82,7 +82,7 @@ GROUPS = {
         (
             "tests/agent/tools/edit_match",
             "tests/agent/tools/test_edit.py",
-            "tests/agent/tools/test_multiedit.py",
+            "tests/agent/tools/test_edit_list.py",
         ),
     ),
     "processor": Group(

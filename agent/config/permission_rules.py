@@ -11,13 +11,13 @@ from typing import get_args
 from agent.config.jsonc import KeyPath
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action
-from agent.records.tool_facts import TOOL_FACTS
+from agent.records.tool_facts import FORMER_TOOLS, TOOL_FACTS, permission_of
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
 _SWITCHES = {
     "patch": "edit",
-    **{name: "edit" for name, facts in TOOL_FACTS.items() if facts.permission == "edit"},
+    **{name: "edit" for name in (*TOOL_FACTS, *FORMER_TOOLS) if permission_of(name) == "edit"},
 }
 """Names in opencode's older ``tools`` switches, with the permission that covers several of them."""
 

@@ -11,6 +11,7 @@ import logging
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -130,6 +131,7 @@ class HookFailed(Exception):
 
 async def run_hook(hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
     """Return the answer of *hook* to *call*. Raises ``HookFailed``."""
+    call = as_named(hook, call)
     if hook.function is not None:
         return await _call_function(hook, call)
     try:
@@ -137,6 +139,16 @@ async def run_hook(hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAn
             return await _run_command(hook, call, env, Path(folder))
     except OSError as error:
         raise HookFailed(f"cannot be started: {(error.strerror or str(error)).lower()}") from error
+
+
+def as_named(hook: Hook, call: HookCall) -> HookCall:
+    """Return *call* with the name of the tool that *hook* knows: a matcher can name a former tool
+    only, and hooks of Claude Code know its arguments by that tool."""
+    if not call.former or not matches(hook.matcher, call.former):
+        return call
+    if matches(hook.matcher, call.about) and not hook.uses_claude_names:
+        return call
+    return replace(call, details={**call.details, "tool_name": call.former})
 
 
 async def _call_function(hook: Hook, call: HookCall) -> HookAnswer:

@@ -38,6 +38,8 @@ class HookCall:
     directory: str
     about: str = ""
     """The name that matchers are compared with: of a tool, or of how a session began."""
+    former: str = ""
+    """The former tool whose work the tool's call does, whose name matchers can use too."""
     details: JsonObject = field(default_factory=dict[str, Json])
     """Values of the event, such as ``tool_input``."""
 

@@ -27,16 +27,16 @@ class Hooks:
     def all(self) -> tuple[Hook, ...]:
         return tuple(self._hooks)
 
-    def any_for(self, event: HookEvent, about: str = "") -> bool:
-        """Return whether any hook runs for this event."""
-        return any(True for _ in self._matching(event, about))
+    def any_for(self, event: HookEvent, about: str = "", former: str = "") -> bool:
+        """Return whether any hook runs for this event; see ``HookCall``."""
+        return any(True for _ in self._matching(event, about, former))
 
     async def run(self, call: HookCall) -> HookAnswer:
         """Run every hook for *call*, side by side; return their merged answers.
 
         Never raises: failures are shown to the user.
         """
-        due = list(self._matching(call.event, call.about))
+        due = list(self._matching(call.event, call.about, call.former))
         if not due:
             return NO_ANSWER
         env = {**self._env, "CLAUDE_PROJECT_DIR": call.directory}
@@ -47,8 +47,13 @@ class Hooks:
             self._bus.publish(Notice(answer.message, "info"))
         return answer
 
-    def _matching(self, event: HookEvent, about: str) -> Iterable[Hook]:
-        return (h for h in self._hooks if h.event == event and matches(h.matcher, about))
+    def _matching(self, event: HookEvent, about: str, former: str) -> Iterable[Hook]:
+        names = (about, former) if former else (about,)
+        return (
+            hook
+            for hook in self._hooks
+            if hook.event == event and any(matches(hook.matcher, name) for name in names)
+        )
 
     async def _run_one(self, hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
         try:

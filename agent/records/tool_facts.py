@@ -6,10 +6,11 @@ the tools, the registry and the pipeline need is in ``ToolSpec``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from agent.records.json import Json, JsonObject
 from agent.records.requests import Action
 
 ToolKind = Literal["read", "search", "fetch", "edit", "execute", "think", "other"]
@@ -44,15 +45,36 @@ class ToolFacts:
     user nothing."""
 
     covered_by: str = ""
-    """A tool that does its work, "" for none. It is then offered only where a rule names its
-    permission. Calls of it are run anyway: models know the name, and older sessions contain some.
-    """
+    """A tool that does its work, "" for none. It is then offered only where that one is not, or
+    where a rule names it. Calls of it are run anyway: models know the name, and older sessions
+    contain some."""
 
     only_agent: str = ""
     """The only agent that is offered it, "" for all."""
 
     needs_answer: Answering = "none"
     """The answers of the user that it needs: it is offered only where they can be given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormerTool:
+    """A tool that is now a part of another one.
+
+    Calls by its name, or by one of its *aliases*, are calls of *tool*. Calls of *tool* that do its
+    work are known to hooks by this name too.
+    """
+
+    name: str
+    tool: str
+    claude_name: str
+    marked_by: str
+    """The argument of *tool* with which a call does its work."""
+
+    aliases: tuple[str, ...] = ()
+    implied: JsonObject = field(default_factory=dict[str, Json])
+    """The arguments of *tool* that a call by this name implies."""
+
+    in_claude_settings: bool = False
 
 
 def _tool(
@@ -116,7 +138,7 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
             ),
             _tool("skill", "allow", "other", "Skill", in_claude_settings=True),
             _tool("task", "allow", "other", "Task", in_claude_settings=True, for_subagents=False),
-            _tool("task_output", permission="task"),
+            _tool("task_output", permission="task", covered_by="bash_output"),
             _tool("lsp", "allow"),
             _tool(
                 "plan_exit",
@@ -128,11 +150,7 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
             _tool("tool_search"),
             _tool("bash", "ask", "execute", "Bash", in_claude_settings=True),
             _tool("bash_output", None, "execute", "BashOutput", permission="bash"),
-            _tool("bash_kill", None, "execute", "KillShell", permission="bash"),
             _tool("edit", "ask", "edit", "Edit", in_claude_settings=True),
-            _tool(
-                "multiedit", None, "edit", "MultiEdit", permission="edit", in_claude_settings=True
-            ),
             _tool("write", None, "edit", "Write", permission="edit", in_claude_settings=True),
             _tool("apply_patch", None, "edit", "Edit", permission="edit"),
             _tool("webfetch", "ask", "fetch", "WebFetch", in_claude_settings=True),
@@ -141,10 +159,37 @@ TOOL_FACTS: Mapping[str, ToolFacts] = MappingProxyType(
     }
 )
 
+FORMER_TOOLS: Mapping[str, FormerTool] = MappingProxyType(
+    {
+        row.name: row
+        for row in (
+            FormerTool(
+                name="multiedit",
+                tool="edit",
+                claude_name="MultiEdit",
+                marked_by="edits",
+                aliases=("edit_many",),
+                in_claude_settings=True,
+            ),
+            FormerTool(
+                name="bash_kill",
+                tool="bash_output",
+                claude_name="KillShell",
+                marked_by="kill",
+                aliases=("kill_shell", "kill_bash"),
+                implied={"kill": True},
+            ),
+        )
+    }
+)
+
 CLAUDE_PERMISSIONS: Mapping[str, str] = MappingProxyType(
     {
-        row.claude_name.lower(): row.permission
-        for row in TOOL_FACTS.values()
+        row.claude_name.lower(): TOOL_FACTS[tool].permission
+        for tool, row in (
+            *TOOL_FACTS.items(),
+            *((former.tool, former) for former in FORMER_TOOLS.values()),
+        )
         if row.in_claude_settings
     }
 )
@@ -153,20 +198,36 @@ CLAUDE_PERMISSIONS: Mapping[str, str] = MappingProxyType(
 
 def permission_of(tool: str) -> str:
     """The permission that covers *tool*: for one that is not built in, its own name."""
-    facts = TOOL_FACTS.get(tool)
+    facts = _facts(tool)
     return tool if facts is None else facts.permission
 
 
 def kind_of(tool: str) -> ToolKind:
     """The kind of *tool*, "other" for one that is not built in."""
-    facts = TOOL_FACTS.get(tool)
+    facts = _facts(tool)
     return "other" if facts is None else facts.kind
 
 
 def claude_name_of(tool: str) -> str:
     """Claude Code's name for *tool*, "" if it has none."""
-    facts = TOOL_FACTS.get(tool)
+    facts = FORMER_TOOLS.get(tool) or TOOL_FACTS.get(tool)
     return "" if facts is None else facts.claude_name
+
+
+def former_name(tool: str, arguments: JsonObject) -> str:
+    """The name of the former tool whose work a call of *tool* does, "" for none."""
+    rows = (row for row in FORMER_TOOLS.values() if row.tool == tool)
+    return next((row.name for row in rows if arguments.get(row.marked_by)), "")
+
+
+def current_call(tool: str, arguments: JsonObject) -> tuple[str, JsonObject]:
+    """The name and the arguments of a call of *tool* today, if *tool* is a former one."""
+    former = FORMER_TOOLS.get(tool)
+    return (tool, arguments) if former is None else (former.tool, {**arguments, **former.implied})
+
+
+def _facts(tool: str) -> ToolFacts | None:
+    return TOOL_FACTS.get(current_call(tool, {})[0])
 
 
 def can_answer(tool: str, answering: Answering) -> bool:

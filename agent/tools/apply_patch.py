@@ -57,7 +57,7 @@ class ApplyPatchTool:
         verb="Patch",
         aliases=("applypatch", "patch"),
         models=re.compile(r"gpt-(?!oss|[1-4])|codex", re.IGNORECASE),
-        replaces=("edit", "multiedit", "write"),
+        replaces=("edit", "write"),
     )
     args = ApplyPatchArgs
 

@@ -74,8 +74,8 @@ EARLY_EXIT = 0.5
 """Seconds to wait for a background command that fails at once, to report that."""
 
 BACKGROUND_HINT = (
-    "Read what it prints with bash_output and end it with bash_kill, both with the id {id}; it "
-    "ends with the program."
+    "bash_output with the id {id} reads what it prints, or ends it with kill; it ends with the "
+    "program."
 )
 
 
@@ -88,23 +88,21 @@ class BashArgs(ToolArgs):
     )
     workdir: str | None = Field(
         default=None,
-        description="The folder to run in, relative to the session's directory (the default)",
+        description="The folder to run in (default: the session's directory)",
     )
-    timeout: int | None = Field(
-        default=None, gt=0, description="Time limit in milliseconds (not seconds)"
-    )
+    timeout: int | None = Field(default=None, gt=0, description="Time limit in milliseconds")
     background: bool = Field(
         default=False,
         validation_alias=AliasChoices("background", "run_in_background"),
-        description="Start it and return at once: for servers, watchers and long builds",
+        description="Start it and return at once",
     )
     network: str | None = Field(
         default=None,
-        description="Why the command needs the network, if it does: the user may be asked",
+        description="Why the command needs the network, if it does",
     )
     unsandboxed: str | None = Field(
         default=None,
-        description="Why the command cannot run in the sandbox, if it cannot: the user is asked",
+        description="Why the command cannot run in the sandbox, if it cannot",
     )
 
 

@@ -1,22 +1,76 @@
-"""The ``edit`` tool: replace one part of a file's text."""
+"""The ``edit`` tool: replace one or several parts of a file's text."""
+
+from typing import Any
+
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from agent.records.requests import PermissionReply
-from agent.tools.core.base import Plan, Result, ToolContext, ToolSpec
+from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.replacements import (
     EditPlan,
-    FileArg,
     ReplacementArg,
     execute_edits,
     prepare_edits,
 )
 
 
-class EditArgs(ReplacementArg, FileArg):
-    """Arguments of ``edit``."""
+class EditArgs(ToolArgs):
+    """Arguments of ``edit``: one replacement, or ``edits``."""
+
+    file_path: str = Field(
+        validation_alias=AliasChoices("file_path", "filePath", "path"),
+        description="The file to change",
+    )
+    old_string: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("old_string", "oldString", "old_str"),
+        description="The text to replace, exactly as it is in the file",
+    )
+    new_string: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("new_string", "newString", "new_str"),
+        description="The text to put in its place",
+    )
+    replace_all: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("replace_all", "replaceAll"),
+        description="Replace every occurrence",
+    )
+    edits: list[ReplacementArg] = Field(
+        default=[],
+        description="Several replacements instead of one, made in this order: all or none",
+    )
+
+    @field_validator("edits", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
+
+    @model_validator(mode="after")
+    def _check_given(self) -> "EditArgs":
+        missing = [name for name in ("old_string", "new_string") if getattr(self, name) is None]
+        if len(missing) == 1 or (missing and not self.edits):
+            raise ValueError(f"{' and '.join(missing)} missing; or give several edits as a list")
+        return self
+
+    def replacements(self) -> tuple[ReplacementArg, ...]:
+        """Return the replacements in their order: the single one comes before those in ``edits``,
+        where some models repeat it or leave it empty."""
+        edits = [
+            edit.model_copy(update={"replace_all": edit.replace_all or self.replace_all})
+            for edit in self.edits
+        ]
+        if self.old_string is None or self.new_string is None:
+            return tuple(edits)
+        single = ReplacementArg.model_construct(
+            old_string=self.old_string, new_string=self.new_string, replace_all=self.replace_all
+        )
+        unused = edits and (single == edits[0] or not (self.old_string or self.new_string))
+        return tuple(edits) if unused else (single, *edits)
 
 
 class EditTool:
-    """Edits a part of a file."""
+    """Edits one or several parts of a file."""
 
     spec = ToolSpec(
         name="edit", verb="Edit", aliases=("edit_file", "str_replace", "replace", "search_replace")
@@ -28,7 +82,7 @@ class EditTool:
         return False
 
     async def prepare(self, args: EditArgs, ctx: ToolContext) -> Plan[EditPlan]:
-        payload = await prepare_edits(args.file_path, (args,), ctx)
+        payload = await prepare_edits(args.file_path, args.replacements(), ctx)
         return payload.change.to_plan("Edit", payload)
 
     async def execute(

@@ -176,7 +176,7 @@ class Pipeline:
         label = ToolLabel(tool.spec.verb)
         values: JsonObject | None = None
         try:
-            values = parse_arguments(arguments)
+            values = {**parse_arguments(arguments), **self._registry.implied_arguments(name)}
             args, values = validate(tool.args, values)
         except InvalidArguments as error:
             return CallFailed(kind="invalid", error=str(error), input=values, label=label)

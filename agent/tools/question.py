@@ -25,7 +25,7 @@ MAX_HEADER = 40
 class OptionArg(ToolArgs):
     """One option."""
 
-    label: str = Field(min_length=1, description="The answer in one to five words")
+    label: str = Field(min_length=1, description="One to five words")
     description: str = Field(default="", description="What choosing it means")
 
 
@@ -35,7 +35,6 @@ class QuestionArg(ToolArgs):
     question: str = Field(
         min_length=1,
         validation_alias=AliasChoices("question", "text"),
-        description="The full question",
     )
     header: str = Field(default="", description="Its subject in a few words")
     options: list[OptionArg] = Field(

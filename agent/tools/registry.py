@@ -13,11 +13,12 @@ from typing import Any
 from agent.lsp.service import LspService
 from agent.permission.sandbox.service import CommandSandbox
 from agent.provider.client import ToolSchema
+from agent.records.json import JsonObject
+from agent.records.tool_facts import FORMER_TOOLS
 from agent.skills import Skills
 from agent.store.store import Store
 from agent.tools.apply_patch import ApplyPatchTool
 from agent.tools.bash import BashSettings, BashTool
-from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
 from agent.tools.core.base import ExternalTool, Tool
 from agent.tools.core.questions import QuestionService
@@ -28,7 +29,6 @@ from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
 from agent.tools.list import ListTool
 from agent.tools.lsp import LspTool
-from agent.tools.multiedit import MultiEditTool
 from agent.tools.question import QuestionTool
 from agent.tools.read import ReadTool
 from agent.tools.shell.shells import Shells
@@ -98,18 +98,27 @@ class Registry:
         self._added: dict[str, tuple[AnyTool, ...]] = {}
         self._instructions: dict[str, Mapping[str, str]] = {}
         self._claimed: dict[str, AnyTool] = {}
+        self._implied: dict[str, JsonObject] = {}
         self._limited_tasks: dict[frozenset[str], ToolSchema] = {}
         ordered = sorted(tools, key=_name)
         for tool in ordered:
             self._builtin[tool.spec.name] = tool
             for spelling in (tool.spec.name, *tool.spec.aliases):
-                other = self._claimed.setdefault(_normalized(spelling), tool)
-                if other is not tool:
-                    names = f"{tool.spec.name} and {other.spec.name}"
-                    raise ValueError(f"{names} both claim {spelling!r}")
+                self._claim(spelling, tool)
+        for former in FORMER_TOOLS.values():
+            for spelling in (former.name, *former.aliases):
+                if former.tool in self._builtin:
+                    self._claim(spelling, self._builtin[former.tool])
+                    self._implied[_normalized(spelling)] = former.implied
         self._schemas = {tool.spec.name: self._schema(tool) for tool in ordered}
         self._tools = dict(self._builtin)
         self._known = dict(self._claimed)
+
+    def _claim(self, spelling: str, tool: AnyTool) -> None:
+        other = self._claimed.setdefault(_normalized(spelling), tool)
+        if other is not tool:
+            names = f"{tool.spec.name} and {other.spec.name}"
+            raise ValueError(f"{names} both claim {spelling!r}")
 
     def replace_tools(
         self, owner: str, tools: Iterable[AnyTool], instructions: Mapping[str, str] | None = None
@@ -182,6 +191,10 @@ class Registry:
         tool = self._tools.get(name)
         return tool if tool is not None else self._known.get(_normalized(name))
 
+    def implied_arguments(self, name: str) -> JsonObject:
+        """Return the arguments that a call by *name*, that of a former tool, implies."""
+        return {} if name in self._tools else self._implied.get(_normalized(name), {})
+
     def schemas(
         self, names: Collection[str] | None = None, subagents: frozenset[str] | None = None
     ) -> tuple[ToolSchema, ...]:
@@ -227,14 +240,12 @@ def build_tools(services: ToolServices) -> Registry:
     tools: tuple[AnyTool, ...] = (
         ApplyPatchTool(),
         BashTool(services.bash, truncator, shells, services.sandbox),
-        BashKillTool(shells),
         BashOutputTool(shells),
         EditTool(),
         GlobTool(spill=spill),
         GrepTool(spill=spill),
         ListTool(spill=spill),
         *((LspTool(lsp),) if lsp is not None and lsp.specs else ()),
-        MultiEditTool(),
         ReadTool(spill=spill, skills=skills.user_skill_folders() if skills else ()),
         *((QuestionTool(questions),) if questions is not None else ()),
         *((SkillTool(skills),) if skills is not None else ()),

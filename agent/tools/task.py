@@ -39,7 +39,7 @@ DETACHED = {
 REPORT_HINT = (
     "Its report comes to you by itself, once, as a message. Go on with what does not need it; with "
     "nothing left to do, just end your answer, and the report begins the next one. Do not guess "
-    "what it will say. task_output with session_id {id} looks at it or stops it."
+    "what it will say. bash_output with the id {id} looks at it or stops it."
 )
 
 
@@ -51,8 +51,7 @@ class TaskArgs(ToolArgs):
     subagent_type: str = Field(default=DEFAULT_AGENT, description="The sub-agent that does it")
     session_id: str | None = Field(
         default=None,
-        description="The session id of an earlier sub-agent to continue, or of one in the "
-        "background that is to read this",
+        description="The earlier sub-agent to continue, or the one in the background to tell this",
     )
     background: bool = Field(
         default=False,

@@ -33,8 +33,8 @@ class TodoArg(ToolArgs):
     """One entry."""
 
     content: str = Field(min_length=1, description="The task in one sentence")
-    status: TodoStatus = Field(default="pending", description="Its status")
-    priority: Literal["high", "medium", "low"] = Field(default="medium", description="Its priority")
+    status: TodoStatus = "pending"
+    priority: Literal["high", "medium", "low"] = "medium"
 
 
 class TodoWriteArgs(ToolArgs):

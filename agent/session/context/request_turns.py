@@ -34,6 +34,7 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.records.reminders import escape_after_reminder, escape_reminders, reminder
+from agent.records.tool_facts import current_call
 
 ABORTED = "Tool execution aborted: cancelled by the user"
 """Sent for a call that never got its result."""
@@ -164,10 +165,11 @@ def _assistant_turns(message: AssistantMessage, parts: tuple[Part, ...]) -> list
 
 
 def _call(part: ToolPart) -> tuple[ToolCallContent, ToolResultContent]:
-    call = ToolCallContent(part.call_id, part.tool, input_of(part.state) or {}, part.opaque)
+    name, given = current_call(part.tool, input_of(part.state) or {})
+    call = ToolCallContent(part.call_id, name, given, part.opaque)
     output, failed = result_text(part)
     output = "\n\n".join((escape_reminders(output), *_omitted(part.state)))
-    return call, ToolResultContent(part.call_id, part.tool, output, failed, _media(part.state))
+    return call, ToolResultContent(part.call_id, name, output, failed, _media(part.state))
 
 
 def _reminders(state: ToolState) -> tuple[str, ...]:
@@ -240,7 +242,9 @@ def shortened_output(part: ToolPart) -> str:
     )
     spill = part.state.spill
     where = f"The whole is in {spill}." if spill else "Call the tool again if you need it."
-    first = f"[This output of {part.tool} was shortened to save space. {where}]"
+    first = (
+        f"[This output of {current_call(part.tool, {})[0]} was shortened to save space. {where}]"
+    )
     return "\n".join([first, *map(_cut_line, ends)])
 
 

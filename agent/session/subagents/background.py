@@ -32,7 +32,7 @@ MAX_BACKGROUND_TASKS = 10
 
 TOO_MANY = (
     "{count} sub-agents work in the background already, the most allowed. Wait for a report, or "
-    "stop one with task_output."
+    "end one with bash_output and kill."
 )
 CLOSED = "The program was closed before it was done. It may have done a part."
 

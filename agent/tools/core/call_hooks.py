@@ -8,6 +8,7 @@ from agent.hooks.service import Hooks
 from agent.records.errors import PermissionRejected
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action, PermissionNeed
+from agent.records.tool_facts import former_name
 from agent.tools.core.base import Result, ToolContext
 
 MAX_SENT = 500_000
@@ -46,7 +47,7 @@ class CallHooks:
 
     async def before_call(self, arguments: JsonObject) -> PreToolOutcome:
         """Run the hooks before the call. Raises ``PermissionRejected`` if one refuses it."""
-        if self.context.by_user or not self.hooks.any_for("PreToolUse", self.name):
+        if self.context.by_user or not self._any_for("PreToolUse", arguments):
             return PreToolOutcome()
         answer = await self._run("PreToolUse", arguments, {})
         reason = answer.reason or NO_REASON
@@ -63,7 +64,7 @@ class CallHooks:
 
     async def on_permission_request(self, arguments: JsonObject) -> tuple[Action | None, str]:
         """Run the hooks before the user sees a permission request; return the decision and why."""
-        if not self.hooks.any_for("PermissionRequest", self.name):
+        if not self._any_for("PermissionRequest", arguments):
             return None, ""
         answer = await self._run("PermissionRequest", arguments, {})
         if answer.stop is not None:
@@ -76,7 +77,7 @@ class CallHooks:
     ) -> tuple[Result, tuple[str, ...], bool]:
         """Run the hooks after the call; return the result as they left it, their notes for the
         model, and whether they end the turn."""
-        if self.context.by_user or not self.hooks.any_for("PostToolUse", self.name):
+        if self.context.by_user or not self._any_for("PostToolUse", arguments):
             return result, (), False
         response: JsonObject = {"output": result.output[:MAX_SENT]}
         if result.exit_code is not None:
@@ -88,10 +89,13 @@ class CallHooks:
 
     async def after_failure(self, arguments: JsonObject, error: str) -> tuple[str, ...]:
         """Run the hooks after a failed call; return their notes for the model."""
-        if self.context.by_user or not self.hooks.any_for("PostToolUseFailure", self.name):
+        if self.context.by_user or not self._any_for("PostToolUseFailure", arguments):
             return ()
         details: JsonObject = {"error": error[:MAX_SENT]}
         return self._notes(await self._run("PostToolUseFailure", arguments, details))
+
+    def _any_for(self, event: HookEvent, arguments: JsonObject) -> bool:
+        return self.hooks.any_for(event, self.name, former_name(self.name, arguments))
 
     async def _run(self, event: HookEvent, arguments: JsonObject, more: JsonObject) -> HookAnswer:
         details: dict[str, Json] = {
@@ -107,6 +111,7 @@ class CallHooks:
                 session_id=self.context.session_id,
                 directory=self.context.directory,
                 about=self.name,
+                former=former_name(self.name, arguments),
                 details=details,
             )
         )

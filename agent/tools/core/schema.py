@@ -1,7 +1,8 @@
 """The schema and description of a built-in tool, as models get them.
 
-Schemas have no titles, no references and no open objects. Descriptions are the text files
-next to the modules, with their ``{{slots}}`` filled.
+Schemas have no titles, no references and no open objects. They leave out what goes without saying
+(empty defaults, bounds such as "not empty"), which the tools check anyway: each request carries
+them. Descriptions are the text files next to the modules, with their ``{{slots}}`` filled.
 """
 
 import inspect
@@ -31,6 +32,9 @@ def parameters(
     return clean
 
 
+_OBVIOUS_BOUNDS = ("minLength", "minItems", "minimum", "exclusiveMinimum")
+
+
 def _clean_schema(
     schema: JsonObject, definitions: dict[str, JsonObject], open_names: tuple[str, ...]
 ) -> JsonObject:
@@ -43,8 +47,11 @@ def _clean_schema(
         target = {key: value for key, value in definitions[name].items() if key != "description"}
         return _clean_schema({**target, **schema}, definitions, (*open_names, name))
     schema.pop("title", None)
-    if schema.get("default", ...) is None:
+    if not schema.get("default", True):
         del schema["default"]
+    for key in _OBVIOUS_BOUNDS:
+        if schema.get(key) in {0, 1}:
+            del schema[key]
     result: JsonObject = {}
     for key, value in schema.items():
         if key == "properties":

@@ -1,4 +1,4 @@
-"""Replacements in one file for ``edit`` and ``multiedit``: in order, all or nothing."""
+"""Replacements in one file: in order, all or nothing."""
 
 import asyncio
 from dataclasses import dataclass
@@ -24,30 +24,13 @@ from agent.tools.files.text_file import LoadedText, check_unchanged, load_text
 from agent.tools.files.unread import plan_unread
 
 
-class FileArg(ToolArgs):
-    """The argument for the file."""
-
-    file_path: str = Field(
-        validation_alias=AliasChoices("file_path", "filePath", "path"),
-        description="The file to change",
-    )
-
-
 class ReplacementArg(ToolArgs):
-    """The arguments of one replacement."""
+    """The arguments of one replacement in a list, named and described like those of ``edit``."""
 
-    old_string: str = Field(
-        validation_alias=AliasChoices("old_string", "oldString", "old_str"),
-        description="The text to replace, exactly as it is in the file",
-    )
-    new_string: str = Field(
-        validation_alias=AliasChoices("new_string", "newString", "new_str"),
-        description="The text to put in its place",
-    )
+    old_string: str = Field(validation_alias=AliasChoices("old_string", "oldString", "old_str"))
+    new_string: str = Field(validation_alias=AliasChoices("new_string", "newString", "new_str"))
     replace_all: bool = Field(
-        default=False,
-        validation_alias=AliasChoices("replace_all", "replaceAll"),
-        description="Replace every occurrence of old_string (default false)",
+        default=False, validation_alias=AliasChoices("replace_all", "replaceAll")
     )
 
 

@@ -6,17 +6,16 @@ from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
 from agent.records.requests import PermissionNeed
 
 DESCRIPTION = """
-- Commands run in a sandbox, where the machine has one. What only reads writes nothing; other \
-commands write in the project, the session's directory, the temporary folder and the caches of \
-tools, but not `.git/hooks`, `.git/config` or files that govern the agent. There is no network, \
-not even this machine's own ports. What a command starts ends with it.
+- Commands run in a sandbox, where the machine has one. They can write in the project, the \
+session's directory, the temporary folder and the caches of tools, but not `.git/hooks`, \
+`.git/config` or files that govern the agent. There is no network, not even this machine's own \
+ports. What a command starts ends with it.
 - Say in `network` why a command needs the network: downloads, remote servers, tests that use a \
-local service, and every server, since neither the user's browser nor a later command reaches one \
-without it. Commands such as npm install, git push or curl have it once they are allowed.
-- If the sandbox blocked something, the result says so. When the command cannot do without it, \
-call again with `network` or `unsandboxed` and the reason; the user decides. Use the latter only \
-for what cannot work inside, such as docker, or writing outside the project. Never work around the \
-sandbox."""
+local service, and every server, which nobody reaches without it. Commands such as npm install, \
+git push or curl have it once they are allowed.
+- If the sandbox blocked something, the result says so. If the command needs it, call again with \
+`network` or `unsandboxed` and the reason; the user decides. Use the latter only for what cannot \
+work inside, such as docker or writing outside the project. Never work around the sandbox."""
 
 NO_SERVER = (
     "It runs without the network: a server in it can be reached by nobody. If it is one, end it "

@@ -53,7 +53,7 @@ class Shells:
         if len(running) >= self._most:
             raise ToolError(
                 f"{len(running)} commands run in the background already, the most allowed. End "
-                f"one with bash_kill first: {', '.join(info.id for info in running)}."
+                f"one with bash_output and kill first: {', '.join(info.id for info in running)}."
             )
 
     def adopt(

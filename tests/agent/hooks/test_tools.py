@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from agent.hooks.execution import as_named, payload
+from agent.hooks.records import Hook, HookCall
 from agent.records.events import Notice, PermissionAsked
 from agent.records.messages import Completed, Failed
 from tests.agent.hooks.conftest import hook_inputs
@@ -44,6 +46,48 @@ async def test_hooks_receive_a_call_and_its_result(tmp_path, script):
     assert pre["cwd"] == str(tmp_path / "project")
     assert post["tool_response"]["output"].startswith("one")
     assert post["tool_response"]["exit_code"] == 0
+
+
+@pytest.mark.parametrize(
+    ("matcher", "known_as"),
+    [("MultiEdit", "multiedit"), ("multi_?edit", "multiedit"), ("Edit", "edit"), ("", "edit")],
+)
+async def test_hooks_know_a_list_of_edits_by_its_former_tool(tmp_path, script, matcher, known_as):
+    hooks = {"PreToolUse": [script("echo no >&2; exit 2", matcher=matcher)]}
+    edits = [{"old_string": "", "new_string": "x"}]
+    many = answer(Call("edit", {"file_path": "a.txt", "edits": edits}))
+    _, (part,), _, _ = await run(tmp_path, hooks, many)
+    assert isinstance(part.state, Failed)
+    (seen,) = hook_inputs(tmp_path)
+    assert (seen["tool_name"], seen["tool_input"]["edits"]) == (known_as, edits)
+
+
+async def test_a_single_edit_is_no_call_of_the_former_tool(tmp_path, script):
+    hooks = {"PreToolUse": [script("exit 2", matcher="MultiEdit")]}
+    single = {"file_path": "a.txt", "old_string": "", "new_string": "x"}
+    _, (part,), _, _ = await run(
+        tmp_path, hooks, answer(Call("edit", single)), permission={"edit": "allow"}
+    )
+    assert isinstance(part.state, Completed)
+
+
+@pytest.mark.parametrize(
+    ("matcher", "known_as"),
+    [("MultiEdit", "MultiEdit"), ("Edit", "Edit"), ("Edit|MultiEdit|Write", "MultiEdit")],
+)
+def test_hooks_of_claude_code_get_the_name_that_they_match(matcher, known_as):
+    hook = Hook(
+        event="PreToolUse", source="x", command="x", matcher=matcher, uses_claude_names=True
+    )
+    call = HookCall(
+        event="PreToolUse",
+        session_id="s",
+        directory="/",
+        about="edit",
+        former="multiedit",
+        details={"tool_name": "edit"},
+    )
+    assert payload(hook, as_named(hook, call))["tool_name"] == known_as
 
 
 async def test_exit_code_two_blocks_with_standard_error_as_the_reason(tmp_path, script):

@@ -1,5 +1,6 @@
 """The limits of the built-in agents, which apply whatever the settings allow."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -167,6 +168,23 @@ def test_task_is_not_offered_where_every_sub_agent_is_denied() -> None:
     assert "task" in offered(some, "build")
     every = (*denied, ConfigRule("task", "expl*", "deny", "yours"))
     assert not {"task", "task_output"} & offered(Agents(LoadedConfig(rules=every)), "build")
+
+
+def test_a_tool_that_another_one_covers_is_offered_where_that_one_is_not() -> None:
+    tools = ("bash", "bash_output", "task", "task_output")
+    usual, denied = Agents(LoadedConfig()), ConfigRule("bash", "*", "deny", "yours")
+    assert usual.offered_tools("build", tools) == {"bash", "bash_output", "task"}
+    without = Agents(LoadedConfig(rules=(denied,)))
+    assert without.offered_tools("build", tools) == {"task", "task_output"}
+
+
+async def test_few_tools_are_offered_by_default(harness: Harness) -> None:
+    harness.server.script(answer(Text("Hello.")))
+    await harness.turn(await harness.session(), "hi")
+    tools = harness.server.requests[0].body["tools"]
+    assert len(tools) <= 11
+    size = len(json.dumps([tool["function"] for tool in tools], separators=(",", ":")))
+    assert size / 4 <= 3_900
 
 
 async def test_tools_that_are_not_offered_by_default_run_when_they_are_called(

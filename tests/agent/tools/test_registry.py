@@ -38,7 +38,6 @@ async def test_all_tools_are_listed_in_a_stable_order(tmp_path: Path) -> None:
         "glob",
         "grep",
         "list",
-        "multiedit",
         "read",
         "todoread",
         "todowrite",
@@ -52,7 +51,7 @@ async def test_models_of_the_gpt_family_patch(tmp_path: Path, model: str) -> Non
     """Apply_patch in place of edit and write."""
     offered = set((await built_in(tmp_path)).names_for(model))
     assert "apply_patch" in offered
-    assert not offered & {"edit", "multiedit", "write"}
+    assert not offered & {"edit", "write"}
     assert {"bash", "read", "grep"} <= offered
 
 
@@ -98,6 +97,30 @@ async def test_the_bash_description_is_true_to_the_tool(tmp_path: Path) -> None:
 def test_names_are_repaired(name: str) -> None:
     tool = ProbeTool()
     assert Registry([tool]).find(name) is tool
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "implied"),
+    [
+        ("multiedit", "edit", {}),
+        ("MultiEdit", "edit", {}),
+        ("multi_edit", "edit", {}),
+        ("bash_kill", "bash_output", {"kill": True}),
+        ("KillShell", "bash_output", {"kill": True}),
+        ("KillBash", "bash_output", {"kill": True}),
+        ("bash_output", "bash_output", {}),
+    ],
+)
+async def test_names_of_former_tools_are_routed(
+    tmp_path: Path, name: str, tool: str, implied: dict[str, bool]
+) -> None:
+    registry = await built_in(tmp_path)
+    found = registry.find(name)
+    assert found is not None
+    assert found.spec.name == tool
+    assert registry.implied_arguments(name) == implied
+    with pytest.raises(ValueError, match="already"):
+        registry.replace_tools("a", (named(name),))
 
 
 def test_unknown_names_are_not_guessed() -> None:

@@ -76,6 +76,22 @@ def test_a_call_is_followed_by_its_result() -> None:
     )
 
 
+def test_calls_of_former_tools_are_sent_as_todays() -> None:
+    edits = {"file_path": "a", "edits": [{"old_string": "a", "new_string": "b"}]}
+    parts = (
+        replace(call(replace(DONE, input=edits)), tool="multiedit"),
+        replace(call(replace(DONE, input={"id": "shell_1"}), "c2"), tool="bash_kill"),
+    )
+    first, results = request_turns([assistant(*parts)])
+    assert isinstance(first, AssistantTurn)
+    assert isinstance(results, ToolTurn)
+    assert first.content == (
+        ToolCallContent("c1", "edit", edits),
+        ToolCallContent("c2", "bash_output", {"id": "shell_1", "kill": True}),
+    )
+    assert [result.name for result in results.content] == ["edit", "bash_output"]
+
+
 def test_text_after_a_call_starts_a_turn_of_its_own() -> None:
     turns = request_turns([assistant(call(DONE, "c1"), call(DONE, "c2"), text("And now."))])
     assert [type(t) for t in turns] == [AssistantTurn, ToolTurn, AssistantTurn]

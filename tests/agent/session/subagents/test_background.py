@@ -345,8 +345,8 @@ async def test_task_output_checks_and_stops_a_task(tmp_path: Path) -> None:
         harness.server.always(
             Script(
                 answer(Call("task_output", look)),
-                answer(Call("task_output", {**look, "stop": True})),
-                answer(Call("task_output", {"session_id": "ses_none"})),
+                answer(Call("bash_output", {"id": child.id, "kill": True})),
+                answer(Call("bash_output", {"id": "ses_none"})),
                 answer(Text("stopped")),
             )
         )

@@ -30,7 +30,7 @@ async def test_the_patch_tool_is_offered_approved_once_and_applied(tmp_path: Pat
         await harness.idle(session)
         offered = tool_names(harness.server.requests[0].body)
         assert "apply_patch" in offered
-        assert not offered & {"edit", "multiedit", "write"}
+        assert not offered & {"edit", "write"}
         (call,) = await harness.tools(session)
         assert isinstance(call.state, Completed)
         assert (harness.folder / "a.txt").read_text() == "two\n"
@@ -42,5 +42,5 @@ async def test_other_models_are_offered_the_edit_tools(tmp_path: Path) -> None:
         harness.server.script(answer(Text("hi")))
         await harness.turn(await harness.session(), "go")
         offered = tool_names(harness.server.requests[0].body)
-        assert {"edit", "multiedit", "write"} <= offered
+        assert {"edit", "write"} <= offered
         assert "apply_patch" not in offered

@@ -13,7 +13,6 @@ from agent.process import SpillStore, kill_all
 from agent.records.errors import ToolError
 from agent.records.events import ShellChanged
 from agent.tools.bash import BashArgs, BashSettings, BashTool
-from agent.tools.bash_kill import BashKillTool
 from agent.tools.bash_output import BashOutputTool
 from agent.tools.core.base import Result, ToolContext
 from agent.tools.core.truncate import Limits, Truncator
@@ -56,7 +55,7 @@ class Desk:
         return seen
 
     async def kill(self, shell_id: str) -> Result:
-        return await run(BashKillTool(self.shells), self.ctx, id=shell_id)
+        return await run(BashOutputTool(self.shells), self.ctx, id=shell_id, kill=True)
 
     def go(self, name: str) -> None:
         (self.folder / name).touch()
@@ -144,7 +143,7 @@ async def test_other_sessions_do_not_see_it(desk: Desk) -> None:
     await run(BashOutputTool(desk.shells), child, id=shell_id)
     other = replace(desk.ctx, session_id="ses_3", root_id="ses_3")
     with pytest.raises(ToolError, match="There is none in this session"):
-        await run(BashKillTool(desk.shells), other, id=shell_id)
+        await run(BashOutputTool(desk.shells), other, id=shell_id, kill=True)
     with pytest.raises(ToolError, match=f"There are: {shell_id} \\(running\\): while"):
         await desk.read("shell_none")
     assert desk.shells.snapshot()[0].state == "running"
