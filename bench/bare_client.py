@@ -1,7 +1,11 @@
-"""The smallest client that does the same work, for comparison."""
+"""The smallest client that does the same work, for comparison.
+
+``python -m bench.bare_client URL`` asks once and exits.
+"""
 
 import asyncio
 import json
+import sys
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -53,3 +57,7 @@ async def _exchange(url: str, body: bytes) -> None:
             json.loads(data)
     writer.close()
     await writer.wait_closed()
+
+
+if __name__ == "__main__":
+    asyncio.run(decode(sys.argv[1], "hello"))

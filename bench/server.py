@@ -98,8 +98,15 @@ def requested_work(body: dict) -> tuple[str, int, int]:
     return "", 0, done
 
 
-READS = {"read": ("file_path", "filePath", "path"), "read_file": ("path", "target_file")}
+READS = {
+    "read": ("file_path", "filePath", "path"),
+    "Read": ("file_path",),
+    "read_file": ("path", "target_file"),
+}
 """Tools that read a file, and the names of their argument in different agents."""
+
+SHELLS = {"exec_command": "cmd", "shell_command": "command"}
+"""Tools of agents that read files by a command only, and the name of its argument."""
 
 
 def read_call(body: dict, done: int) -> Call:
@@ -112,6 +119,8 @@ def read_call(body: dict, done: int) -> Call:
                 # Never the same call twice, which would look like a loop.
                 window = {argument: f"file{done % 40}.txt", "offset": 1 + done}
                 return Call(tool["name"], window)
+        if (name := tool.get("name")) in SHELLS:
+            return Call(name, {SHELLS[name]: f"tail -n +{1 + done} file{done % 40}.txt"})
     raise LookupError("No tool is offered that reads a file.")
 
 

@@ -1,4 +1,4 @@
-"""Rows of the result table, and the noise of the machine."""
+"""Rows of the result table, and the speed of the machine."""
 
 import statistics
 import time
@@ -8,14 +8,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """A row: *value* is the measurement, *bound* its limit, *ratio* the comparison, *verdict*
-    whether it is within its bound (empty without one)."""
+    """A row: *measured* is the figure in its unit, *base* the one that it is compared with, *ratio*
+    the two divided, *limit* the largest ratio that is accepted (None without one)."""
 
     figure: str
-    value: str
-    bound: str = ""
-    ratio: str = ""
-    verdict: str = ""
+    measured: str
+    base: str = ""
+    ratio: float | None = None
+    limit: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        if self.limit is None or self.ratio is None:
+            return ""
+        return verdict(self.ratio, self.limit)
 
 
 def verdict(value: float, bound: float) -> str:
@@ -23,13 +29,34 @@ def verdict(value: float, bound: float) -> str:
 
 
 def show(rows: Sequence[Row]) -> None:
-    lines = [("figure", "measured", "bound", "ratio", "")]
-    lines += [(row.figure, row.value, row.bound, row.ratio, row.verdict) for row in rows]
+    lines = [("figure", "measured", "compared with", "ratio", "limit", "")]
+    lines += [
+        (
+            row.figure,
+            row.measured,
+            row.base,
+            "" if row.ratio is None else f"{row.ratio:.2f} ×",
+            "" if row.limit is None else f"≤ {row.limit} ×",
+            row.verdict,
+        )
+        for row in rows
+    ]
     print(table(lines))
 
 
+def fixed_loop() -> float:
+    """Return the least CPU seconds of a fixed loop: how fast this machine is right now."""
+    return min(_loops())
+
+
 def calibration() -> Row:
-    """Measure a fixed loop several times: how fast and how noisy this machine is right now."""
+    """Measure the fixed loop: the speed of this machine, and its noise."""
+    took = _loops()
+    spread = max(took) / min(took)
+    return Row("machine: a fixed loop", f"{ms(min(took))} CPU", f"max/min {spread:.2f}")
+
+
+def _loops() -> list[float]:
     took = []
     for _ in range(9):
         start = time.process_time()
@@ -37,8 +64,13 @@ def calibration() -> Row:
         for number in range(1_000_000):
             total += number
         took.append(time.process_time() - start)
-    spread = max(took) / min(took)
-    return Row("machine: a fixed loop", f"{ms(min(took))} CPU", ratio=f"max/min {spread:.2f}")
+    return took
+
+
+def to_loop(figure: str, measured: str, seconds: float, limit: float | None = None) -> Row:
+    """Return a row of *seconds* compared with the fixed loop."""
+    loop = fixed_loop()
+    return Row(figure, measured, f"fixed loop {ms(loop)}", seconds / loop, limit)
 
 
 def ms(seconds: float) -> str:
@@ -59,12 +91,6 @@ def p95(seconds: Sequence[float]) -> float:
     """Return the 95th percentile of *seconds*."""
     ordered = sorted(seconds)
     return ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
-
-
-def ratio(ours: Sequence[float], base: Sequence[float]) -> str:
-    """Return the ratios of *ours* to *base*: of the least, and of the medians."""
-    least = min(ours) / min(base)
-    return f"{least:.2f} × (median {statistics.median(ours) / statistics.median(base):.2f} ×)"
 
 
 def table(lines: Sequence[Sequence[str]]) -> str:

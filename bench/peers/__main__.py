@@ -1,7 +1,8 @@
 """``python -m bench.peers [NAME …] [--rounds N]``: agents side by side, as they are installed.
 
-They are looked up on the PATH, after the folders of ``BENCH_PEERS``. Each gets its own home and the
-scripted model; nothing reaches a provider. ``--look NAME`` prints the screen of one.
+``make bench-peers`` installs some with npm first. They are looked up on the PATH, after the folders
+of ``BENCH_PEERS``. Each gets its own home and the scripted model; nothing reaches a provider.
+``--look NAME`` prints the screen of one.
 """
 
 import argparse
@@ -15,25 +16,31 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench.peers.agents import AGENTS, Agent
-from bench.peers.measure import FAST, PACED, READS, Figures, PeerEnvironment, measure, started_agent
+from bench.peers.measure import FAST, MANY, PACED, Figures, PeerEnvironment, measure, started_agent
 from bench.peers.tmux import Tmux
 from bench.table import calibration, table
 from bench.testbed import COMMAND, ROOT, config, open_testbed
 
 ROWS = (
-    ("first painted prompt, s of CPU", "start_cpu", 1.0, 2),
-    ("first painted prompt, s", "start", 1.0, 2),
-    ("memory at rest, MiB", "memory", 1.0, 0),
-    ("CPU at rest, % of a core", "idle", 1.0, 1),
-    ("Enter to the model, first prompt, ms", "first", 1000.0, 0),
-    (f"{PACED} deltas 10 ms apart, s of CPU", "paced", 1.0, 2),
-    ("  from the model to the screen, ms", "lag", 1000.0, 0),
-    ("  the latest of them, ms", "lag_most", 1000.0, 0),
-    ("key to screen meanwhile, ms", "key", 1000.0, 0),
+    ("to the first prompt, s of CPU", "start_cpu", 1.0, 2),
+    ("  5 s later, in all", "later_cpu", 1.0, 2),
+    ("first prompt to its answer, s of CPU", "first_cpu", 1.0, 2),
+    ("  Enter to the model, ms", "first", 1000.0, 0),
+    ("headless, one answer, s of CPU", "headless", 1.0, 2),
+    (f"{FAST:,} deltas at full speed, s of CPU", "fast", 1.0, 2),
+    (f"{PACED} deltas at 10 ms, s of CPU", "paced", 1.0, 2),
+    ("  their lag, median, ms", "lag", 1000.0, 0),
+    ("  worst, ms", "lag_most", 1000.0, 0),
+    ("keys while streaming, median, ms", "key", 1000.0, 0),
     ("  p95, ms", "key_late", 1000.0, 0),
-    ("first key of a cancel to the closed connection, ms", "cancel", 1000.0, 0),
-    (f"a step that reads a file ({READS}), ms of CPU", "step", 1000.0, 1),
-    (f"{FAST:,} deltas at once, s of CPU", "fast", 1.0, 2),
+    ("Esc to the screen, ms", "cancel_shown", 1000.0, 0),
+    ("  to the closed connection, ms", "cancel", 1000.0, 0),
+    ("a step on the screen, ms of CPU", "step", 1000.0, 1),
+    ("  headless", "step_alone", 1000.0, 1),
+    (f"  headless, mean of {MANY:,} steps", "step_mean", 1000.0, 1),
+    (f"open a session of {MANY:,} calls, s of CPU", "opened", 1.0, 2),
+    ("idle, MiB", "memory", 1.0, 0),
+    ("  % of a core", "idle", 1.0, 1),
 )
 """Row title, name of the figure, factor, and decimals."""
 
@@ -80,9 +87,10 @@ def compare(testbed: PeerEnvironment, agents: Sequence[Agent], rounds: int) -> N
     for told, name, factor, decimals in ROWS:
         cells = [each.of(name) for each in figures.values()]
         lines.append((told, *(_cell(cell, factor, decimals) for cell in cells)))
+    print(f"{time.strftime('%Y-%m-%d')}, median of {rounds} rounds")
     print(table(lines))
     for row in (begun, calibration()):
-        print(f"{row.figure}: {row.value}, {row.ratio}")
+        print(f"{row.figure}: {row.measured}, {row.base}")
 
 
 def look(testbed: PeerEnvironment, agents: Sequence[Agent]) -> None:
@@ -108,8 +116,10 @@ def _ours() -> Agent:
         env={"PYTHONPATH": str(ROOT)},
         ready=r"Ask for anything",
         settings=lambda url, _: {".config/opencode-py/config.json": json.dumps(config(url))},
-        cancel=("C-c",),
+        cancelled="Interrupted|Stopping",
         read=("read", "file_path"),
+        headless=("run",),
+        resume=("--continue",),
     )
 
 

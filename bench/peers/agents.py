@@ -18,9 +18,11 @@ MUCH = 1_000_000
 class Agent:
     """An agent. *command* is looked up on the PATH and in ``BENCH_PEERS``. *settings* returns files
     to write under the home, given the server's address and the project. *ready* is on the screen (a
-    pattern) once a prompt can be typed, *cancel* the keys that stop a turn. *read* is its tool that
-    reads a file and the name of its argument, None without one. *plain* agents offer no tools to
-    the model. Keys in *dismiss* close dialogs before the first prompt."""
+    pattern) once a prompt can be typed, *cancel* the keys that stop a turn, *cancelled* on the
+    screen after it. *read* is its tool that reads a file and the name of its argument, None without
+    one. *plain* agents offer no tools to the model. Keys in *dismiss* close dialogs before the
+    first prompt. *headless* are the words before a prompt that is answered without a screen (none:
+    it cannot), *resume* those that open the latest session."""
 
     name: str
     command: str
@@ -33,6 +35,9 @@ class Agent:
     plain: bool = False
     types_at_work: bool = True
     dismiss: tuple[tuple[str, str], ...] = ()
+    headless: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
+    cancelled: str = r"[Ii]nterrupted|[Cc]ancel+ed|[Aa]borted"
 
     def found(self, path: str) -> str | None:
         """Return the path of the program, None where it is not installed."""
@@ -66,6 +71,18 @@ def _pi(url: str, _project: Path) -> dict[str, str]:
         ".pi/agent/models.json": json.dumps({"providers": {"bench": bench}}),
         ".pi/agent/settings.json": json.dumps({"defaultProvider": "bench", "defaultModel": MODEL}),
     }
+
+
+def _claude(url: str, project: Path) -> dict[str, str]:
+    told = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "autoUpdates": False,
+        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        "projects": {str(project): {"hasTrustDialogAccepted": True}},
+    }
+    env = {"ANTHROPIC_BASE_URL": url}
+    return {".claude.json": json.dumps(told), ".claude/settings.json": json.dumps({"env": env})}
 
 
 def _codex(url: str, project: Path) -> dict[str, str]:
@@ -128,6 +145,8 @@ AGENTS = (
         },
         cancel=("Escape", "Escape"),
         read=("read", "filePath"),
+        headless=("run",),
+        resume=("--continue",),
     ),
     Agent(
         name="pi",
@@ -136,6 +155,24 @@ AGENTS = (
         settings=_pi,
         env={"PI_SKIP_VERSION_CHECK": "1", "PI_OFFLINE": "1", "PI_TELEMETRY": "0"},
         read=("read", "path"),
+        headless=("-p",),
+        resume=("--continue",),
+    ),
+    Agent(
+        name="claude",
+        command="claude",
+        ready=r"❯",
+        settings=_claude,
+        env={
+            "ANTHROPIC_API_KEY": KEY,
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        },
+        read=("Read", "file_path"),
+        headless=("-p",),
+        resume=("--continue",),
     ),
     Agent(
         name="codex",
@@ -143,6 +180,9 @@ AGENTS = (
         ready=r"(?m)^\W*› |Ask Codex",
         settings=_codex,
         env={"BENCH_KEY": KEY},
+        read=("exec_command", "cmd"),
+        headless=("exec", "--skip-git-repo-check"),
+        resume=("resume", "--last", "--include-non-interactive"),
     ),
     Agent(
         name="vibe",
@@ -151,6 +191,8 @@ AGENTS = (
         settings=_vibe,
         env={"BENCH_KEY": KEY, "VIBE_HOME": "{HOME}/.vibe"},
         read=("read_file", "path"),
+        headless=("--max-turns", "5000", "-p"),
+        resume=("--continue",),
     ),
     Agent(
         name="aider",

@@ -1,8 +1,10 @@
 """One session of one agent, as a user would run it."""
 
 import contextlib
+import os
 import re
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +17,8 @@ from bench.peers.tmux import Pane, Tmux, pane
 PACED = 400
 FAST = 5_000
 READS = 40
+MANY = 1_000
+LATER = 5.0
 LETTERS = "zqjxkvwyzqxjkwvyqzjk"
 REST = 0.5
 """Seconds in which an idle agent uses less than two ticks of CPU."""
@@ -45,6 +49,9 @@ class Session:
     def cpu(self) -> float:
         return processes.cpu(processes.family(self.pane.pid, self.mark))
 
+    def clear(self) -> None:
+        self.pane.press(*["BSpace"] * 20)
+
     def settle(self, most: float = 10.0) -> None:
         until, before = time.monotonic() + most, -1.0
         while time.monotonic() < until and (now := self.cpu()) - before > 2 / processes.TICK:
@@ -55,7 +62,7 @@ class Session:
         """Type *text* and, once it is shown, press Enter; return the time and the CPU used."""
         self.pane.type(text)
         last = "".join(text.split())[-12:]
-        self.pane.when(lambda shown: last in "".join(shown.split()), 10)
+        self.pane.when(lambda shown: last in "".join(shown.split()), 30)
         self.settle(3)
         used = self.cpu()
         return self.pane.press("Enter"), used
@@ -77,9 +84,24 @@ class Figures:
 
 
 @contextlib.contextmanager
-def started_agent(testbed: PeerEnvironment, agent: Agent, number: int) -> Iterator[Session]:
-    """Start *agent* in a home of its own; everything it started is ended afterwards."""
-    mark = f"{agent.name}-{number}"
+def started_agent(
+    testbed: PeerEnvironment, agent: Agent, number: int, *more: str
+) -> Iterator[Session]:
+    """Start *agent* in a home of its own, with *more* arguments; everything it started is ended
+    afterwards."""
+    mark = f"{agent.name}-{number}-{'-'.join(more)}".strip("-")
+    argv, env = _command(testbed, agent, mark)
+    with pane(
+        testbed.tmux, re.sub(r"\W", "_", mark), [*argv, *more], env, testbed.project
+    ) as opened:
+        try:
+            yield Session(testbed, agent, opened, mark)
+        finally:
+            processes.end(opened.pid, mark)
+
+
+def _command(testbed: PeerEnvironment, agent: Agent, mark: str) -> tuple[list[str], dict[str, str]]:
+    """Write the settings of *agent*; return its command and environment."""
     home = testbed.home / agent.name
     url = testbed.url.replace("/v1", "/plain/v1") if agent.plain else testbed.url
     home.mkdir(parents=True, exist_ok=True)
@@ -93,12 +115,7 @@ def started_agent(testbed: PeerEnvironment, agent: Agent, number: int) -> Iterat
     env = {"HOME": str(home), "PATH": testbed.path, "LANG": "C.UTF-8", "TERM": "tmux-256color"}
     env |= {"COLORTERM": "truecolor", "SHELL": "/bin/sh", processes.MARK: mark}
     env |= {name: filled(value) for name, value in agent.env.items()}
-    argv = [agent.found(testbed.path) or agent.command, *map(filled, agent.arguments)]
-    with pane(testbed.tmux, mark, argv, env, testbed.project) as opened:
-        try:
-            yield Session(testbed, agent, opened, mark)
-        finally:
-            processes.end(opened.pid, mark)
+    return [agent.found(testbed.path) or agent.command, *map(filled, agent.arguments)], env
 
 
 def measure(testbed: PeerEnvironment, agent: Agent, number: int, figures: Figures) -> None:
@@ -114,6 +131,40 @@ def measure(testbed: PeerEnvironment, agent: Agent, number: int, figures: Figure
         if agent.read is not None:
             _reads(session, figures)
         _fast(session, figures)
+    if agent.headless and agent.read is not None:
+        _headless(testbed, agent, number, figures)
+
+
+def _headless(testbed: PeerEnvironment, agent: Agent, number: int, figures: Figures) -> None:
+    """Measure runs without a screen, and how the long session that one leaves is opened."""
+    alone = _used(testbed, agent, "hello there")
+    figures.add(headless=alone)
+    figures.add(step_alone=(_used(testbed, agent, f"loop {READS}") - alone) / READS)
+    if number or not agent.resume:
+        return  # a thousand steps, once
+    figures.add(step_mean=(_used(testbed, agent, f"loop {MANY}") - alone) / MANY)
+    with started_agent(testbed, agent, number, *agent.resume) as session:
+        session.pane.shows(f"END{MANY}", 60)
+        session.settle()
+        figures.add(opened=session.cpu())
+
+
+def _used(testbed: PeerEnvironment, agent: Agent, text: str) -> float:
+    """Return the CPU seconds of *agent* for a prompt without a screen."""
+    mark = f"{agent.name}-headless"
+    argv, env = _command(testbed, agent, mark)
+    process = subprocess.Popen(
+        [*argv, *agent.headless, text],
+        cwd=testbed.project,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    processes.end(process.pid, mark)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _start(session: Session, figures: Figures) -> None:
@@ -122,6 +173,8 @@ def _start(session: Session, figures: Figures) -> None:
     for pattern, key in session.agent.dismiss:
         if re.search(pattern, session.pane.screen()):
             session.pane.press(key)
+    time.sleep(max(0.0, painted + LATER - time.monotonic()))
+    figures.add(later_cpu=session.cpu())
     session.settle()
     before, since = session.cpu(), time.monotonic()
     time.sleep(5)
@@ -131,8 +184,9 @@ def _start(session: Session, figures: Figures) -> None:
 
 
 def _first(session: Session, figures: Figures) -> None:
-    begun, _ = session.ask("hello there")
+    begun, before = session.ask("hello there")
     session.pane.shows("DONE")
+    figures.add(first_cpu=session.cpu() - before)
     figures.add(first=session.testbed.told("request", begun)[0][0] - begun)
     session.settle()
 
@@ -166,22 +220,24 @@ def _keys(session: Session, figures: Figures) -> None:
         time.sleep(0.12)
     figures.add(key=statistics.median(late), key_late=sorted(late)[-2])
     session.pane.shows("END1000", 60)
-    session.pane.press(*["BSpace"] * len(typed))
+    session.clear()
     session.settle()
 
 
 def _cancel(session: Session, figures: Figures) -> None:
     begun, _ = session.ask("paced 2000")
-    session.pane.when(lambda _: len(session.testbed.told("mark", begun)) > 3, 10)
+    session.pane.when(lambda _: len(session.testbed.told("mark", begun)) > 3, 30)
     first, *more = session.agent.cancel
     pressed = session.pane.press(first)
     for key in more:
         time.sleep(0.1)
         session.pane.press(key)
-    session.pane.when(lambda _: session.testbed.told("closed", pressed), 10)
-    figures.add(cancel=session.testbed.told("closed", pressed)[0][0] - pressed)
+    shown = session.pane.shows(session.agent.cancelled)
+    session.pane.when(lambda _: session.testbed.told("closed", pressed), 30)
+    closed = session.testbed.told("closed", pressed)[0][0]
+    figures.add(cancel=closed - pressed, cancel_shown=shown - pressed)
     session.settle()
-    session.pane.press(*["BSpace"] * 20)
+    session.clear()
 
 
 def _reads(session: Session, figures: Figures) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bench import testbed
+from bench.__main__ import measured
 from bench.peers import processes
 from bench.peers.__main__ import main
 from bench.peers.agents import AGENTS, Agent
 from bench.server import read_call, requested_work
-from bench.table import p95, table, verdict
+from bench.table import Row, p95, show, table, to_loop, verdict
 
 URL = "http://127.0.0.1:1/v1"
 CHAT = [
@@ -57,6 +59,11 @@ def test_a_file_is_read_with_the_tool_that_is_offered(tool: dict, argument: str)
     call = read_call({"tools": [{"name": "bash"}, tool]}, 2)
     assert isinstance(call.args, dict)
     assert call.args[argument] == "file2.txt"
+
+
+def test_a_command_reads_it_for_agents_without_such_a_tool() -> None:
+    call = read_call({"tools": [{"name": "exec_command", "parameters": {}}]}, 2)
+    assert call.args == {"cmd": "tail -n +3 file2.txt"}
 
 
 def test_without_such_a_tool_it_is_reported() -> None:
@@ -109,3 +116,23 @@ def test_figures() -> None:
     assert p95([n / 100 for n in range(100)]) == 0.95
     assert (verdict(1.0, 1.0), verdict(1.1, 1.0)) == ("within", "OVER")
     assert table([("a", "bb"), ("ccc", "d")]) == "a    bb\nccc  d"
+    assert Row("a figure", "3 ms", "empty app 2 ms", 1.5, 1.4).verdict == "OVER"
+    assert Row("a figure", "3 ms").verdict == ""
+
+
+def test_a_row_that_fails_leaves_the_others(tmp_path: Path) -> None:
+    def fails(_: testbed.Testbed) -> list[Row]:
+        raise TimeoutError("no prompt\nand a screen")
+
+    good = Row("good", "1 ms")
+    bed = testbed.Testbed(tmp_path, tmp_path, URL, tmp_path / "log")
+    rows, failed = measured({"bad": fails, "good": lambda _: [good]}, bed)
+    assert failed
+    assert rows == [Row("bad", "failed: TimeoutError", "no prompt"), good]
+
+
+def test_every_limit_of_the_table_is_a_ratio(capsys: pytest.CaptureFixture[str]) -> None:
+    show([Row("start", "0.2 s", "empty app 0.1 s", 2.0, 1.5), to_loop("keys", "4 ms", 0.0, 1)])
+    printed = capsys.readouterr().out
+    assert "2.00 ×  ≤ 1.5 ×  OVER" in printed
+    assert "0.00 ×  ≤ 1 ×    within" in printed
