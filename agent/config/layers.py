@@ -66,7 +66,15 @@ def trust_limits(own: Mapping[str, Json], keyed: frozenset[str], root: Path) -> 
     reads = own.get("project_reads")
     entries = tuple(e for e in reads if isinstance(e, str)) if isinstance(reads, list) else ()
     tables = {table: names_in(own, table) for table in project_restrictions.NAMED_TABLES}
-    owned = UserOwned(providers=keyed | names_in(own, "provider"), tables=tables)
+    servers = own.get("mcp")
+    sandboxes = {
+        name: server.get("sandbox")
+        for name, server in (servers.items() if isinstance(servers, dict) else ())
+        if isinstance(server, dict)
+    }
+    owned = UserOwned(
+        providers=keyed | names_in(own, "provider"), tables=tables, sandboxes=sandboxes
+    )
     return TrustLimits(owned, AllowedReads(entries, root))
 
 

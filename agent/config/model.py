@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent.records.json import JsonObject
 from agent.records.requests import Action
-from agent.records.sandbox import SandboxSetting
+from agent.records.sandbox import ProgramSandbox, SandboxSetting
 
 FILE_KEYS = {
     "base_url": "baseURL",
@@ -156,6 +156,9 @@ class HookCommand:
     """The shell command."""
     timeout: float | None = None
     """The time limit in seconds; 60 if not set."""
+    sandbox: ProgramSandbox = "off"
+    """The sandbox that it runs in. With ``bash.sandbox`` set to ``required``, ``off`` stands for
+    ``workspace-write``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +213,9 @@ class McpConfig:
     """The login; false for a server that needs none."""
     enabled: bool = True
     """False to not start it."""
+    sandbox: ProgramSandbox = "off"
+    """The sandbox that the program runs in. Without one on this machine, the server is not started
+    then. A project can only restrict a server of yours further."""
     timeout: int | None = None
     """The time limit in milliseconds for connecting (30,000 if not set), and for a call without
     any progress (120,000 if not set)."""

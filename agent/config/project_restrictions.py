@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from agent.config.jsonc import KeyPath
 from agent.config.permission_rules import ConfigRule
 from agent.records.json import Json, JsonObject
+from agent.records.sandbox import PROGRAM_SANDBOXES
 
 USER_ONLY_KEYS: dict[str, str] = {
     "project_reads": "only your own settings say what a project may read",
@@ -60,6 +61,8 @@ class UserOwned:
     """Providers that may have a key of the user's."""
     tables: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
     """The names in the user's tables (``mcp`` …)."""
+    sandboxes: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """The sandboxes of the user's MCP servers, by name."""
 
 
 def remove_keys(raw: JsonObject) -> list[tuple[KeyPath, str]]:
@@ -112,7 +115,16 @@ def _restrain_tables(values: JsonObject, own: UserOwned, remove: _Remove) -> Non
         for name, entry in _objects(values.get(table)):
             if name in own.tables.get(table, ()):
                 for key in [key for key in entry if key not in _SWITCHES]:
-                    remove(entry, (table, name, key), "you have one of this name already")
+                    if (table, key) != ("mcp", "sandbox"):
+                        remove(entry, (table, name, key), "you have one of this name already")
+                    elif _strictness(entry[key]) < _strictness(own.sandboxes.get(name)):
+                        remove(entry, (table, name, key), "a project may only restrict it further")
+
+
+def _strictness(sandbox: Json) -> int:
+    """Return the place of an MCP server's sandbox in the order of what they restrict; 0 for no
+    sandbox, and for what is none."""
+    return next((at for at, one in enumerate(PROGRAM_SANDBOXES) if one == sandbox), 0)
 
 
 def _remove_outside(values: JsonObject) -> list[tuple[KeyPath, str]]:

@@ -11,11 +11,12 @@ import logging
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from agent.hooks.records import NO_ANSWER, Decision, Hook, HookAnswer, HookCall, HookEvent
+from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable
 from agent.process import (
     Capture,
     Command,
@@ -129,14 +130,25 @@ class HookFailed(Exception):
     """A hook gave no answer; ``str()`` is the reason."""
 
 
-async def run_hook(hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookPrograms:
+    """The environment and the sandbox of hooks that are programs."""
+
+    env: Mapping[str, str]
+    sandbox: CommandSandbox
+    project: str
+
+
+async def run_hook(hook: Hook, call: HookCall, programs: HookPrograms) -> HookAnswer:
     """Return the answer of *hook* to *call*. Raises ``HookFailed``."""
     call = as_named(hook, call)
     if hook.function is not None:
         return await _call_function(hook, call)
     try:
         with tempfile.TemporaryDirectory(prefix="opencode-py-hook-") as folder:
-            return await _run_command(hook, call, env, Path(folder))
+            return await _run_command(hook, call, programs, Path(folder))
+    except SandboxUnavailable as error:
+        raise HookFailed(f"was not run. {error}") from error
     except OSError as error:
         raise HookFailed(f"cannot be started: {(error.strerror or str(error)).lower()}") from error
 
@@ -167,15 +179,19 @@ async def _call_function(hook: Hook, call: HookCall) -> HookAnswer:
 
 
 async def _run_command(
-    hook: Hook, call: HookCall, env: Mapping[str, str], folder: Path
+    hook: Hook, call: HookCall, programs: HookPrograms, folder: Path
 ) -> HookAnswer:
     stdin, stderr = folder / "input.json", folder / "stderr"
     stdin.write_text(json.dumps(payload(hook, call)), "utf-8")
     stderr.touch()
+    argv = await programs.sandbox.wrap_program(
+        shell_argv(hook.command), hook.sandbox, directory=call.directory, project=programs.project
+    )
     command = Command(
-        argv=(*_WRAPPER, str(stdin), str(stderr), *shell_argv(hook.command)),
+        # The files are opened outside of the sandbox, which may not let them be written.
+        argv=(*_WRAPPER, str(stdin), str(stderr), *argv),
         directory=call.directory,
-        env=env,
+        env={**programs.env, "CLAUDE_PROJECT_DIR": call.directory},
         timeout=hook.timeout,
     )
     capture = Capture(SpillStore(folder / "spill"), max_lines=MAX_OUTPUT, max_bytes=MAX_OUTPUT)

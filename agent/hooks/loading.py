@@ -4,7 +4,7 @@ The user's own always count, a project's once it is trusted. Notices name what c
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.config import env_variables, jsonc
@@ -46,18 +46,29 @@ def find_hooks(
                 command=each.command,
                 matcher=group.matcher,
                 timeout=each.timeout if each.timeout is not None else TIMEOUT,
+                sandbox=each.sandbox,
             )
             for group in groups
             for each in group.hooks
         ]
     if env_variables.is_on(env, "DISABLE_CLAUDE_CODE"):
-        return FoundHooks(tuple(dict.fromkeys(hooks)), tuple(notes))
+        return FoundHooks(_restricted(hooks, loaded), tuple(notes))
     home = home_folder(env)
     trusted = trusted and not env_variables.is_on(env, "DISABLE_PROJECT_CONFIG")
     places = [home, *(f for f in folder_chain(directory, project) if trusted and f != home)]
     for path in (place / name for place in places for name in CLAUDE_FILES):
         _read_claude_file(path, display_path(path, env), hooks, notes)
-    return FoundHooks(tuple(dict.fromkeys(hooks)), tuple(notes))
+    return FoundHooks(_restricted(hooks, loaded), tuple(notes))
+
+
+def _restricted(hooks: list[Hook], loaded: LoadedConfig) -> tuple[Hook, ...]:
+    """Return each of *hooks* once. Where commands run in nothing but a sandbox, so do hooks."""
+    if loaded.config.bash.sandbox == "required":
+        hooks = [
+            replace(hook, sandbox="workspace-write") if hook.sandbox == "off" else hook
+            for hook in hooks
+        ]
+    return tuple(dict.fromkeys(hooks))
 
 
 _KNOWN = f"known are {', '.join(EVENTS)}"

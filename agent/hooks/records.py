@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from agent.records.json import Json, JsonObject
+from agent.records.sandbox import ProgramSandbox
 
 HookEvent = Literal[
     "SessionStart",
@@ -87,6 +88,8 @@ class Hook:
     """Seconds that it can take."""
     uses_claude_names: bool = False
     """True if it knows tools by Claude Code's names."""
+    sandbox: ProgramSandbox = "off"
+    """The sandbox that a command runs in."""
 
     @property
     def label(self) -> str:

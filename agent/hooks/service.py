@@ -1,11 +1,11 @@
 """Runs the hooks of an event and merges their answers."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from agent.bus import Bus
-from agent.hooks.execution import HookFailed, matches, run_hook
+from agent.hooks.execution import HookFailed, HookPrograms, matches, run_hook
 from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall, HookEvent, merge_answers
 from agent.records.events import Notice, PluginFailed
 from agent.redact import without_known_secrets
@@ -17,10 +17,9 @@ FAIL_CLOSED_EVENTS: frozenset[HookEvent] = frozenset({"PreToolUse"})
 class Hooks:
     """The hooks of an opened folder."""
 
-    def __init__(self, bus: Bus, env: Mapping[str, str], hooks: Iterable[Hook] = ()) -> None:
-        """*env* is the environment that programs are started with."""
+    def __init__(self, bus: Bus, programs: HookPrograms, hooks: Iterable[Hook] = ()) -> None:
         self._bus = bus
-        self._env = env
+        self._programs = programs
         self._hooks = list(hooks)
 
     @property
@@ -39,9 +38,8 @@ class Hooks:
         due = list(self._matching(call.event, call.about, call.former))
         if not due:
             return NO_ANSWER
-        env = {**self._env, "CLAUDE_PROJECT_DIR": call.directory}
         answer = _without_secrets(
-            merge_answers(await asyncio.gather(*(self._run_one(hook, call, env) for hook in due)))
+            merge_answers(await asyncio.gather(*(self._run_one(hook, call) for hook in due)))
         )
         if answer.message:
             self._bus.publish(Notice(answer.message, "info"))
@@ -55,9 +53,9 @@ class Hooks:
             if hook.event == event and any(matches(hook.matcher, name) for name in names)
         )
 
-    async def _run_one(self, hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
+    async def _run_one(self, hook: Hook, call: HookCall) -> HookAnswer:
         try:
-            return await run_hook(hook, call, env)
+            return await run_hook(hook, call, self._programs)
         except HookFailed as error:
             sentence = f"The hook {hook.label} ({hook.event}, {hook.source}) {error}."
             failed = PluginFailed(hook.source, sentence) if hook.function else Notice(sentence)

@@ -6,6 +6,7 @@ any kind becomes a value instead of an exception in another task.
 
 import asyncio
 import contextlib
+import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent.mcp.elicitation import Ask, ElicitationResult
 from agent.mcp.records import ConnectionLost, Listing, Server, Transport
 from agent.mcp.sampling import SampleRequest, SampleResult
+from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable
 from agent.process.tree import LINUX, MARKER, ProcessTree
 from agent.records.errors import ToolError
 from agent.records.ids import new_id
@@ -72,6 +74,10 @@ class ConnectionSettings:
     logins: LazyLogins
     ask: Ask | None = None
     """Asks the user a question of a server; None where there is no user."""
+    sandbox: CommandSandbox | None = None
+    """The sandbox of programs; without it, a server whose settings name one is not started."""
+    project: Path | None = None
+    """The project of the opened folder; None if it is the folder."""
     first_pause: float = FIRST_PAUSE
     """Seconds before the second attempt to connect."""
 
@@ -119,6 +125,8 @@ class Connection:
         self.gone = asyncio.Event()
         self.log: ErrorLog | None = None
         self.auth: httpx2.Auth | None = None
+        self.command = server.command
+        """The program and its arguments, in the server's sandbox once it is started."""
         self._started = asyncio.get_running_loop().time()
         self._mark = new_id("cal")
         self._relist = asyncio.Event()
@@ -180,6 +188,7 @@ class Connection:
         try:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(self.server.connect_timeout):
+                    await self._enter_sandbox()
                     self.auth = await self.settings.logins.auth(self.server)
                     client = await stack.enter_async_context(connect(self))
                     listing = await client.list_all()
@@ -187,6 +196,24 @@ class Connection:
         finally:
             if self.log is not None:
                 self.log.close()
+
+    async def _enter_sandbox(self) -> None:
+        """Put the program into the sandbox of its settings. Raises ``SandboxUnavailable``, and
+        ``FileNotFoundError`` without the program, which the sandbox would report as its end."""
+        server = self.server
+        if server.sandbox == "off" or self.transport != "stdio":
+            return
+        program, environment = server.command[0], {**self.environment, **server.environment}
+        if "/" not in program and shutil.which(program, path=environment.get("PATH")) is None:
+            raise FileNotFoundError(program)
+        if self.settings.sandbox is None:
+            raise SandboxUnavailable("There is no sandbox for it.")
+        self.command = await self.settings.sandbox.wrap_program(
+            server.command,
+            server.sandbox,
+            directory=str(server.folder),
+            project=str(self.settings.project or self.settings.root),
+        )
 
     async def _serve(self, client: "McpClient", listing: Listing) -> None:
         """Serve calls until the connection is gone."""

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from agent.config.model import McpConfig, McpOAuthConfig
 from agent.records.json import Json, JsonObject
+from agent.records.sandbox import ProgramSandbox
 
 CONNECT_TIMEOUT = 30.0
 """Seconds for a server to become ready for use."""
@@ -34,6 +35,8 @@ class Server:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     oauth: Literal[False] | McpOAuthConfig | None = None
     enabled: bool = True
+    sandbox: ProgramSandbox = "off"
+    """The sandbox that its program runs in."""
     connect_timeout: float = CONNECT_TIMEOUT
     """Seconds for the server to become ready for use."""
     idle_timeout: float = IDLE_TIMEOUT
@@ -60,6 +63,7 @@ class Server:
             headers=given.headers,
             oauth=given.oauth,
             enabled=given.enabled,
+            sandbox="off" if remote else given.sandbox,
             connect_timeout=seconds or CONNECT_TIMEOUT,
             idle_timeout=seconds or IDLE_TIMEOUT,
             problem=problem,

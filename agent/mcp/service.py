@@ -15,6 +15,7 @@ from agent.mcp.elicitation import Ask
 from agent.mcp.records import Listing, Server, ServerResponse, ServerStatus
 from agent.mcp.supervisor import ServerSupervisor
 from agent.mcp.toolbox import Toolbox
+from agent.permission.sandbox.service import CommandSandbox
 from agent.process import strict_environment
 from agent.process.tree import become_subreaper
 from agent.provider.catalog.from_config import secret_variables
@@ -193,6 +194,9 @@ def mcp_service(
     bus: Bus,
     registry: Registry,
     ask: Ask | None = None,
+    *,
+    sandbox: CommandSandbox,
+    project: Path,
 ) -> McpService:
     """Return the service for the servers of the settings; none is started yet.
 
@@ -206,6 +210,8 @@ def mcp_service(
         environment=strict_environment(env, secret_variables(loaded)),
         logins=LazyLogins(paths.data),
         ask=ask,
+        sandbox=sandbox,
+        project=project,
     )
     approved = ApprovedDefinitions(paths.data)
     return McpService(servers, settings, approved=approved, bus=bus, registry=registry)

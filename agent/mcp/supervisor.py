@@ -24,6 +24,7 @@ from agent.mcp.sampling import (
     SamplingRefused,
     complete_sample,
 )
+from agent.permission.sandbox.service import SandboxUnavailable
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
 from agent.tools.core.base import ToolContext
@@ -323,7 +324,7 @@ def leaf_errors(error: BaseException) -> Iterator[BaseException]:
 
 def cannot_start(error: BaseException | None) -> bool:
     """Return whether trying again is useless: the program is missing, or must not be run."""
-    kinds = FileNotFoundError | PermissionError | NotADirectoryError
+    kinds = FileNotFoundError | PermissionError | NotADirectoryError | SandboxUnavailable
     return error is not None and any(isinstance(one, kinds) for one in leaf_errors(error))
 
 

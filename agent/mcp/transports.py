@@ -110,6 +110,8 @@ class ConnectionHost(Protocol):
     log: ErrorLog | None
     auth: httpx2.Auth | None
 
+    command: tuple[str, ...]
+
     @property
     def server(self) -> Server: ...
     @property
@@ -220,7 +222,7 @@ async def open_transport(
 
 def _program(host: ConnectionHost) -> StdioServerParameters:
     server = host.server
-    program, *arguments = server.command
+    program, *arguments = host.command
     return StdioServerParameters(
         command=program,
         args=arguments,

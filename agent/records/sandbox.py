@@ -1,7 +1,7 @@
 """The sandbox of a call: what its commands can change, and whether they have the network."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 SandboxLevel: TypeAlias = Literal["read-only", "workspace-write", "none"]
 """The level of a sandbox: commands write nothing, only in the project and its neighborhood, or
@@ -10,6 +10,14 @@ there is no sandbox."""
 SandboxSetting: TypeAlias = Literal["auto", "required", "off"]
 """The setting: *auto* uses the sandbox that the machine has, with *required* commands run in none
 other, *off* uses none."""
+
+ProgramSandbox: TypeAlias = Literal[
+    "off", "workspace-write with network", "workspace-write", "read-only"
+]
+"""The sandbox that the settings give a program of the user's, such as an MCP server or a hook; a
+later one restricts more."""
+
+PROGRAM_SANDBOXES: tuple[ProgramSandbox, ...] = get_args(ProgramSandbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,16 @@ UNSANDBOXED = SandboxGrant("none", network=True)
 
 READ_ONLY = SandboxGrant("read-only")
 """The sandbox of commands that are proven to only read."""
+
+
+def program_grant(sandbox: ProgramSandbox, folder: str) -> SandboxGrant:
+    """Return the sandbox of a program that the settings start in *folder* (absolute)."""
+    if sandbox == "off":
+        return UNSANDBOXED
+    if sandbox == "read-only":
+        return READ_ONLY
+    network = sandbox == "workspace-write with network"
+    return SandboxGrant("workspace-write", network=network, folders=(folder,), writes_outside=True)
 
 
 def sandbox_label(level: SandboxLevel, *, network: bool) -> str:

@@ -285,10 +285,10 @@ def _compose(opened: OpenedFolder) -> Runtime:
     config, bus, store = loaded.config, opened.bus, opened.store
     guidance = Guidance.for_folder(opened.directory, opened.trust, opened.paths, opened.env, config)
     folder = SessionRepository(store, agents, str(opened.directory), str(opened.project))
-    hooks, unused = hook_service(opened, loaded)
+    sandbox = command_sandbox(config, opened.paths, opened.env, bus)
+    hooks, unused = hook_service(opened, loaded, sandbox)
     session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
     session_hooks.start()
-    sandbox = command_sandbox(opened, config)
     code = code_service(opened, loaded, sandbox)
     services = _session_services(
         opened, catalog, agents, config, guidance, folder, hooks, code, sandbox
@@ -334,6 +334,8 @@ def _compose(opened: OpenedFolder) -> Runtime:
             bus,
             services.registry,
             services.questions.ask,
+            sandbox=sandbox,
+            project=opened.project,
         ),
         commands=SlashCommands(loaded, agents, guidance, services.pipeline, opened.editor),
         code=code,

@@ -13,6 +13,7 @@ from agent.config.loading import LoadedConfig
 from agent.config.model import CompactionConfig, Config
 from agent.config.paths import Paths, expand_home, home_folder
 from agent.files import Editor
+from agent.hooks.execution import HookPrograms
 from agent.hooks.loading import find_hooks
 from agent.hooks.service import Hooks
 from agent.lsp.file_checks import CodeServices, open_code_services
@@ -107,7 +108,9 @@ def _without(
     return replace(loaded, config=config, notices=(*loaded.notices, notice))
 
 
-def hook_service(opened: OpenedFolder, loaded: LoadedConfig) -> tuple[Hooks, tuple[str, ...]]:
+def hook_service(
+    opened: OpenedFolder, loaded: LoadedConfig, sandbox: CommandSandbox
+) -> tuple[Hooks, tuple[str, ...]]:
     """The hooks that count, started with the environment that commands get; and sentences on
     what has no effect. Reads files."""
     found = find_hooks(
@@ -119,7 +122,8 @@ def hook_service(opened: OpenedFolder, loaded: LoadedConfig) -> tuple[Hooks, tup
     else:
         env = child_environment(opened.env, secret)
     hooks = (*found.hooks, *(h for each in opened.plugins.working for h in each.plugin.hooks))
-    return Hooks(opened.bus, env, hooks), found.notes
+    programs = HookPrograms(env=env, sandbox=sandbox, project=str(opened.project))
+    return Hooks(opened.bus, programs, hooks), found.notes
 
 
 def add_plugin_tools(opened: OpenedFolder, registry: Registry) -> tuple[str, ...]:
@@ -189,10 +193,12 @@ def bash_settings(loaded: LoadedConfig) -> BashSettings:
     )
 
 
-def command_sandbox(opened: OpenedFolder, config: Config) -> CommandSandbox:
+def command_sandbox(
+    config: Config, paths: Paths, env: Mapping[str, str], bus: Bus
+) -> CommandSandbox:
     """Return the sandbox of commands. That there is none is said once on this machine, and again
     if the reason changes."""
-    reported = opened.paths.data / "sandbox-missing"
+    reported = paths.data / "sandbox-missing"
 
     def tell(sentence: str) -> None:
         with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -200,17 +206,17 @@ def command_sandbox(opened: OpenedFolder, config: Config) -> CommandSandbox:
                 return
         with contextlib.suppress(OSError):
             reported.write_text(sentence, "utf-8")
-        opened.bus.publish(Notice(sentence))
+        bus.publish(Notice(sentence))
 
     return CommandSandbox(
         config.bash.sandbox,
         SandboxFolders(
-            home=os.path.realpath(home_folder(opened.env)),
-            data=str(opened.paths.data),
-            readable=(str(opened.paths.data / "spill"),),
-            config=str(opened.paths.config),
+            home=os.path.realpath(home_folder(env)),
+            data=str(paths.data),
+            readable=(str(paths.data / "spill"),),
+            config=str(paths.config),
             writable=tuple(
-                os.path.realpath(expand_home(folder, opened.env))
+                os.path.realpath(expand_home(folder, env))
                 for folder in config.bash.sandbox_writable
             ),
         ),

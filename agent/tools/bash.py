@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
@@ -394,6 +395,7 @@ class BashTool:
             directory=call.directory,
             timeout=call.timeout if call.background else None,
             on_end=on_end,
+            explain=partial(blocked_notes, wrapped),
         )
         how = "The user sent it to the background, where it goes on"
         if call.background:
@@ -411,7 +413,7 @@ class BashTool:
             f"{how}: {describe_shell(info)}",
             BACKGROUND_HINT.format(id=info.id),
             *((NO_SERVER,) if offline else ()),
-            *(() if ran else blocked_notes(wrapped, taken.text, info.exit_code)),
+            *self._shells.end_notes(info.id),
             *(call.kept_notes if wrapped is not None else ()),
             *call.notes,
         )

@@ -97,7 +97,7 @@ class BashOutputTool:
             state = f"It did not run any more: {state}"
         left = (LEFTOVERS,) if self._shells.has_leftovers(info.id) else ()
         return Result(
-            shell_output(taken, (state, *left)),
+            shell_output(taken, (state, *left, *self._shells.end_notes(info.id))),
             blocks=(shell_block(info.command, taken.text, info.exit_code),),
             facts=(info.state,),
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from agent.records.blocks import TodoItem
+from agent.records.sandbox import PROGRAM_SANDBOXES
 from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
 from app.screens.base.page import PageScreen
@@ -20,6 +21,7 @@ from app.text.units import count, money
 
 if TYPE_CHECKING:  # not needed for the first frame
     from agent.permission.sandbox.service import SandboxStatus
+    from agent.runtime.runtime import Runtime
 
 
 @action("app.help", "Keys and commands", "Program", slash=("help",), keys=("f1",))
@@ -131,6 +133,7 @@ def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
         Fact("Folder", str(runtime.directory)),
         Fact("Trust", "" if trusted else UNTRUSTED, "$tone-warn"),
         *sandbox_facts(sandbox),
+        *(Fact("", line, "$tone-muted") for line in _other_sandboxes(runtime)),
         Fact("Session", session.title or "Untitled" if session is not None else "none yet"),
         Fact("", session.id if session is not None else "", "$tone-muted"),
         Fact("Agent", live.agent),
@@ -145,6 +148,18 @@ def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
         Fact("Settings", ", ".join(dict.fromkeys(runtime.config.sources.values()))),
         Fact("Log", str(runtime.paths.log)),
     ]
+
+
+def _other_sandboxes(runtime: "Runtime") -> list[str]:
+    """Return the sandboxes of MCP servers and hooks, which have the one of their settings."""
+    lines: list[str] = []
+    for level in PROGRAM_SANDBOXES[1:]:
+        servers = (one.server for one in runtime.mcp.statuses() if one.state != "disabled")
+        names = [f"MCP server {server.name}" for server in servers if server.sandbox == level]
+        hooks = sum(hook.sandbox == level for hook in runtime.hooks.all)
+        found = [*names, *([count(hooks, "hook")] if hooks else [])]
+        lines += [f"{level}: {', '.join(found)}"] if found else []
+    return lines
 
 
 def status_text(facts: Sequence[Fact]) -> Content:

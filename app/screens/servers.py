@@ -180,6 +180,8 @@ def server_text(status: ServerStatus) -> Content:
 def _facts_line(status: ServerStatus) -> Content:
     wire = {"stdio": "program", "http": "HTTP", "sse": "SSE"}.get(status.transport or "", "")
     words = [sanitize_line(status.server.endpoint), *([wire] if wire else [])]
+    if status.server.sandbox != "off":
+        words.append(f"sandbox {status.server.sandbox}")
     if status.server_info:
         words.append(sanitize_line(status.server_info))
     return Content.styled(" · ".join(words), "$tone-muted")

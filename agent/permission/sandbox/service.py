@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.permission.sandbox.command_policy import SandboxFolders, policy_of
 from agent.records.errors import ToolError
-from agent.records.sandbox import SandboxGrant, SandboxSetting
+from agent.records.sandbox import ProgramSandbox, SandboxGrant, SandboxSetting, program_grant
 
 if TYPE_CHECKING:  # loaded with the first command
     from agent.process.sandbox import Sandbox, SandboxPolicy
@@ -18,7 +18,15 @@ REQUIRED = (
     "this machine, so nothing was run. {reason} Install bubblewrap (the program bwrap), or ask the "
     "user to change the setting."
 )
+UNAVAILABLE = (
+    "Its settings have it run in a sandbox ({sandbox}), and none works on this machine. {reason} "
+    "Install bubblewrap (the program bwrap), or set its sandbox to off."
+)
 MISSING = "Commands run without a sandbox. {reason} Install bubblewrap to have one."
+
+
+class SandboxUnavailable(ToolError):
+    """A program has to run in a sandbox and this machine has none, so it was not started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +89,13 @@ class CommandSandbox:
         return SandboxStatus(self.setting, sandbox.name, sandbox.reason)
 
     async def is_in_force(self) -> bool:
-        """Return whether commands run in a sandbox. Raises ``ToolError`` if they have to and this
-        machine has none."""
+        """Return whether commands run in a sandbox. Raises ``SandboxUnavailable`` if they have to
+        and this machine has none."""
         if self.setting == "off":
             return False
         sandbox = await self._sandbox()
         if sandbox.name == "none" and self.setting == "required":
-            raise ToolError(REQUIRED.format(reason=sandbox.reason))
+            raise SandboxUnavailable(REQUIRED.format(reason=sandbox.reason))
         return sandbox.name != "none"
 
     async def wrap(
@@ -120,7 +128,8 @@ class CommandSandbox:
         self, argv: tuple[str, ...], path: str, project: str
     ) -> tuple[str, ...]:
         """Return *argv* of a formatter that runs in *project*. It can write the file *path*, and
-        what a command can, without the network. Raises ``ToolError`` as ``is_in_force`` does."""
+        what a command can, without the network. Raises ``SandboxUnavailable`` as ``is_in_force``
+        does."""
         if not await self.is_in_force():
             return argv
         grant = SandboxGrant(
@@ -133,6 +142,24 @@ class CommandSandbox:
             argv, grant, directory=project, session_directory=project, project=project
         )
         return wrapped.argv
+
+    async def wrap_program(
+        self, argv: tuple[str, ...], sandbox: ProgramSandbox, *, directory: str, project: str
+    ) -> tuple[str, ...]:
+        """Return *argv*, to be started in *directory*, in the *sandbox* that the user's settings
+        give this program, whatever ``bash.sandbox`` is. Raises ``SandboxUnavailable``."""
+        if sandbox == "off":
+            return argv
+        found = await asyncio.to_thread(self._find, "required")
+        if found.name == "none":
+            raise SandboxUnavailable(UNAVAILABLE.format(sandbox=sandbox, reason=found.reason))
+
+        def wrapped() -> tuple[str, ...]:
+            grant = program_grant(sandbox, directory)
+            policy = policy_of(grant, self._folders, directory=project, project=project)
+            return found.wrap(argv, policy, directory)
+
+        return await asyncio.to_thread(wrapped)
 
     async def _sandbox(self) -> "Sandbox":
         async with self._finding:

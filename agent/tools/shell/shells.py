@@ -25,10 +25,15 @@ MAX_ENDED = 50
 """The maximum number of ended shells whose output can still be read."""
 
 
+Explain = Callable[[str, int | None], tuple[str, ...]]
+"""Return notes for the model on the end of a command, from the end of its output and its code."""
+
+
 @dataclass(slots=True)
 class _Shell:
     info: ShellInfo
     background: BackgroundShell
+    explain: Explain
 
 
 class Shells:
@@ -66,9 +71,10 @@ class Shells:
         directory: str,
         timeout: float | None,
         on_end: Callable[[], None] | None = None,
+        explain: Explain = lambda _output, _exit_code: (),
     ) -> ShellInfo:
         """Add a shell that was *started* for *ctx*; it is ended after *timeout* seconds. *on_end*
-        is called once it has ended."""
+        is called once it has ended; *explain* says why it can have failed."""
         shell_id = self._new_id()
         info = ShellInfo(
             id=shell_id,
@@ -82,7 +88,7 @@ class Shells:
         background = BackgroundShell(
             started, timeout=timeout, on_change=lambda: self._changed(shell_id, on_end)
         )
-        self._shells[shell_id] = _Shell(info, background)
+        self._shells[shell_id] = _Shell(info, background, explain)
         self._bus.publish(ShellChanged(info.session_id, info))
         return info
 
@@ -130,6 +136,14 @@ class Shells:
     def info(self, shell_id: str) -> ShellInfo:
         """Return the current state of a shell, which must exist."""
         return self._shells[shell_id].info
+
+    def end_notes(self, shell_id: str) -> tuple[str, ...]:
+        """Return notes on the end of a shell, which must exist; none while it runs, and if it was
+        ended by a call."""
+        shell = self._shells[shell_id]
+        if shell.info.state in {"running", "killed"}:
+            return ()
+        return shell.explain(shell.background.tail(), shell.info.exit_code)
 
     def find(self, shell_id: str) -> ShellInfo | None:
         """Return the current state of a shell, None if it is unknown."""

@@ -87,13 +87,25 @@ def probe(name: str) -> int:
 
 async def _connect(server: Server, loaded: LoadedConfig) -> ServerStatus:
     from agent.bus import Bus  # for this part only
+    from agent.git import project_root  # as above
     from agent.mcp.service import mcp_service  # as above
+    from agent.runtime.service_factories import command_sandbox  # as above
     from agent.tools.registry import Registry  # as above
 
     mcp = {server.name: replace(loaded.config.mcp[server.name], enabled=True)}
     only = replace(loaded, config=replace(loaded.config, mcp=mcp))
     paths = Paths.find(os.environ)
-    service = mcp_service(only, Path.cwd(), paths, os.environ, Bus(), Registry(()))
+    bus = Bus()
+    service = mcp_service(
+        only,
+        Path.cwd(),
+        paths,
+        os.environ,
+        bus,
+        Registry(()),
+        sandbox=command_sandbox(only.config, paths, os.environ, bus),
+        project=await project_root(Path.cwd()),
+    )
     sys.stderr.write(f"Connecting to {sanitize_line(server.endpoint)} …\n")
     try:
         await service.wait_until_tried(CONNECT_SECONDS)

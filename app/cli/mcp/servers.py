@@ -68,6 +68,7 @@ def _as_json(server: Server, loaded: LoadedConfig) -> JsonObject:
         "command": list(server.command) or None,
         "url": server.url or None,
         "enabled": server.enabled,
+        "sandbox": server.sandbox,
         "source": _source(server, loaded) or None,
         "problem": server.problem or None,
     }

@@ -1,6 +1,7 @@
 """The sandbox of a folder: what is found, and the policy that follows from a grant."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,32 @@ def test_a_project_can_tighten_it(tmp_path: Path) -> None:
     loaded = load_config(project, project, env, paths=Paths.find(env), trusted=True)
     assert loaded.config.bash.sandbox == "required"
     assert loaded.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("own", "project", "result"),
+    [
+        ("workspace-write", "read-only", "read-only"),
+        ("off", "workspace-write with network", "workspace-write with network"),
+        (None, "workspace-write", "workspace-write"),
+        ("read-only", "workspace-write", "read-only"),
+        ("workspace-write", "workspace-write with network", "workspace-write"),
+        ("workspace-write", "off", "workspace-write"),
+    ],
+)
+def test_a_project_can_only_restrict_a_server_of_the_user_further(
+    tmp_path: Path, own: str | None, project: str, result: str
+) -> None:
+    (tmp_path / "home").mkdir()
+    folder = tmp_path / "project"
+    (folder / ".opencode-py").mkdir(parents=True)
+    mine = {"command": ["tickets"]} | ({"sandbox": own} if own else {})
+    theirs = {"mcp": {"tickets": {"sandbox": project}, "theirs": {"command": ["x"]}}}
+    (tmp_path / "home" / "config.json").write_text(json.dumps({"mcp": {"tickets": mine}}))
+    (folder / ".opencode-py" / "config.json").write_text(json.dumps(theirs))
+    env = {"HOME": str(tmp_path / "home"), "OPENCODE_PY_CONFIG_DIR": str(tmp_path / "home")}
+    loaded = load_config(folder, folder, env, paths=Paths.find(env), trusted=True)
+    server = loaded.config.mcp["tickets"]
+    assert (server.command, server.sandbox) == (("tickets",), result)
+    said = "\n".join(loaded.notices)
+    assert ("mcp.tickets.sandbox is left out: a project may only" in said) is (result == own)

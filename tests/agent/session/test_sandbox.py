@@ -173,6 +173,32 @@ async def test_a_server_in_the_background_says_that_nobody_reaches_it(tmp_path: 
         assert "It runs without the network" in output(part)
 
 
+async def test_the_end_of_a_background_command_names_what_was_blocked(tmp_path: Path) -> None:
+    outside = Path.home() / f"opencode-py-{tmp_path.name}.txt"
+    async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
+        (harness.folder / "build.sh").write_text(
+            f"until [ -e go ]; do sleep 0.02; done; echo x > {outside}\n"
+        )
+        session = await harness.session()
+
+        async def turn(tool: str, **arguments: object) -> str:
+            harness.server.script(answer(Call(tool, arguments)), DONE)
+            before = len(harness.events)
+            await harness.send(session, "go")
+            await harness.idle(session, after=before)
+            return output((await harness.tools(session))[-1])
+
+        assert not BLOCKED.search(await turn("bash", command="sh build.sh", background=True))
+        (shell,) = harness.runtime.shells.snapshot()
+        (harness.folder / "go").touch()
+        await harness.runtime.shells.wait_for_exit(shell.id, 30)
+        for _ in "ab":  # however much of its output was read before
+            text = await turn("bash_output", id=shell.id)
+            assert BLOCKED.search(text)
+            assert "call bash again with unsandboxed" in text
+    assert not outside.exists()
+
+
 async def test_the_answer_without_the_sandbox(tmp_path: Path, web: int) -> None:
     async with open_harness(tmp_path) as harness:
         (harness.folder / "get.py").write_text(

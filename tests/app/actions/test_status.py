@@ -1,5 +1,9 @@
 """``/status``, ``/todo``, and the double Esc that opens the review."""
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
 import pytest
 
 from agent.records.blocks import TodoItem
@@ -72,6 +76,22 @@ async def test_status_shows_the_session_the_model_and_the_folder(start: Starter)
         session = running.app.controller.live.session
         assert session is not None
         await running.until_shown(session.id)
+
+
+async def test_status_shows_the_sandboxes_of_servers_and_hooks(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    settings = {
+        "mcp": {"tickets": {"command": ["no-such-program"], "sandbox": "read-only"}},
+        "hooks": {"Stop": [{"hooks": [{"command": "true", "sandbox": "workspace-write"}]}]},
+    }
+    config = Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
+    config.mkdir(exist_ok=True)
+    (config / "config.json").write_text(json.dumps(settings))
+    async with start() as running:
+        await running.type("/status", "enter")
+        await running.until_shown("read-only: MCP server tickets")
+        await running.until_shown("workspace-write: 1 hook")
 
 
 async def test_todo_shows_the_agents_list(start: Starter, scripted: ModelServer) -> None:
