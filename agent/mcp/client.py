@@ -7,9 +7,9 @@ and closed by one task; any task can call it.
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from importlib.metadata import PackageNotFoundError, version
-from typing import Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 import anyio
 import mcp_types as types
@@ -77,7 +77,7 @@ class McpClient:
     def __init__(self, client: Client, state: TransportState, transport: Transport) -> None:
         self._client = client
         self._state = state
-        self._calls: set[asyncio.Task[types.CallToolResult]] = set()
+        self._calls: set[asyncio.Task[Any]] = set()
         self._timeouts: dict[asyncio.Timeout, float] = {}
         self.transport: Transport = transport
 
@@ -131,26 +131,13 @@ class McpClient:
             share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
             on_progress(f"{message}  {share}" if message else share)
 
-        # A task of its own: a cancel need not wait until the server has been notified.
-        task = asyncio.create_task(
-            self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
-        )
         limit = asyncio.timeout(idle_timeout)
         self._timeouts[limit] = idle_timeout
-        self._calls.add(task)
-        task.add_done_callback(self._calls.discard)
+        request = self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
         try:
-            async with limit:
-                await asyncio.wait({task})
-        except TimeoutError:
-            raise ToolError(
-                f"The server gave no sign of life for {idle_timeout:g} seconds, so the call was "
-                "given up. It may have been done all the same."
-            ) from None
+            result = await self._in_time(request, limit, idle_timeout)
         finally:
             self._timeouts.pop(limit, None)
-            task.cancel()
-        result = await self._translate_errors(task)
         return ServerResponse(tuple(result_content(result)), is_error=bool(result.is_error))
 
     @contextlib.contextmanager
@@ -164,14 +151,18 @@ class McpClient:
             for limit, seconds in self._timeouts.items():
                 limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
-    async def read(self, uri: str) -> ServerResponse:
-        """Return the content of a resource. Raises ``ConnectionLost`` or ``ToolError``."""
-        found = await self._translate_errors(self._client.read_resource(uri, cache_mode="bypass"))
+    async def read(self, uri: str, timeout: float) -> ServerResponse:
+        """Return the content of a resource within *timeout* seconds. Raises ``ConnectionLost`` or
+        ``ToolError``."""
+        request = self._client.read_resource(uri, cache_mode="bypass")
+        found = await self._in_time(request, asyncio.timeout(timeout), timeout)
         return ServerResponse(tuple(resource_content(one) for one in found.contents))
 
-    async def prompt(self, name: str, arguments: dict[str, str]) -> ServerResponse:
-        """Return a prompt, filled in. Raises ``ConnectionLost`` or ``ToolError``."""
-        found = await self._translate_errors(self._client.get_prompt(name, arguments))
+    async def prompt(self, name: str, arguments: dict[str, str], timeout: float) -> ServerResponse:
+        """Return a prompt, filled in, within *timeout* seconds. Raises ``ConnectionLost`` or
+        ``ToolError``."""
+        request = self._client.get_prompt(name, arguments)
+        found = await self._in_time(request, asyncio.timeout(timeout), timeout)
         return ServerResponse(tuple(content_of(message.content) for message in found.messages))
 
     async def watch_changes(self, changed: Callable[[], None]) -> None:
@@ -228,6 +219,26 @@ class McpClient:
         if len(found) > MAX_ENTRIES:
             problems.append(f"A list has more than {MAX_ENTRIES:,} entries; the rest is left out.")
         return found[:MAX_ENTRIES]
+
+    async def _in_time(
+        self, request: Coroutine[Any, Any, EntryT], limit: asyncio.Timeout, seconds: float
+    ) -> EntryT:
+        """Return the result of *request* if it comes within *limit*, which is *seconds* long."""
+        # A task of its own: a cancel need not wait until the server has been notified.
+        task = asyncio.create_task(request)
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+        try:
+            async with limit:
+                await asyncio.wait({task})
+        except TimeoutError:
+            raise ToolError(
+                f"The server gave no sign of life for {seconds:g} seconds, so the call was given "
+                "up. It may have been done all the same."
+            ) from None
+        finally:
+            task.cancel()
+        return await self._translate_errors(task)
 
     async def _translate_errors(self, request: Awaitable[EntryT]) -> EntryT:
         """Return the result of *request*; raise the SDK's errors as those of this package."""

@@ -236,7 +236,12 @@ class Connection:
             await self._relist.wait()
             self._relist.clear()
             try:
-                self.owner.listed(client, await client.list_all())
+                async with asyncio.timeout(self.server.connect_timeout):
+                    listing = await client.list_all()
+                self.owner.listed(client, listing)
+            except TimeoutError:
+                seconds = self.server.connect_timeout
+                self.owner.listing_failed(f"Its lists did not come within {seconds:g} seconds.")
             except ToolError as error:
                 self.owner.listing_failed(f"Its lists cannot be read: {error}")
             except ConnectionLost:

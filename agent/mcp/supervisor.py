@@ -177,11 +177,13 @@ class ServerSupervisor:
 
     async def read(self, uri: str) -> ServerResponse:
         """Return the content of a resource. Raises ``ToolError``."""
-        return await self._request(lambda client: client.read(uri))
+        return await self._request(lambda client: client.read(uri, self._server.idle_timeout))
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> ServerResponse:
         """Return a prompt, filled in. Raises ``ToolError``."""
-        return await self._request(lambda client: client.prompt(name, arguments))
+        return await self._request(
+            lambda client: client.prompt(name, arguments, self._server.idle_timeout)
+        )
 
     async def elicit(self, message: str, request: JsonObject | str) -> ElicitationResult:
         """Ask the user of the newest call. A server without a running call may not ask."""

@@ -135,6 +135,24 @@ async def test_a_call_without_a_response_times_out(tmp_path: Path) -> None:
         assert (await mcp.call("shop_echo", text="here")).output == "here"
 
 
+async def test_resources_and_prompts_without_a_response_time_out(tmp_path: Path) -> None:
+    async with open_mcp(tmp_path, raw("mute", idle_timeout=0.3)) as mcp:
+        with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
+            await mcp.service.read("mute", "raw://x")
+        with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
+            await mcp.service.prompt("mute", "x", {})
+        assert "seen" in (await mcp.call("mute_good")).output
+
+
+async def test_changed_lists_that_never_come_are_reported(tmp_path: Path) -> None:
+    server = raw("mute", connect_timeout=5.0)
+    async with open_mcp(tmp_path, server) as mcp:
+        await mcp.call("mute_good")
+        await mcp.until(lambda: bool(mcp.status("mute").problems))
+        assert mcp.status("mute").problems == ("Its lists did not come within 5 seconds.",)
+        assert "seen" in (await mcp.call("mute_good")).output
+
+
 async def test_a_cancelled_call_ends_at_once(tmp_path: Path) -> None:
     begun = asyncio.Event()
     ctx = context(tmp_path, progress=lambda _: begun.set())

@@ -68,6 +68,9 @@ ASKED = {
 """What is asked in the middle of a call, as often as its argument ``times`` says."""
 
 
+MUTE = {"resources/read", "prompts/get"}
+"""Requests that ``mute`` never answers; after a call, it answers for its tools no more either."""
+
 heard: list[dict] = []
 """The notifications that came."""
 
@@ -133,6 +136,8 @@ def main() -> None:
             text = json.dumps(message.get("result") or message.get("error"))
             send({"id": waiting, "result": {"content": [{"type": "text", "text": text}]}})
             continue
+        if FAULT == "mute" and message.get("method") in MUTE:
+            continue
         if FAULT == "silent" or "id" not in message or "method" not in message:
             continue
         result = answer(message["method"], message.get("params") or {})
@@ -140,6 +145,9 @@ def main() -> None:
             send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
         else:
             send({"id": message["id"], "result": result})
+        if FAULT == "mute" and message["method"] == "tools/call":
+            MUTE.add("tools/list")
+            send({"method": "notifications/tools/list_changed"})
     while FAULT == "silent":  # does not end when its input does
         time.sleep(60)
 
