@@ -68,9 +68,9 @@ def _as_json(server: Server, loaded: LoadedConfig) -> JsonObject:
         "command": list(server.command) or None,
         "url": server.url or None,
         "enabled": server.enabled,
-        "sandbox": server.sandbox,
         "source": _source(server, loaded) or None,
         "problem": server.problem or None,
+        **({"sandbox": server.sandbox} if server.sandbox != "off" else {}),
     }
 
 

@@ -9,7 +9,7 @@ from agent.agents import Agents
 from agent.config.loading import load_config
 from agent.config.paths import Paths
 from agent.permission.rules import deciding_rule, evaluate, strictest
-from agent.permission.saved_rules import save_rule
+from agent.permission.saved_rules import save_rule, save_setting
 from agent.permission.shell.analysis import command_needs
 from agent.records.errors import ConfigError
 
@@ -65,6 +65,24 @@ def test_a_saved_rule_keeps_the_limits_of_an_answer(tmp_path: Path) -> None:
     assert action_of("git push --force origin main") == "ask"
     assert action_of("git push --tags origin") == "deny", "no answer lifts a deny"
     assert action_of("git tag --force v1") == "allow", "the user's own rule is as it is written"
+
+
+def test_a_rule_saved_before_there_were_marks_counts_as_written_until_it_is_saved_again(
+    tmp_path: Path,
+) -> None:
+    env = {"HOME": str(tmp_path), "OPENCODE_PY_CONFIG_DIR": str(tmp_path / "config")}
+
+    def action_of(line: str) -> str:
+        loaded = load_config(tmp_path, tmp_path, env, paths=Paths.find(env))
+        needs = command_needs(line, directory="/srv", project="/srv", home="/home/a", start="/srv")
+        rules = Agents(loaded).rules("build")
+        return strictest(*(evaluate(need, rules).action for need in needs))
+
+    save_setting(tmp_path / "config", ("permission", "bash", "git push *"), "allow")
+    assert action_of("git push --force origin main") == "allow"
+    save_rule(tmp_path / "config", "bash", "git push *")
+    assert action_of("git push --force origin main") == "ask"
+    assert action_of("git push origin main") == "allow"
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"rules": 1}', '{"rules": {"bash": [1, "git *"]}}'])
