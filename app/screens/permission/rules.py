@@ -50,6 +50,8 @@ def _rule_note(rule: Rule, *, trusted: bool) -> str:
         return "but allows what only reads in the project"
     if rule.source == DEFAULT and rule.permission == "read":
         return "but asks for files that may hold secrets"
+    if rule.saved and rule.permission == "bash":
+        return "with the limits of an answer"
     if is_project_rule(rule) and rule.action != "deny":
         return "lifts no deny" if trusted else "only tightens"
     return ""

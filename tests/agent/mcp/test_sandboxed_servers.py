@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.mcp.records import Server
-from agent.permission.sandbox.policy import SandboxFolders
+from agent.permission.sandbox.command_policy import SandboxFolders
 from agent.permission.sandbox.service import CommandSandbox
 from agent.process.sandbox import Sandbox
 from tests.agent.mcp.mcp_harness import SERVERS, open_mcp

@@ -54,6 +54,8 @@ def test_rows_show_the_source_with_the_strongest_rule_first() -> None:
     assert {row.group for row in rows[5:]} == {"Built in"}
     assert len(rows) == len(rules)
     assert rows[3].note == "only tightens"
+    saved = Rule("bash", "git *", "allow", "~/.config/opencode-py/config.json", saved=True)
+    assert rule_rows((saved,), trusted=True)[0].note == "with the limits of an answer"
     assert "no deny" in rule_rows(rules, trusted=True)[3].note
     assert rules[int(rows[0].key)].pattern == "git *"
 
