@@ -6,13 +6,25 @@ from pathlib import Path
 from agent.permission.rules import ALWAYS, Rule
 from app.commands.context import BUSY, ActionContext
 from app.commands.registry import action
-from app.screens.base.picker import Row
+from app.screens.base.picker import Picker, Row
+from app.screens.base.questions import ConfirmScreen
 from app.screens.permission.rules import PermissionsScreen, rule_rows
 from app.screens.permission.trust import TrustScreen
+from app.session.permission_mode import AUTO
 from app.text.sanitize import sanitize_line
 
 ELSEWHERE = "Only what you said always to is taken back here. This rule comes from {source}."
-AUTO = "Whatever asks is allowed now. What is denied stays denied."
+AUTO_DETAIL = (
+    "Commands, edits and web requests then run without a question, until you choose another mode. "
+    "What a rule denies stays denied."
+)
+MODES = {
+    "ask": "asks before edits and commands that can change something",
+    "accept edits": "edits files of this folder without asking",
+    "plan": "reads and plans, changes nothing",
+    "auto": "allows everything that would ask",
+}
+"""The description of each mode."""
 NOT_ALWAYS = "Only what you said always to is saved from here."
 
 
@@ -38,29 +50,54 @@ async def permissions(context: ActionContext, argument: str) -> None:
 
 @action(
     "permissions.mode",
-    "Next permission mode",
+    "Choose the permission mode",
     "Model and agent",
     slash=("mode",),
-    keys=("shift+tab",),
     argument="[mode]",
 )
 async def mode(context: ActionContext, argument: str) -> None:
-    """Switch to the given mode, or to the next one."""
+    """Switch to the given mode, or to one chosen from a list."""
     live = context.live
-    agents = [info.name for info in live.runtime.agents.primary()]
-    names = context.modes.names(agents)
+    names = context.modes.names([info.name for info in live.runtime.agents.primary()])
     wanted = argument.strip().lower()
     if wanted and wanted not in names:
         context.notify(f"The modes are {', '.join(names)}.", warning=True)
         return
-    before = live.runtime.permissions.mode
-    step = context.modes.advance(live.agent, before, agents, wanted=wanted)
+    if not wanted:
+        current = context.modes.current(live.agent, live.runtime.permissions.mode)
+        rows = [Row(name, name, MODES[name]) for name in names]
+        wanted = await context.show(Picker("Permission mode", rows, current=current)) or ""
+    if wanted and (wanted != AUTO or await _confirms_auto(context)):
+        await _switch(context, wanted)
+
+
+@action("permissions.cycle", "Next permission mode", "Model and agent", keys=("shift+tab",))
+async def cycle(context: ActionContext, argument: str) -> None:
+    """Switch to the next mode; auto is not one of those."""
+    await _switch(context, "")
+
+
+async def _confirms_auto(context: ActionContext) -> bool:
+    """Ask once whether the auto mode is meant; return the answer."""
+    modes = context.modes
+    if modes.auto_confirmed:
+        return True
+    question = ConfirmScreen("Allow everything that would ask?", AUTO_DETAIL)
+    modes.auto_confirmed = bool(await context.show(question))
+    return modes.auto_confirmed
+
+
+async def _switch(context: ActionContext, wanted: str) -> None:
+    """Switch to the mode *wanted*, or to the next one."""
+    live = context.live
+    agents = [info.name for info in live.runtime.agents.primary()]
+    before = live.agent
+    context.modes.auto_confirmed |= live.runtime.permissions.mode == AUTO  # of the command line
+    step = context.modes.advance(before, live.runtime.permissions.mode, agents, wanted=wanted)
     live.runtime.permissions.mode = step.mode
-    if step.agent != live.agent:
+    if step.agent != before:
         await live.use_agent(step.agent)
     context.refresh()
-    if step.mode == "auto" and before != "auto":
-        context.notify(AUTO, warning=True)
 
 
 class _RuleList:

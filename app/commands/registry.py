@@ -63,6 +63,7 @@ ORDER: tuple[str, ...] = (
     "agent.list",
     "agent.cycle",
     "permissions.mode",
+    "permissions.cycle",
     "model.connect",
     "view.sidebar",
     "view.mouse",

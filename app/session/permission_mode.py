@@ -1,7 +1,8 @@
-"""Permission modes and the order in which they are cycled: ask, accept edits, plan, auto.
+"""Permission modes: ask, accept edits, plan, auto. All but auto are cycled.
 
 The plan mode is the plan agent with questions asked: there is one mechanism for what an agent can
-do. The other three are modes of the permission service and keep the agent.
+do. The other three are modes of the permission service and keep the agent. The auto mode has to be
+chosen by name: a press too many must not switch every question off.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import get_args
 from agent.records.requests import PermissionMode
 
 PLAN = "plan"
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +28,26 @@ class PermissionModeCycle:
 
     def __init__(self) -> None:
         self._before: str | None = None
+        self.auto_confirmed = False
+        """True once the user has confirmed the auto mode."""
+
+    def current(self, agent: str, mode: PermissionMode) -> str:
+        """Return the name of the mode in force."""
+        return PLAN if agent == PLAN and mode == "ask" else mode
 
     def names(self, agents: Sequence[str]) -> tuple[str, ...]:
-        """Return the modes that exist with these *agents*, in the order of the cycle."""
-        ask, edits, auto = get_args(PermissionMode)
-        return (ask, edits, *([PLAN] if PLAN in agents else []), auto)
+        """Return the modes that these *agents* allow: those of the cycle in order, then auto."""
+        ask, edits, _ = get_args(PermissionMode)
+        return (ask, edits, *([PLAN] if PLAN in agents else []), AUTO)
 
     def advance(
         self, agent: str, mode: PermissionMode, agents: Sequence[str], *, wanted: str = ""
     ) -> ModeStep:
         """Go from *agent* in *mode* to the mode *wanted*, or to the next one."""
-        names = self.names(agents)
-        now = PLAN if agent == PLAN and mode == "ask" else mode
-        name = wanted or names[(names.index(now) + 1) % len(names)]
+        cycle = self.names(agents)[:-1]
+        now = self.current(agent, mode)
+        at = cycle.index(now) if now in cycle else -1
+        name = wanted or cycle[(at + 1) % len(cycle)]
         if agent != PLAN:
             self._before = agent
         if name == PLAN:

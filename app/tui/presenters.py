@@ -106,7 +106,7 @@ class StatusPresenter:
         )
         self._sidebar.show()
         self._main.show_agent(color)
-        self._main.show_work(live.view, live.unsent, live.preparation.started)
+        self._main.show_work(live.view, live.unsent, live.preparation.started, live.agent)
         self._main.show_home(
             HomeFacts(
                 workspace=self._workspace,

@@ -56,6 +56,8 @@ class Activity:
     """Seconds since the epoch, while it is the model's turn; else 0."""
     command_since: float = 0.0
     """When the running command was first seen, 0 for none."""
+    agent: str = ""
+    """The agent of the running turn, if the next prompt goes to another one."""
     background_key: str = ""
     """The key that would move the command to the background, "" for none."""
 
@@ -89,9 +91,10 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
     else:
         summing = activity.status.compacting
         output = f"  ↓ {tokens(activity.output)} tokens" if activity.output and not summing else ""
+        working = f" Working as {sanitize(activity.agent)}" if activity.agent else " Working"
         left = Content.assemble(
             (frame, "$tone-accent"),
-            " Summing up the session" if summing else " Working",
+            " Summing up the session" if summing else working,
             (f"  {elapsed}{output}", "$tone-muted"),
         )
     queued = f"{count(activity.queued, 'message')} waiting, up to edit" if activity.queued else ""
@@ -129,6 +132,15 @@ def output_so_far(view: "SessionView | None") -> int:
         turn = entry.message.turn_id
         total += entry.message.usage.output if entry.message.usage is not None else 0
     return total
+
+
+def other_agent(view: "SessionView | None", agent: str) -> str:
+    """Return the agent of the newest turn, if it is another one than *agent*; else ""."""
+    for message_id in reversed(view.message_ids if view is not None and agent else []):
+        entry = view.entry(message_id) if view is not None else None
+        if entry is not None and entry.message.turn_id is not None:  # not queued
+            return entry.message.agent if entry.message.agent != agent else ""
+    return ""
 
 
 def is_models_turn(view: "SessionView") -> bool:
@@ -188,12 +200,12 @@ class ActivityLine(Static):
         self.note_output(models_turn=is_models_turn(view))
 
     def show_session(
-        self, view: "SessionView | None", to_send: int, preparing: float = 0.0
+        self, view: "SessionView | None", to_send: int, preparing: float = 0.0, agent: str = ""
     ) -> bool:
         """Show the activity of *view* and return whether messages of the user are queued in it.
 
         *to_send* prompts wait to be sent; *preparing* is the time since when a command is prepared
-        for sending, 0 for none.
+        for sending, 0 for none. *agent* would get the next prompt.
         """
         queued = queued_user_messages(view)
         status = view.status if view is not None else Idle()
@@ -207,6 +219,7 @@ class ActivityLine(Static):
                 since=status.since if isinstance(status, Busy) else self._activity.since,
                 output=output,
                 queued=to_send + len(queued),
+                agent=other_agent(view, agent),
                 cancelling=isinstance(status, Busy) and status.cancelling,
                 pending_requests=len(view.permissions) + len(view.questions)
                 if view is not None

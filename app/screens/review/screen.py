@@ -18,7 +18,7 @@ from agent.records.messages import MessageWithParts
 from agent.redact import redacted
 from agent.session.review.timeline import find_text
 from app.screens.base.dialog import Dialog
-from app.screens.base.questions import TextScreen
+from app.screens.base.questions import ConfirmScreen, TextScreen
 from app.screens.review.extract import file_to_save, text_to_copy
 from app.screens.review.timeline import (
     LoadedSession,
@@ -66,7 +66,9 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     CSS_PATH = "review.tcss"
     AUTO_FOCUS = "#review-rows"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "Close"),
+        Binding("escape,q", "close", "Close"),
+        Binding("j", "move(1)", "Down"),
+        Binding("k", "move(-1)", "Up"),
         Binding("tab", "other", "Other side", priority=True),
         Binding("slash", "search", "Search"),
         Binding("n", "hit(1)", "Next"),
@@ -74,13 +76,13 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
         Binding("f", "filter", "Filter"),
         Binding("d", "diff(False)", "Changes of the turn"),
         Binding("D", "diff(True)", "Changes of the session"),
-        Binding("q", "sent", "Request"),
+        Binding("p", "sent", "Request"),
         Binding("y", "copy", "Copy"),
         Binding("w", "save", "Save this"),
         Binding("o", "alone", "Open the sub-agent alone"),
         Binding("x", "go('export')", "Export"),
         Binding("r", "go('resume')", "Resume"),
-        Binding("k", "go('fork')", "Copy from here"),
+        Binding("c", "fork", "Fork from here"),
         Binding("pageup", "scroll(-1)", "Up", priority=True),
         Binding("pagedown", "scroll(1)", "Down", priority=True),
     ]
@@ -384,6 +386,24 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
             self.dismiss(ReviewChoice(action, self._session_id, at))
         else:
             self.dismiss(ReviewChoice(action, row.session_id, row.message_id))
+
+    def action_fork(self) -> None:
+        """Fork the session from the current row, once the user has confirmed it."""
+        question = ConfirmScreen(
+            "Fork the session from here?",
+            "You continue in a copy that ends here; this session stays as it is.",
+        )
+
+        async def ask() -> None:
+            if await show_dialog(app_of(self), question):
+                self.action_go("fork")
+
+        if self._session is not None:
+            self._spawn(ask, "forking a session")
+
+    def action_move(self, step: int) -> None:
+        listing = self.query_one(OptionList)
+        (listing.action_cursor_down if step > 0 else listing.action_cursor_up)()
 
     def action_close(self) -> None:
         if self.query_one(Input).has_class("-open"):

@@ -341,13 +341,13 @@ KEYS = (
     ("f", "filter"),
     ("d", "turn's changes"),
     ("D", "all changes"),
-    ("q", "request"),
+    ("p", "request"),
     ("y", "copy"),
     ("w", "save"),
     ("x", "export"),
     ("r", "resume"),
-    ("k", "fork"),
-    ("esc", "close"),
+    ("c", "fork"),
+    ("q", "close"),
 )
 
 

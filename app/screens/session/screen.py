@@ -194,14 +194,12 @@ class SessionScreen(Screen[None]):
         else:
             box.styles.border_left = ("outer", own)
 
-    def show_work(self, view: "SessionView | None", to_send: int, preparing: float = 0.0) -> None:
-        """Update the activity line.
-
-        *to_send* prompts wait to be sent; *preparing* is the time since when a command is prepared
-        for sending, 0 for none.
-        """
+    def show_work(
+        self, view: "SessionView | None", to_send: int, preparing: float = 0.0, agent: str = ""
+    ) -> None:
+        """Update the activity line (see ``ActivityLine.show_session``)."""
         self.prompt.has_queued_messages = self.widgets.activity.show_session(
-            view, to_send, preparing
+            view, to_send, preparing, agent
         )
 
     def _show_page(self, view: "SessionView | None") -> None:

@@ -9,7 +9,7 @@ from app.session.permission_mode import PermissionModeCycle
 from app.widgets.status import Status, status_text
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
-from tests.support.script import Call, Text, answer
+from tests.support.script import Call, Hold, Text, answer
 
 AGENTS = ("build", "plan", "review")
 
@@ -25,15 +25,15 @@ def test_the_cycle_goes_through_plan_and_back_to_the_agent_before() -> None:
     assert seen == [
         ("accept edits", "review"),
         ("ask", "plan"),
-        ("auto", "review"),
         ("ask", "review"),
+        ("accept edits", "review"),
     ]
 
 
 def test_without_a_plan_agent_there_is_no_plan_mode() -> None:
     modes = PermissionModeCycle()
     assert modes.names(["build"]) == ("ask", "accept edits", "auto")
-    assert modes.advance("build", "accept edits", ["build"]).mode == "auto"
+    assert modes.advance("build", "accept edits", ["build"]).mode == "ask"
 
 
 def test_a_mode_is_set_by_name_and_a_plan_agent_in_auto_is_not_the_plan_mode() -> None:
@@ -63,7 +63,6 @@ async def test_shift_tab_cycles_and_the_status_line_follows(start: Starter) -> N
         for shown, mode in (
             ("accept edits", "accept edits"),
             ("plan", "ask"),
-            ("auto", "auto"),
             ("ask", "ask"),
         ):
             await running.pilot.press("shift+tab")
@@ -80,6 +79,58 @@ async def test_auto_of_the_command_line_is_shown_and_can_be_left(start: Starter)
         assert running.runtime.permissions.mode == "ask"
         await running.type("/mode none", "enter")
         await running.until_shown("The modes are")
+
+
+async def test_auto_is_confirmed_once_and_shown_in_the_color_of_warnings(start: Starter) -> None:
+    async with start() as running:
+        permissions = running.runtime.permissions
+        await status(running, "ask")
+        await running.type("/mode auto", "enter")
+        await running.until_shown("Allow everything that would ask?")
+        await running.pilot.press("n")
+        await running.until(running.app.controller.on_main_screen)
+        assert permissions.mode == "ask"
+        await running.type("/mode auto", "enter")
+        await running.until_shown("Allow everything that would ask?")
+        await running.pilot.press("y")
+        await status(running, "auto")
+        await running.pilot.press("shift+tab")
+        await status(running, "ask")
+        await running.type("/mode auto", "enter")
+        await status(running, "auto")
+        assert permissions.mode == "auto"
+    tones = {str(span.style) for span in status_text(Status(mode="auto"), 80).spans}
+    assert "$tone-warn" in tones
+
+
+async def test_mode_without_a_name_opens_a_list(start: Starter) -> None:
+    async with start() as running:
+        await status(running, "ask")
+        await running.type("/mode", "enter")
+        await running.until_shown("Permission mode")
+        for shown in ("accept edits", "plan", "auto", "reads and plans"):
+            assert shown in running.text()
+        await running.pilot.press("down", "enter")
+        await status(running, "accept edits")
+
+
+async def test_a_running_turn_shows_its_agent_once_another_one_is_chosen(
+    start: Starter, scripted: ModelServer
+) -> None:
+    hold = Hold()
+    scripted.script(answer(Text("begun"), hold), answer(Text("planned"), Hold()))
+    async with start() as running:
+        await running.type("go", "enter")
+        await running.until_shown("begun")
+        assert "Working as" not in running.text()
+        await running.pilot.press("shift+tab", "shift+tab")
+        await running.until_shown("Working as build")
+        hold.gate.set()
+        await running.until_idle()
+        await running.type("next", "enter")
+        await running.until_shown("planned")
+        assert "Working as" not in running.text()
+        await running.pilot.press("escape")
 
 
 async def test_reopening_a_folder_keeps_the_mode(start: Starter) -> None:

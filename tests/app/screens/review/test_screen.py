@@ -236,9 +236,9 @@ async def test_the_request_of_a_step_is_shown_without_secrets(start: Starter) ->
         await running.app.controller.live.open(SESSION)
         await running.pilot.press("ctrl+x", "g")
         await running.until_shown("1 turn")
-        await running.pilot.press("q")
+        await running.pilot.press("p")
         await running.until_shown("Choose a step")
-        await running.pilot.press("down", "q")
+        await running.pilot.press("down", "p")
         await running.until_shown("Request of step 1")
         await running.until_shown("Use [redacted] and [redacted]")
         page = running.app.screen.query_one("#page-text Static")
@@ -299,11 +299,31 @@ async def test_a_sub_agents_session_is_reviewed_alone(start: Starter) -> None:
         await running.until_shown("2 turns")
 
 
+async def test_j_and_k_move_and_q_closes(start: Starter) -> None:
+    async with start(size=(100, 30)) as running:
+        screen = await reviewed(running)
+        listing = screen.query_one(OptionList)
+        last = listing.highlighted
+        assert last
+        await running.pilot.press("k")
+        assert listing.highlighted == last - 1
+        await running.pilot.press("j")
+        assert listing.highlighted == last
+        await running.pilot.press("q")
+        await running.until(running.app.controller.on_main_screen)
+
+
 async def test_forking_at_a_prompt_and_at_a_step(start: Starter) -> None:
     """A fork ends before the prompt, whose text is restored, or with the step."""
     async with start(size=(100, 30)) as running:
         await reviewed(running)
-        await running.pilot.press("k")
+        await running.pilot.press("c")
+        await running.until_shown("Fork the session from here?")
+        await running.pilot.press("n")
+        await running.until_shown("2 turns")
+        await running.pilot.press("c")
+        await running.until_shown("Fork the session from here?")
+        await running.pilot.press("y")
         await running.until_shown("This is a copy.")
         view = running.app.controller.live.view
         assert view is not None
@@ -312,7 +332,9 @@ async def test_forking_at_a_prompt_and_at_a_step(start: Starter) -> None:
         await running.app.controller.live.open(SESSION)
         await running.pilot.press("ctrl+x", "g")
         await running.until_shown("2 turns")
-        await running.pilot.press("up", "enter", "down", "k")
+        await running.pilot.press("k", "enter", "j", "c")
+        await running.until_shown("Fork the session from here?")
+        await running.pilot.press("y")
         await running.until(
             lambda: (
                 (now := running.app.controller.live.view) is not None
