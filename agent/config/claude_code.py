@@ -66,7 +66,7 @@ def from_claude_settings(
     for action in ACTION_ORDER:
         entries = given.get(action)
         for entry in entries if isinstance(entries, list) else []:
-            rules = list(_rules(entry, base))
+            rules = list(permission_rules(entry, base))
             shown = entry[:80] if isinstance(entry, str) else "an entry"
             if not rules:
                 ignored.append((("permissions", action), f"{shown} names no tool that is here"))
@@ -92,8 +92,9 @@ def _put(table: JsonObject, permission: str, pattern: str, action: Action) -> No
     table[permission] = patterns
 
 
-def _rules(entry: Json, base: str) -> Iterator[tuple[str, str]]:
-    """Yield the permissions and patterns of *entry*, such as ``Bash(npm test:*)``."""
+def permission_rules(entry: Json, base: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the permissions and patterns of *entry*, such as ``Bash(npm test:*)``; paths are
+    relative to *base*."""
     if not isinstance(entry, str):
         return
     name, bracket, rest = entry.strip().partition("(")

@@ -112,8 +112,11 @@ class HeadlessRun:
     _stopped: bool = False
     _steps: dict[str, StepFinishPart] = field(default_factory=dict[str, StepFinishPart])
 
-    async def session(self, *, resume: bool, session_id: str | None, fork: bool) -> Session:
-        """The session to work in: the latest of the folder, a named one, a copy, or a new one.
+    async def session(
+        self, *, resume: bool, session_id: str | None, fork: bool, title: str = ""
+    ) -> Session:
+        """The session to work in: the latest of the folder, a named one, a copy, or a new one,
+        which gets the *title*.
 
         Raises ``SessionNotFound``.
         """
@@ -126,7 +129,8 @@ class HeadlessRun:
                 raise SessionNotFound("There is no session in this folder to continue.")
             found = latest
         else:
-            return await directory.create(agent=self.runtime.config.config.default_agent)
+            agent = self.runtime.config.config.default_agent
+            return await directory.create(agent=agent, title=title)
         return await directory.fork(found.id) if fork else found
 
     async def command_prompt(

@@ -41,6 +41,9 @@ COMMANDS: dict[str, CliCommand] = {
 }
 """The commands by name. A folder of a command's name is opened as ``./run``."""
 
+ALIASES: dict[str, str] = {"exec": "run", "e": "run", "sessions": "session"}
+"""Other programs' names of commands. A folder of such a name is opened."""
+
 UNSUPPORTED: dict[str, str] = {
     "serve": "opencode-py has no server: editors start opencode-py acp, scripts opencode-py run.",
     "web": "opencode-py has no web page: it runs in the terminal where you start it.",
@@ -117,6 +120,15 @@ def parser() -> "argparse.ArgumentParser":
 def main(argv: list[str]) -> int:
     """Run the program with *argv* (without the program's name) and return the exit code: 0 done, 1
     failed, 2 wrong usage, 130 interrupted."""
+    options = any(word.startswith("-") for word in argv)
+    if options and argv[0] not in COMMANDS:
+        from app.cli.foreign_flags import asks_for_run, command_first  # only with options
+
+        argv = command_first(argv)
+        if argv[0] not in COMMANDS and argv[0] not in ALIASES and asks_for_run(argv):
+            argv = ["run", *argv]
+    if argv and argv[0] in ALIASES and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
+        argv = [ALIASES[argv[0]], *argv[1:]]
     if argv and argv[0] in COMMANDS:
         import importlib  # only for commands
 
@@ -127,6 +139,13 @@ def main(argv: list[str]) -> int:
         return report(UNSUPPORTED[argv[0]], USAGE)
     if argv and _is_unknown(argv[0]):
         return report(_suggestion(argv), USAGE)
+    if options:
+        from app.cli.foreign_flags import ForeignOption, own_words  # as above
+
+        try:
+            argv = own_words(argv)
+        except ForeignOption as error:
+            return report(str(error), USAGE)
     return run_command(parser(), argv, _open)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import TextIO
 
 from agent.config.paths import Paths, ensure_folder
 from agent.redact import without_known_secrets
@@ -29,15 +30,16 @@ class _Redacting(logging.Formatter):
         return without_known_secrets(super().format(record))
 
 
-def start_log(env: Mapping[str, str]) -> Path:
-    """Send the program's log records to its file and return the file's path.
+def start_log(env: Mapping[str, str], echo: TextIO | None = None) -> Path:
+    """Send the program's log records to its file, and to *echo*; return the file's path.
 
     Raises ``ConfigError`` when the folder cannot be used.
     """
     file = ensure_folder(Paths.find(env).log) / "opencode-py.log"
     handler = _PrivateFile(file, maxBytes=MAX_BYTES, backupCount=1, delay=True, encoding="utf-8")
-    handler.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
-    root.addHandler(handler)
+    for each in (handler, *([logging.StreamHandler(echo)] if echo else [])):
+        each.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        root.addHandler(each)
     root.setLevel(logging.WARNING)
     return file

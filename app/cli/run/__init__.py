@@ -25,11 +25,12 @@ from app.session.prompt_preparation import STOPPED, PromptPreparation
 from app.startup.launch import pause_gc, resume_gc
 
 if TYPE_CHECKING:
+    from agent.records.json import Json
     from agent.records.messages import Session
     from agent.runtime.headless import HeadlessRun
     from agent.runtime.runtime import Runtime
     from agent.session.api import PromptInput
-    from app.cli.run.writers import JsonLines, TextWriter
+    from app.cli.run.writers import Writer
 
 
 MAX_INPUT = 10_000_000
@@ -103,8 +104,20 @@ def parser() -> argparse.ArgumentParser:
     add("-s", "--session", metavar="ID", help="go on with this session")
     add("--fork", action="store_true", help="with -c or -s: in a copy")
     add("-C", "--directory", default=".", metavar="FOLDER", help="the folder to work in")
-    add("--format", choices=("text", "json"), default="text", help="json: one event a line")
-    add("--deltas", action="store_true", help="with --format json: text as it streams, too")
+    add("--title", metavar="TEXT", help="the title of a new session")
+    add(
+        "--format",
+        choices=("text", "json", "opencode", "claude", "claude-result"),
+        default="text",
+        help="json: one event a line; opencode: the lines of opencode run --format json; claude: "
+        "those of claude -p --output-format stream-json; claude-result: only the last of them",
+    )
+    add(
+        "--deltas",
+        action="store_true",
+        help="with --format json or claude: text as it streams, too",
+    )
+    add("--thinking", action="store_true", help="with --format opencode: reasoning, too")
     add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
     add(
         "--trust",
@@ -124,6 +137,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="PERMISSION[:PATTERN]",
         help="allow this without asking, such as edit or 'bash:npm test *'",
     )
+    add(
+        "--deny",
+        action="append",
+        default=[],
+        metavar="PERMISSION[:PATTERN]",
+        help="refuse this, as a deny rule does",
+    )
     add("--max-steps", type=positive_int, metavar="N", help="end after so many model calls")
     add("--max-tokens", type=positive_int, metavar="N", help="end after so many tokens")
     add("--max-cost", type=float, metavar="DOLLARS", help="end after so much money")
@@ -133,11 +153,19 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="go on until about so much is written",
     )
+    add("--print-logs", action="store_true", help="write the log to standard error, too")
+    add("--pure", action="store_true", help="without plugins")
     return result
 
 
 def main(argv: list[str]) -> int:
-    return run_command(parser(), argv, _run_prompt, handles_signals=True)
+    from app.cli.foreign_flags import ForeignOption, own_words  # for both commands
+
+    try:
+        words = own_words(argv)
+    except ForeignOption as error:
+        return report(str(error), USAGE)
+    return run_command(parser(), words, _run_prompt, handles_signals=True)
 
 
 def _run_prompt(arguments: argparse.Namespace) -> int:
@@ -146,7 +174,9 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
     error = _usage_error(arguments)
     if error:
         return report(error, USAGE)
-    message, piped = " ".join(arguments.message), _read_stdin(sys.stdin)
+    given: list[str] = arguments.message
+    words = given if given != ["-"] else []  # that is standard input
+    message, piped = " ".join(words), _read_stdin(sys.stdin)
     if not (message.strip() or piped.strip() or arguments.command):
         return report("Nothing to do: give a message, or pipe one in.", USAGE)
     return asyncio.run(_run(arguments, message, piped))
@@ -186,7 +216,7 @@ async def _run(arguments: argparse.Namespace, message: str, piped: str) -> int:
     from agent.records.errors import NothingToDo  # loads the agent package
     from app.startup.logs import start_log  # as above
 
-    start_log(os.environ)
+    start_log(os.environ, sys.stderr if arguments.print_logs else None)
     async with contextlib.AsyncExitStack() as opened:
         try:
             ready = await signals.preparation.run(_prepare(arguments, message, piped, opened))
@@ -210,7 +240,10 @@ async def _prepare(
     for notice in (*runtime.notices, *_untrusted(runtime)):
         report(notice, 0)
     session = await headless.session(
-        resume=arguments.resume, session_id=arguments.session, fork=arguments.fork
+        resume=arguments.resume,
+        session_id=arguments.session,
+        fork=arguments.fork,
+        title=arguments.title or "",
     )
     prompt = await prompt_of(arguments, message, piped, headless, session)
     _report_effort(runtime, prompt.model or session.model, prompt.effort)
@@ -247,7 +280,8 @@ def _report_effort(runtime: "Runtime", model: str | None, effort: str | None) ->
 
 
 async def _open(arguments: argparse.Namespace) -> "Runtime":
-    from agent.runtime.runtime import open_runtime  # loads the agent package
+    from agent.runtime.headless import Approval  # loads the agent package
+    from agent.runtime.runtime import open_runtime  # as above
 
     limits = {
         "steps": arguments.max_steps,
@@ -256,15 +290,20 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
         "target_tokens": arguments.target_tokens,
     }
     limits = {name: value for name, value in limits.items() if value is not None}
+    denied: dict[str, dict[str, str]] = {}
+    for each in map(Approval.parse, arguments.deny):
+        denied.setdefault(each.permission, {})[each.pattern] = "deny"
+    overrides: dict[str, Json] = {
+        "model": arguments.model,
+        "default_agent": arguments.agent,
+        **({"limits": limits} if limits else {}),
+        **({"permission": {name: {**rules} for name, rules in denied.items()}} if denied else {}),
+        **({"bash": {"sandbox": arguments.sandbox}} if arguments.sandbox else {}),
+    }
     return await open_runtime(
         arguments.directory,
-        env=os.environ,
-        overrides={
-            "model": arguments.model,
-            "default_agent": arguments.agent,
-            **({"limits": limits} if limits else {}),
-            **({"bash": {"sandbox": arguments.sandbox}} if arguments.sandbox else {}),
-        },
+        env={**os.environ, **({"OPENCODE_PY_PURE": "1"} if arguments.pure else {})},
+        overrides=overrides,
         auto=arguments.auto,
         answering="none",
         trust_once=arguments.trust,
@@ -274,7 +313,7 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
 async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "RunSignals") -> int:
     headless, session = ready.headless, ready.session
     signals.set_cancel(lambda: headless.stop(session))
-    writer = _writer(arguments)
+    writer = _writer(arguments, headless.runtime)
     resume_gc()
     default = headless.runtime.catalog.default_model()
     writer.start(session, arguments.model or session.model or default)
@@ -288,9 +327,23 @@ async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "R
     return ending.exit_code if signals.code is None else signals.code
 
 
-def _writer(arguments: argparse.Namespace) -> "JsonLines | TextWriter":
-    from app.cli.run.writers import JsonLines, TextWriter  # loads the agent package
+def _writer(arguments: argparse.Namespace, runtime: "Runtime") -> "Writer":
+    from app.cli.run.foreign_formats import ClaudeLines, OpencodeLines  # loads the agent package
+    from app.cli.run.writers import JsonLines, TextWriter  # as above
 
-    if arguments.format == "json":
-        return JsonLines(sys.stdout, deltas=arguments.deltas)
-    return TextWriter(sys.stdout, sys.stderr)
+    match arguments.format:
+        case "json":
+            return JsonLines(sys.stdout, deltas=arguments.deltas)
+        case "opencode":
+            return OpencodeLines(sys.stdout, sys.stderr, thinking=arguments.thinking)
+        case "claude" | "claude-result":
+            return ClaudeLines(
+                sys.stdout,
+                sys.stderr,
+                runtime,
+                deltas=arguments.deltas,
+                only_result=arguments.format == "claude-result",
+                mode="bypassPermissions" if arguments.auto else "default",
+            )
+        case _:
+            return TextWriter(sys.stdout, sys.stderr)

@@ -1,4 +1,4 @@
-"""The two forms of output of ``run``: text, and one JSON object per line.
+"""The program's own forms of output of ``run``: text, and one JSON object per line.
 
 The JSON is stable: fields may be added, none is renamed or removed while ``v`` is 1. Every line has
 ``v``, ``type``, ``time`` (seconds since the epoch) and ``session``, which distinguishes sub-agents
@@ -20,7 +20,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from agent.records import events
 from agent.records.json import Json, JsonObject
@@ -45,6 +45,14 @@ from app.console.printer import Printer
 from app.text.sanitize import sanitize
 
 VERSION = 1
+
+
+class Writer(Protocol):
+    """Writes a run in one format."""
+
+    def start(self, session: Session, model: str) -> None: ...
+    def take(self, event: events.Event) -> None: ...
+    def end(self, ending: HeadlessResult) -> None: ...
 
 
 class JsonLines:

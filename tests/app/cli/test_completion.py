@@ -38,7 +38,7 @@ def test_bash_offers_the_words_that_can_follow() -> None:
     assert set(COMMANDS) <= set(offered(""))
     assert offered("comp") == ["completion"]
     assert offered("completion", "z") == ["zsh"]
-    assert offered("run", "--format", "") == ["text", "json"]
+    assert offered("run", "--format", "o") == ["opencode"]
     assert offered("run", "--form") == ["--format"]
     assert {"config", "paths", "info"} <= set(offered("debug", ""))
     assert offered("debug", "paths", "--j") == ["--json"]

@@ -1,0 +1,404 @@
+"""The JSON lines of other programs, for tools that read them: those of ``opencode run --format
+json`` and of ``claude -p --output-format stream-json``.
+
+Unknown costs are 0 there, since their readers expect a number.
+"""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import TextIO
+from uuid import uuid4
+
+from agent.records import events
+from agent.records.blocks import SubtaskBlock
+from agent.records.ids import new_id
+from agent.records.json import Json, JsonObject
+from agent.records.labels import label_of
+from agent.records.messages import (
+    AssistantMessage,
+    Completed,
+    ErrorInfo,
+    Failed,
+    ReasoningPart,
+    Running,
+    Session,
+    StepFinishPart,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from agent.records.tool_facts import claude_name_of
+from agent.records.usage import Usage
+from agent.runtime.headless import HeadlessResult
+from agent.runtime.runtime import Runtime
+from app.text.sanitize import sanitize
+
+Clock = Callable[[], float]
+
+
+class _ForeignLines:
+    """The part that both formats share: parts of the model, each once it is complete. Notices go to
+    *err*, since the formats have no line for them."""
+
+    def __init__(self, out: TextIO, err: TextIO, clock: Clock) -> None:
+        self._out = out
+        self._err = err
+        self._clock = clock
+        self._session = ""
+        self._written: set[str] = set()
+        self._users: set[str] = set()
+        self._reasoning: set[str] = set()
+        self._errors: list[ErrorInfo] = []
+
+    def take(self, event: events.Event) -> None:
+        match event:
+            case events.MessageUpdated(message=UserMessage(id=message_id)):
+                self._users.add(message_id)
+            case events.MessageUpdated(message=AssistantMessage() as message):
+                if self._first(message.id):
+                    self._step_started(message)
+            case events.PartUpdated(part=TextPart() | ReasoningPart() as part):
+                if isinstance(part, ReasoningPart):
+                    self._reasoning.add(part.id)
+                users = part.message_id in self._users or getattr(part, "synthetic", False)
+                if part.ended is not None and part.text and not users and self._first(part.id):
+                    self._text(part)
+            case events.PartUpdated(part=ToolPart() as part):
+                if part.message_id not in self._users:
+                    self._tool(part)
+            case events.PartUpdated(part=StepFinishPart() as part):
+                if self._first(part.id):
+                    self._step_finished(part)
+            case events.PartDelta(field="text") as delta:
+                self._delta(delta)
+            case events.SessionError(error=error):
+                self._errors.append(error)
+                self._error(error)
+            case events.Notice(message=message):
+                self._err.write(sanitize(message) + "\n")
+            case _:
+                pass
+
+    def _first(self, key: str) -> bool:
+        """Return whether *key* comes for the first time."""
+        known = key in self._written
+        self._written.add(key)
+        return not known
+
+    def _line(self, record: JsonObject) -> None:
+        self._out.write(json.dumps(record) + "\n")
+        self._out.flush()
+
+    def _step_started(self, message: AssistantMessage) -> None:
+        raise NotImplementedError
+
+    def _text(self, part: TextPart | ReasoningPart) -> None:
+        raise NotImplementedError
+
+    def _tool(self, part: ToolPart) -> None:
+        raise NotImplementedError
+
+    def _step_finished(self, part: StepFinishPart) -> None:
+        raise NotImplementedError
+
+    def _delta(self, delta: events.PartDelta) -> None:
+        """Write nothing: most readers expect complete parts."""
+
+    def _error(self, error: ErrorInfo) -> None:
+        """Write nothing until the end."""
+
+
+_ERROR_NAMES: Mapping[str, str] = {
+    "auth": "ProviderAuthError",
+    "overflow": "ContextOverflowError",
+    "cancelled": "MessageAbortedError",
+    **dict.fromkeys(
+        ("rate_limit", "overloaded", "quota", "content_filter", "invalid_request", "network"),
+        "APIError",
+    ),
+}
+
+
+class OpencodeLines(_ForeignLines):
+    """Writes the lines of ``opencode run --format json``: those of sub-agents are not among them,
+    reasoning with *thinking* only."""
+
+    def __init__(
+        self, out: TextIO, err: TextIO, *, thinking: bool = False, clock: Clock = time.time
+    ) -> None:
+        super().__init__(out, err, clock)
+        self._thinking = thinking
+
+    def start(self, session: Session, model: str) -> None:
+        del model
+        self._session = session.id
+
+    def end(self, ending: HeadlessResult) -> None:
+        error = ending.error
+        if error is None and ending.outcome == "cancelled":
+            error = ErrorInfo("cancelled", "Interrupted.")
+        if error is not None and error not in self._errors:
+            self._error(error)
+
+    def _step_started(self, message: AssistantMessage) -> None:
+        own = (new_id("prt"), message.session_id, message.id)
+        self._event("step_start", own, type="step-start", snapshot="")
+
+    def _text(self, part: TextPart | ReasoningPart) -> None:
+        if part.type == "text" or self._thinking:
+            times = _times(part.started, part.ended or part.started)
+            own = (part.id, part.session_id, part.message_id)
+            self._event(part.type, own, type=part.type, text=part.text, time=times)
+
+    def _tool(self, part: ToolPart) -> None:
+        state = part.state
+        if not isinstance(state, Completed | Failed) or not self._first(part.id):
+            return
+        label = label_of(part)
+        facts: JsonObject = {"input": {_camel(key): v for key, v in (state.input or {}).items()}}
+        metadata: JsonObject = {"truncated": state.spill is not None}
+        for block in state.blocks:
+            if isinstance(block, SubtaskBlock):
+                metadata["sessionId"] = block.session_id
+        if isinstance(state, Completed):
+            facts |= {"status": "completed", "output": state.output}
+            facts["title"] = " ".join(f"{label.object} {label.note}".split())
+            if state.exit_code is not None:
+                metadata |= {"exit": state.exit_code, "output": state.output}
+        else:
+            facts |= {"status": "error", "error": state.error}
+        facts |= {"metadata": metadata, "time": _times(state.started, state.ended)}
+        own = (part.id, part.session_id, part.message_id)
+        self._event("tool_use", own, type="tool", callID=part.call_id, tool=part.tool, state=facts)
+
+    def _step_finished(self, part: StepFinishPart) -> None:
+        used = part.usage or Usage()
+        self._event(
+            "step_finish",
+            (part.id, part.session_id, part.message_id),
+            type="step-finish",
+            reason=part.finish or "other",
+            snapshot=part.snapshot or "",
+            cost=part.cost or 0,
+            tokens={
+                "total": used.input + used.output,
+                "input": used.input - used.cache_read - used.cache_write,
+                "output": used.output - used.reasoning,
+                "reasoning": used.reasoning,
+                "cache": {"read": used.cache_read, "write": used.cache_write},
+            },
+        )
+
+    def _error(self, error: ErrorInfo) -> None:
+        name = _ERROR_NAMES.get(error.kind, "UnknownError")
+        data: JsonObject = {"message": error.message}
+        if name == "APIError":
+            data["isRetryable"] = error.kind in {"rate_limit", "overloaded", "network"}
+        self._send("error", error={"name": name, "message": error.message, "data": data})
+
+    def _event(self, kind: str, own: tuple[str, str, str], /, **facts: Json) -> None:
+        part_id, session_id, message_id = own
+        if session_id == self._session:
+            part = {"id": part_id, "sessionID": session_id, "messageID": message_id, **facts}
+            self._send(kind, part=part)
+
+    def _send(self, kind: str, **facts: Json) -> None:
+        stamp = int(self._clock() * 1000)
+        self._line({"type": kind, "timestamp": stamp, "sessionID": self._session, **facts})
+
+
+def _times(started: float, ended: float) -> JsonObject:
+    return {"start": int(started * 1000), "end": int(ended * 1000)}
+
+
+def _camel(key: str) -> str:
+    """Return an argument's name as opencode spells it, such as ``filePath``."""
+    if key == "subagent_type":
+        return key
+    first, *rest = key.split("_")
+    return first + "".join(map(str.capitalize, rest))
+
+
+class ClaudeLines(_ForeignLines):
+    """Writes the lines of ``claude -p --output-format stream-json``, or with *only_result* the last
+    of them. Lines of sub-agents name the call that started them."""
+
+    def __init__(
+        self,
+        out: TextIO,
+        err: TextIO,
+        runtime: Runtime,
+        *,
+        deltas: bool = False,
+        only_result: bool = False,
+        mode: str = "default",
+        clock: Clock = time.time,
+    ) -> None:
+        super().__init__(out, err, clock)
+        self._runtime = runtime
+        self._deltas = deltas
+        self._only_result = only_result
+        self._mode = mode
+        self._started = clock()
+        self._response_time = 0.0
+        self._messages: dict[str, AssistantMessage] = {}
+        self._usage: dict[str, Usage] = defaultdict(Usage)
+        self._costs: dict[str, float] = defaultdict(float)
+        self._calls: dict[str, str] = {}
+        self._denied: list[Json] = []
+        self._stop_reason = ""
+
+    def start(self, session: Session, model: str) -> None:
+        self._session = session.id
+        runtime = self._runtime
+        offered = runtime.agents.offered_tools(session.agent, runtime.registry.names_for(model))
+        tools: list[Json] = [self._tool_name(name) for name in sorted(offered)]
+        agents: list[Json] = [one.name for one in runtime.agents.subagents()]
+        self._send(
+            session.id,
+            type="system",
+            subtype="init",
+            cwd=session.directory,
+            tools=tools,
+            mcp_servers=[
+                {"name": one.server.name, "status": one.state} for one in runtime.mcp.statuses()
+            ],
+            model=model,
+            permissionMode=self._mode,
+            apiKeySource="none",
+            slash_commands=[],
+            agents=agents,
+            output_style="default",
+        )
+
+    def end(self, ending: HeadlessResult) -> None:
+        subtype, spent = "success", int((self._clock() - self._started) * 1000)
+        if ending.outcome == "limit_reached":
+            subtype = "error_max_turns"
+            if ending.error is not None and "$" in ending.error.message:
+                subtype = "error_max_budget_usd"
+        elif ending.outcome in {"failed", "cancelled"} or not ending.answer:
+            subtype = "error_during_execution"
+        failed = subtype != "success"
+        error = ending.error.message if ending.error else "Interrupted."
+        errors: JsonObject = {"errors": [error]} if failed else {}
+        self._send(
+            self._session,
+            always=True,
+            type="result",
+            subtype=subtype,
+            is_error=failed,
+            duration_ms=spent,
+            duration_api_ms=min(spent, int(self._response_time * 1000)),
+            num_turns=sum(1 for m in self._messages.values() if m.session_id == self._session),
+            result=ending.answer or (error if failed else ""),
+            **errors,
+            stop_reason=self._stop_reason or None,
+            total_cost_usd=ending.cost or 0,
+            usage=_claude_usage(ending.usage or Usage()),
+            modelUsage={
+                model: {
+                    "inputTokens": used.input - used.cache_read - used.cache_write,
+                    "outputTokens": used.output,
+                    "cacheReadInputTokens": used.cache_read,
+                    "cacheCreationInputTokens": used.cache_write,
+                    "webSearchRequests": 0,
+                    "costUSD": self._costs[model],
+                }
+                for model, used in self._usage.items()
+            },
+            permission_denials=self._denied,
+        )
+
+    def _step_started(self, message: AssistantMessage) -> None:
+        self._messages[message.id] = message
+
+    def _text(self, part: TextPart | ReasoningPart) -> None:
+        if isinstance(part, TextPart):
+            self._said(part, {"type": "text", "text": part.text})
+        else:
+            self._said(part, {"type": "thinking", "thinking": part.text, "signature": ""})
+
+    def _tool(self, part: ToolPart) -> None:
+        state = part.state
+        name = self._tool_name(part.tool)
+        if not isinstance(state, Running | Completed | Failed):
+            return
+        for block in state.blocks:
+            if isinstance(block, SubtaskBlock):
+                self._calls[block.session_id] = part.id
+        given = state.input or {}
+        if self._first(part.id):
+            self._said(part, {"type": "tool_use", "id": part.id, "name": name, "input": given})
+        if isinstance(state, Running) or not self._first(f"{part.id} result"):
+            return
+        failed = isinstance(state, Failed)
+        text = state.error if isinstance(state, Failed) else state.output
+        if isinstance(state, Failed) and state.kind == "denied":
+            self._denied.append({"tool_name": name, "tool_use_id": part.id, "tool_input": given})
+        result: JsonObject = {"type": "tool_result", "tool_use_id": part.id, "content": text}
+        content: list[Json] = [{**result, "is_error": failed}]
+        self._send(part.session_id, type="user", message={"role": "user", "content": content})
+
+    def _step_finished(self, part: StepFinishPart) -> None:
+        message = self._messages.get(part.message_id)
+        if message is None:
+            return
+        self._response_time += max(0.0, self._clock() - message.created)
+        self._usage[message.model] += part.usage or Usage()
+        self._costs[message.model] += part.cost or 0
+        if part.session_id == self._session:
+            reasons = {"stop": "end_turn", "tool-calls": "tool_use", "length": "max_tokens"}
+            self._stop_reason = reasons.get(part.finish or "", part.finish or "")
+
+    def _delta(self, delta: events.PartDelta) -> None:
+        if self._deltas:
+            kind = "thinking" if delta.part_id in self._reasoning else "text"
+            change: JsonObject = {"type": f"{kind}_delta", kind: delta.delta}
+            event: JsonObject = {"type": "content_block_delta", "index": 0, "delta": change}
+            self._send(delta.session_id, type="stream_event", event=event)
+
+    def _said(self, part: TextPart | ReasoningPart | ToolPart, block: JsonObject) -> None:
+        message = self._messages.get(part.message_id)
+        self._send(
+            part.session_id,
+            type="assistant",
+            message={
+                "id": part.message_id,
+                "type": "message",
+                "role": "assistant",
+                "model": message.model if message else "",
+                "content": [block],
+                "stop_reason": None,
+                "stop_sequence": None,
+                "usage": _claude_usage(Usage()),  # it comes at the end of the response
+            },
+        )
+
+    def _tool_name(self, tool: str) -> str:
+        """Return Claude Code's name for *tool*."""
+        for status in self._runtime.mcp.statuses():
+            for name, definition in status.tools:
+                if name == tool:
+                    return f"mcp__{status.server.name}__{definition.name}"
+        return claude_name_of(tool) or tool
+
+    def _send(self, session_id: str, *, always: bool = False, **facts: Json) -> None:
+        if self._only_result and not always:
+            return
+        caller = self._calls.get(session_id)
+        ids: JsonObject = {"session_id": self._session, "uuid": str(uuid4())}
+        if facts["type"] not in {"system", "result"}:
+            ids["parent_tool_use_id"] = caller
+        self._line({**facts, **ids})
+
+
+def _claude_usage(used: Usage) -> JsonObject:
+    return {
+        "input_tokens": used.input - used.cache_read - used.cache_write,
+        "cache_creation_input_tokens": used.cache_write,
+        "cache_read_input_tokens": used.cache_read,
+        "output_tokens": used.output,
+    }
