@@ -10,10 +10,10 @@ import importlib
 import logging
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Any, TypeAlias
 
-Attribute: TypeAlias = str | int | float | bool | None
+Attribute: TypeAlias = str | int | float | bool | tuple[str, ...] | None
 
 CONFIGURED = ("OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT")
 NAME = "opencode-py"
@@ -83,14 +83,20 @@ class Tracing:
 
 
 def _set_up(trace: Any) -> None:
-    """Install the SDK with the exporters of the user's variables, unless there is a provider."""
+    """Install the SDK with the exporters of the user's variables, unless there is a provider.
+
+    Console exporters take the standard output that they find when they are loaded. They get
+    standard error: answers, JSON lines and the protocol of editors are on standard output.
+    """
     try:
-        configure = importlib.import_module("opentelemetry.sdk._configuration")
+        with redirect_stdout(sys.stderr):
+            configure = importlib.import_module("opentelemetry.sdk._configuration")
     except ImportError:
         log.warning("tracing was asked for: install opentelemetry-sdk and an exporter beside us")
         return
     if type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider":
         try:
-            configure._initialize_components()
+            with redirect_stdout(sys.stderr):
+                configure._initialize_components()
         except (RuntimeError, ValueError, ImportError) as error:
             log.warning("tracing could not be set up: %s", error)

@@ -313,7 +313,9 @@ async def _traced(tracing: Tracing, running: RunningTurn, session_id: str) -> Tu
         gen_ai__conversation__id=session_id,
     ) as span:
         end = await running.work(running.turn, session_id)
-        span.set(opencode_py__outcome=end.outcome)
+        asked = running.turn.conversation.all
+        agent = asked[-1].message.agent if asked else running.turn.session.agent
+        span.set(gen_ai__agent__name=agent, opencode_py__outcome=end.outcome)
         if end.error is not None:
             span.failed(end.error.kind, "")
         return end

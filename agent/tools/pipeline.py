@@ -203,6 +203,7 @@ class Pipeline:
         with self._tracing.span(
             f"execute_tool {call.name}",
             gen_ai__operation__name="execute_tool",
+            gen_ai__agent__name=context.agent,
             gen_ai__tool__name=call.name,
             gen_ai__tool__call__id=context.call_id,
             gen_ai__conversation__id=context.session_id,

@@ -125,6 +125,7 @@ class Step:
             gen_ai__operation__name="chat",
             gen_ai__provider__name=request.model.provider,
             gen_ai__request__model=request.model.id,
+            gen_ai__agent__name=self._message.agent,
             gen_ai__conversation__id=self._message.session_id,
         ) as span:
             end = await self._consume(client.stream(request))
@@ -133,7 +134,7 @@ class Step:
                 gen_ai__usage__input_tokens=usage.input if usage else None,
                 gen_ai__usage__output_tokens=usage.output if usage else None,
                 gen_ai__usage__cache_read__input_tokens=usage.cache_read if usage else None,
-                gen_ai__response__finish_reason=end.finish,
+                gen_ai__response__finish_reasons=(end.finish,) if end.finish else None,
                 opencode_py__cost_usd=cost_of(usage, request.model.price),
             )
             if end.error is not None:

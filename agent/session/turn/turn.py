@@ -208,7 +208,9 @@ class Turn:
             self.services.trackers.begin(self._lineage.root_id, self.tracker)
         meter = self.compactor.meter
         with self.services.tracing.span(
-            f"step {step.message.step}", gen_ai__conversation__id=self.session.id
+            f"step {step.message.step}",
+            gen_ai__agent__name=step.message.agent,
+            gen_ai__conversation__id=self.session.id,
         ):
             estimated = meter.estimated_tokens(settings)
             result = await step.run(client, request)

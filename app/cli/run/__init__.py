@@ -105,19 +105,6 @@ def parser() -> argparse.ArgumentParser:
     add("--fork", action="store_true", help="with -c or -s: in a copy")
     add("-C", "--directory", default=".", metavar="FOLDER", help="the folder to work in")
     add("--title", metavar="TEXT", help="the title of a new session")
-    add(
-        "--format",
-        choices=("text", "json", "opencode", "claude", "claude-result"),
-        default="text",
-        help="json: one event a line; opencode: the lines of opencode run --format json; claude: "
-        "those of claude -p --output-format stream-json; claude-result: only the last of them",
-    )
-    add(
-        "--deltas",
-        action="store_true",
-        help="with --format json or claude: text as it streams, too",
-    )
-    add("--thinking", action="store_true", help="with --format opencode: reasoning, too")
     add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
     add(
         "--trust",
@@ -144,6 +131,32 @@ def parser() -> argparse.ArgumentParser:
         metavar="PERMISSION[:PATTERN]",
         help="refuse this, as a deny rule does",
     )
+    add("--pure", action="store_true", help="without plugins")
+    _add_output(result)
+    _add_limits(result)
+    return result
+
+
+def _add_output(result: argparse.ArgumentParser) -> None:
+    add = result.add_argument
+    add(
+        "--format",
+        choices=("text", "json", "opencode", "claude", "claude-result"),
+        default="text",
+        help="json: one event a line; opencode: the lines of opencode run --format json; claude: "
+        "those of claude -p --output-format stream-json; claude-result: only the last of them",
+    )
+    add(
+        "--deltas",
+        action="store_true",
+        help="with --format json or claude: text as it streams, too",
+    )
+    add("--thinking", action="store_true", help="with --format opencode: reasoning, too")
+    add("--print-logs", action="store_true", help="write the log to standard error, too")
+
+
+def _add_limits(result: argparse.ArgumentParser) -> None:
+    add = result.add_argument
     add("--max-steps", type=positive_int, metavar="N", help="end after so many model calls")
     add("--max-tokens", type=positive_int, metavar="N", help="end after so many tokens")
     add("--max-cost", type=float, metavar="DOLLARS", help="end after so much money")
@@ -153,9 +166,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="go on until about so much is written",
     )
-    add("--print-logs", action="store_true", help="write the log to standard error, too")
-    add("--pure", action="store_true", help="without plugins")
-    return result
 
 
 def main(argv: list[str]) -> int:

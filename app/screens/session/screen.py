@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widget import AwaitMount
 
 from app.commands.registry import EDIT_QUEUED, Action, find, find_by_slash, parse_command
-from app.text.mentions import TYPED_MENTION, mention_of
+from app.text.mentions import mention_of, typed_mention
 from app.widgets.home import Home, HomeFacts
 from app.widgets.input.prompt import Prompt
 from app.widgets.input.textarea import TextArea
@@ -292,10 +292,10 @@ class SessionScreen(Screen[None]):
         text = self.prompt.text
         self.query_one("#prompt-box").set_class(text.startswith("!"), "-shell")
         typed = text[1:] if COMMAND_NAME.fullmatch(text) else None
-        mention = TYPED_MENTION.search(self.prompt.before_cursor)
-        self._typed_mention = mention[1] if mention else None
+        mention = typed_mention(self.prompt.before_cursor)
+        self._typed_mention = mention.name if mention else None
         if mention is not None and typed is None:
-            self.post_message(self.FilesWanted(mention[1]))
+            self.post_message(self.FilesWanted(mention.name))
         else:
             self._show_commands("" if text == "/" else typed)
 
@@ -309,11 +309,11 @@ class SessionScreen(Screen[None]):
 
     def _insert_file(self, path: str) -> None:
         """Complete the mention; a folder keeps the list open for its content."""
-        typed = TYPED_MENTION.search(self.prompt.before_cursor)
+        typed = typed_mention(self.prompt.before_cursor)
         if typed is not None:
             self._show_commands(None)
             end = "" if path.endswith("/") else " "
-            self.prompt.replace_before_cursor(len(typed[0]), mention_of(path) + end)
+            self.prompt.replace_before_cursor(typed.length, mention_of(path) + end)
 
     def _show_commands(self, typed: str | None) -> None:
         self._typed_mention = None  # files that arrive late would reopen the list

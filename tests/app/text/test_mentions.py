@@ -8,10 +8,10 @@ import pytest
 
 from agent.records.messages import TextPart
 from agent.session.api import Mention
-from agent.session.prompt.mentions import mentions_in
+from agent.session.prompt.mentions import agents_in, mentions_in
 from agent.tools.search.file_index import CHUNK, FileIndex, best_matches, make_chunks
 from agent.tools.search.searcher import Searcher
-from app.text.mentions import mention_of
+from app.text.mentions import mention_of, typed_mention
 from tests.app.conftest import Starter
 from tests.support.harness import Harness, open_harness
 from tests.support.script import Text, answer
@@ -36,17 +36,53 @@ async def last(index: FileIndex, typed: str, limit: int = 50) -> tuple[str, ...]
         ("mail me@a.py, @nobody, @", []),
         ("a decorator @property", []),
         ("@漢字.txt", [Mention("漢字.txt")]),
+        ("explain @packages/@acme/ui.ts.", [Mention("packages/@acme/ui.ts")]),
+        ("@packages/@acme/ui.ts#3-4", [Mention("packages/@acme/ui.ts", 3, 4)]),
+        ("@packages/@acme, @icon@2x.txt", [Mention("packages/@acme"), Mention("icon@2x.txt")]),
+        ("@packages/@other/ui.ts", []),
+        ("(@a.py,@icon@2x.txt)", [Mention("a.py"), Mention("icon@2x.txt")]),
+        ("@a.py@home", [Mention("a.py")]),
+        ("@note#2", [Mention("note#2")]),
     ],
 )
 def test_files_mentioned_in_a_prompt(tmp_path: Path, text: str, found: list[Mention]) -> None:
-    for name in ("a.py", "with space.txt", "漢字.txt"):
+    (tmp_path / "packages" / "@acme").mkdir(parents=True)
+    names = ("a.py", "with space.txt", "漢字.txt", "packages/@acme/ui.ts", "icon@2x.txt", "note#2")
+    for name in names:
         (tmp_path / name).write_text("x")
     (tmp_path / "sub").mkdir()
     assert list(mentions_in(text, tmp_path)) == found
 
 
-def test_a_path_with_spaces_is_quoted() -> None:
+def test_agents_are_named_beside_each_other() -> None:
+    assert agents_in("@explore,@plan and @general@x", ["explore", "plan", "general"]) == (
+        "explore",
+        "plan",
+        "general",
+    )
+
+
+def test_a_path_with_spaces_or_at_signs_is_quoted() -> None:
     assert (mention_of("a.py"), mention_of("a b.py")) == ("@a.py", '@"a b.py"')
+    assert mention_of("packages/@acme/ui.ts") == '@"packages/@acme/ui.ts"'
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "length"),
+    [
+        ("see @al", "al", 3),
+        ("@packages/@ac", "packages/@ac", 13),
+        ('see @"my fi', "my fi", 7),
+        ('see @"packages/@acme/"ui', "packages/@acme/ui", 20),
+    ],
+)
+def test_a_mention_is_followed_while_it_is_typed(before: str, name: str, length: int) -> None:
+    assert typed_mention(before) == (name, length)
+
+
+@pytest.mark.parametrize("before", ["see", "me@al", 'see @"a.py" ', 'see @"a.py"x', "see @a.py "])
+def test_other_text_is_no_mention(before: str) -> None:
+    assert typed_mention(before) is None
 
 
 def test_the_best_match_comes_first() -> None:
@@ -208,6 +244,22 @@ async def test_a_file_is_completed_while_it_is_named(start: Starter, work: Path)
         await running.until_shown("src/alpha one.py")
         await running.pilot.press("escape")
         assert running.prompt.endswith(" @src/")
+
+
+async def test_a_file_in_a_scoped_folder_is_completed(start: Starter, work: Path) -> None:
+    (work / "packages" / "@acme").mkdir(parents=True)
+    (work / "packages" / "@acme" / "index.ts").write_text("x")
+    async with start() as running:
+        await running.type("see @acme")
+        await running.until_shown("packages/@acme/")
+        await running.pilot.press("tab")
+        await running.until(lambda: running.prompt.startswith('see @"packages/@acme/'))
+        if running.prompt.endswith('/"'):
+            await running.until_shown("packages/@acme/index.ts")
+            await running.type("ind")
+            await running.until_shown("packages/@acme/index.ts")
+            await running.pilot.press("tab")
+        await running.until(lambda: running.prompt == 'see @"packages/@acme/index.ts" ')
 
 
 async def test_a_file_mentioned_before_the_runtime_is_ready_is_completed(

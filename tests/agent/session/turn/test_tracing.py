@@ -56,8 +56,21 @@ async def test_a_turn_is_a_tree_of_spans(tmp_path: Path, spans: InMemorySpanExpo
     assert tool.context.trace_id == turn.context.trace_id
     calls = [span for span in spans.get_finished_spans() if span.name == "chat model-1"]
     assert [call.attributes["gen_ai.usage.input_tokens"] for call in calls] == [90, 100]
+    reasons = [call.attributes["gen_ai.response.finish_reasons"] for call in calls]
+    assert reasons == [("tool-calls",), ("stop",)]
+    finished = spans.get_finished_spans()
+    assert {span.attributes["gen_ai.agent.name"] for span in finished} == {"build"}
     exported = "".join(span.to_json() for span in spans.get_finished_spans())
     assert "secret" not in exported
+
+
+async def test_the_agent_of_a_turn_is_named(tmp_path: Path, spans: InMemorySpanExporter) -> None:
+    async with open_harness(tmp_path) as harness:
+        harness.server.script(answer(Text("a plan")))
+        session = await harness.session()
+        await harness.send(session, "think", agent="plan")
+        await harness.idle(session)
+    assert {span.attributes["gen_ai.agent.name"] for span in spans.get_finished_spans()} == {"plan"}
 
 
 def test_nothing_is_imported_unless_tracing_was_set_up() -> None:

@@ -359,6 +359,19 @@ def test_a_question_is_declined_with_a_sentence(
     assert "question" not in tool_names(scripted.server.requests[0].body)
 
 
+def test_a_console_exporter_leaves_standard_output_alone(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Text("ok")))
+    done = subprocess.run(
+        [*LAUNCHER, "go", "--format", "json"],
+        cwd=installed.project, env={**installed.env, "OTEL_TRACES_EXPORTER": "console"},
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=GUARD, check=False,
+    )  # fmt: skip
+    assert lines(done)[-1]["type"] == "end"
+    assert b'"name": "invoke_agent"' in done.stderr
+
+
 @pytest.mark.parametrize(
     "words", [("/greet Ann",), ("/greet", "Ann"), ("--command", "greet", "Ann")]
 )
