@@ -14,7 +14,7 @@ from agent.records.messages import PatchPart, Session
 from agent.session.undo import UndoPlan
 from tests.support.editor import OpenFiles
 from tests.support.harness import Harness, open_harness
-from tests.support.script import Answer, Call, Hold, Text, answer
+from tests.support.script import Answer, Call, Hold, Text, Tokens, answer
 
 FREE = {"permission": {"bash": "allow", "edit": "allow"}}
 
@@ -97,6 +97,39 @@ async def test_undone_messages_are_not_sent_again(tmp_path: Path) -> None:
         assert "keep this" in sent
         assert "forget this" not in sent
         assert not (harness.folder / "made").exists()
+
+
+@pytest.mark.parametrize("manual", [False, True])
+async def test_a_summary_whose_turn_was_undone_no_longer_applies(
+    tmp_path: Path, *, manual: bool
+) -> None:
+    """The messages that it replaced are sent again, word for word."""
+    summary = answer(Text("## Goal\nTHE-SUMMARY"))
+    full = answer(Call("bash", {"command": "true"}), Tokens(prompt=85_000))
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        for word in ("ONE", "TWO", "THREE"):
+            reply = answer(Call("bash", {"command": f"echo {word} {'x ' * 9_000}"}))
+            await turn(harness, session, "step", reply)
+        if manual:
+            await turn(harness, session, "LAST")
+            harness.server.replace((summary,))
+            before = len(harness.events)
+            await harness.runtime.sessions.compaction.start(session.id)
+            await harness.idle(session, after=before)
+        else:
+            await turn(harness, session, "LAST", full, summary)
+        await turn(harness, session, "after")
+        assert "THE-SUMMARY" in str(harness.server.requests[-1].body)
+        assert "echo ONE" not in str(harness.server.requests[-1].body["messages"])
+        undo = harness.runtime.sessions.undo
+        for _ in range(2):
+            await undo.undo(await plan(harness, session), files=False, conversation=True)
+        await turn(harness, session, "another")
+        sent = str(harness.server.requests[-1].body["messages"])
+        assert "THE-SUMMARY" not in sent
+        assert all(f"echo {word}" in sent for word in ("ONE", "TWO", "THREE"))
+        assert "LAST" not in sent
 
 
 async def test_one_of_files_and_conversation(tmp_path: Path) -> None:
