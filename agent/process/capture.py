@@ -30,6 +30,16 @@ _ESCAPE = re.compile(
 _LINE_AGAIN = re.compile(r"\x1b\[(?:[01]?G|[12]K)")
 """Sequences that act like a carriage return: go to the first column, or erase the line."""
 
+_HOME = r"\x1b\[(?:1?(?:;1?)?)?[Hf]"
+_CLEAR = re.compile(
+    rf"(?:{_HOME})?(?:\x1b\[[23]J|\x1bc|{_HOME}\x1b\[0?J|\x1b\[\?(?:1049|1047|47)[hl])"
+    rf"(?:\x1b\[[0-3]?J|{_HOME}|\x1bc)*"
+)
+"""Sequences that clear the screen or switch to another: watchers do so before each run."""
+
+_ONLY_CODES = re.compile(r"\r(?:\x1b(?:\[[0-?]*[@-~]?)?)+\Z")
+"""A line that nothing has overwritten yet: the codes can still become one of ``_CLEAR``."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -51,6 +61,17 @@ def _struck_out(text: str) -> str:
         elif kept and kept[-1] != "\n":
             kept.pop()
     return "".join(kept)
+
+
+def _end_line_at_clear(text: str) -> str:
+    """Return *text* with a line end in place of the codes that clear the screen: what was printed
+    before them stays, and nothing after them overwrites it."""
+
+    def line_end(found: re.Match[str]) -> str:
+        at = found.start()
+        return "" if at == 0 or text[at - 1] == "\n" else "\n"
+
+    return _CLEAR.sub(line_end, text)
 
 
 def _last_overwrite(line: str) -> str:
@@ -113,13 +134,14 @@ class Capture:
 
     def _accept(self, text: str) -> None:
         text = self._pending + text
-        if "\x1b[" in text:
+        if "\x1b" in text:
+            text = _end_line_at_clear(text)
             text = _LINE_AGAIN.sub("\r", text)
         end = text.rfind("\n") + 1
         if end:
             self._keep(text[:end])
         rest = text[end:]
-        if "\r" in rest:
+        if "\r" in rest and not _ONLY_CODES.search(rest):
             rest = _last_overwrite(rest) + ("\r" if rest.endswith("\r") else "")
         if len(rest) > PENDING:
             keep_back = rest.endswith("\r")

@@ -30,6 +30,7 @@ from agent.runtime.runtime import Runtime
 from agent.session.api import PromptInput
 from agent.session.service import concerns
 from agent.session.subagents.subagents import last_response
+from agent.session.turn.empty_responses import EMPTY, NOTHING
 
 DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""
@@ -41,8 +42,6 @@ NOBODY_TO_ASK = (
 
 SERVER_TIMEOUT = 10.0
 """Seconds that MCP servers get to be ready: there is no later turn that could have their tools."""
-
-EMPTY = "The model gave an empty answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +245,8 @@ class HeadlessRun:
         known = [step.usage for step in self._steps.values() if step.usage is not None]
         costs = [step.cost for step in self._steps.values() if step.cost is not None]
         error = idle.error
-        if idle.outcome == "completed" and not answer:
-            error = ErrorInfo("empty", EMPTY)
+        if idle.outcome == "completed" and not answer and error is None:
+            error = ErrorInfo(EMPTY, NOTHING)
         return HeadlessResult(
             outcome=idle.outcome,
             answer=answer,

@@ -263,6 +263,8 @@ class OpenSession:
             case events.QueueChanged():
                 self._pending.queued = event.message_ids
             case events.SessionIdle():
+                if event.error is not None and event.outcome != "failed":  # no error of the prompt
+                    await self.send((self.updates.note(event.error.message),))
                 self._pending.turn_ended(event)
             case _:
                 pass

@@ -12,6 +12,7 @@ from agent.provider.client import ModelInfo, ModelRequest
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.messages import AssistantMessage, ErrorInfo, Finish, UserMessage
 from agent.records.reminders import reminder
+from agent.session.turn.empty_responses import FILTERED, empty_response_error, is_empty
 from agent.session.turn.guards import MAX_CUT_CALLS, Guard, StepLimit
 from agent.session.turn.state import PlannedStep, TurnEnd, TurnTotals
 from agent.session.turn.step import StepResult
@@ -154,6 +155,8 @@ async def _run_step(
     following = await _continue_response(turn, step, state, result)
     if following is not None:
         return following
+    if _assistant(result).finish == "length":
+        return TurnEnd("limit_reached", "length", _empty_error(step, result))
     return await _continue_turn(turn, step, state, result)
 
 
@@ -238,7 +241,14 @@ async def _continue_turn(
         if state.totals.usage.output < target * 9 // 10 and lean < MAX_LEAN_STEPS:
             reminder = await turn.add_reminder(TARGET_REMINDER, step.request)
             return replace(state, reason=Reason.BUDGET, lean_steps=lean), reminder
-    return TurnEnd("completed", message.finish)
+    error = _empty_error(step, result) if is_empty(result.message) else None
+    return TurnEnd("completed", message.finish, error)
+
+
+def _empty_error(step: PlannedStep, result: StepResult) -> ErrorInfo:
+    return empty_response_error(
+        result.message, result.usage, result.output_limit, after_calls=step.totals.steps > 1
+    )
 
 
 def _assistant(result: StepResult) -> AssistantMessage:
@@ -272,8 +282,7 @@ def _end_of_step(result: StepResult, state: LoopState) -> TurnEnd | None:
         return TurnEnd("failed", "error", info)
     finish = _assistant(result).finish
     if finish == "content-filter" and result.calls == 0:
-        text = "The provider's content filter stopped the answer."
-        return TurnEnd("failed", finish, ErrorInfo(ProviderErrorKind.CONTENT_FILTER, text))
+        return TurnEnd("failed", finish, ErrorInfo(ProviderErrorKind.CONTENT_FILTER, FILTERED))
     if result.cut and state.cut_calls + 1 >= MAX_CUT_CALLS:
         text = (
             f"Stopped: {MAX_CUT_CALLS} answers in a row were cut off by the output limit in the "
@@ -309,6 +318,8 @@ async def _continue_response(
         await turn.remove_message(message)
         turn.output_caps[model.full_name] = larger
         return replace(state, reason=Reason.OUTPUT_ESCALATE), request
+    if message.finish == "length" and is_empty(result.message):
+        return None  # another request would be used up by the same reasoning
     if result.calls > 0:
         cut = state.cut_calls + 1 if result.cut else 0
         return replace(state, reason=Reason.NEXT_STEP, cut_calls=cut), request

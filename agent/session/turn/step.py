@@ -57,6 +57,8 @@ class StepResult:
     """True if the user rejected a call without a comment."""
     cut: bool = False
     """True if the output limit cut a call off."""
+    output_limit: int | None = None
+    """The output limit of the request in tokens."""
     extra_usage: tuple[Usage, float | None] = (Usage(), None)
     """The usage and cost of the sub-agents of its calls."""
 
@@ -204,8 +206,8 @@ class Step:
         else:
             await self._processor.finish()
         cut = end.finish == "length" and arriving > 0
-        limit = request.max_output or request.model.output_limit or "unknown"
-        await executor.break_off(CUT_OFF.format(limit=limit) if cut else INCOMPLETE)
+        limit = request.max_output or request.model.output_limit
+        await executor.break_off(CUT_OFF.format(limit=limit or "unknown") if cut else INCOMPLETE)
         await executor.results()
         await executor.settle_context()
         error = None if lost else end.error
@@ -223,6 +225,7 @@ class Step:
             lost=lost,
             stopped=executor.stopped,
             cut=cut,
+            output_limit=limit,
         )
 
     async def _store_end(

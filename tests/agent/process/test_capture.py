@@ -42,6 +42,23 @@ def test_a_line_that_is_drawn_again_comes_once(again: str, size: int, spills: Sp
     assert drawn.finish().text == "first\n100%\nlast"
 
 
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    "clear",
+    ["\x1b[2J", "\x1b[H\x1b[2J", "\x1b[2J\x1b[G", "\r\x1b[2J", "\x1bc", "\x1b[2J\x1b[3J\x1b[H",
+     "\x1b[1;1H\x1b[J", "\x1b[;H\x1b[0J\r", "\x1b[?1049h\x1b[H", "\n\x1b[3J\x1b[2J\x1b[1;1H"],
+)  # fmt: skip
+def test_output_before_a_clear_screen_code_is_kept(
+    clear: str, size: int, spills: SpillStore
+) -> None:
+    data = f"error: it broke{clear}watching\n".encode()
+    drawn = capture(spills)
+    for start in range(0, len(data), size):
+        drawn.feed(data[start : start + size])
+    assert drawn.tail() == "error: it broke\nwatching\n"
+    assert drawn.finish().text == "error: it broke\nwatching\n"
+
+
 def test_an_endless_line_is_bounded(spills: SpillStore) -> None:
     endless = capture(spills)
     for _ in range(400):

@@ -139,8 +139,9 @@ def test_wrong_usage_is_a_sentence_and_a_code(
     [
         (Failure(401, '{"error": {"message": "bad key"}}'), 1, "bad key"),
         (Failure(500), 1, "scripted failure"),
-        (answer(Finish("end")), 1, "empty answer"),
-        (answer(Reason("only thoughts")), 1, "empty answer"),
+        (answer(Finish("end")), 1, "empty response"),
+        (answer(Reason("only thoughts")), 1, "after its reasoning"),
+        (answer(Reason("only thoughts"), Finish("limit")), 4, "for reasoning and gave no answer"),
     ],
 )
 def test_a_failed_run_reports_its_failure(
