@@ -18,9 +18,10 @@ from agent.tools.files.media import media_type, refuse_misnamed
 from agent.tools.files.notebook import is_notebook, render
 from agent.tools.files.pages import (
     MAX_BYTES,
-    MAX_COLUMNS,
     MAX_LINES,
+    CutLine,
     Page,
+    Wanted,
     page_of,
     read_head,
     read_page,
@@ -44,8 +45,8 @@ from agent.tools.files.text_file import (
     unsaved_text,
 )
 
-SHOWN_LINES = 200
-"""Lines in the transcript's block."""
+SHOWN_LINES, SHOWN_COLUMNS = 200, 2_000
+"""Lines in the transcript's block, and characters of each."""
 
 MAX_NOTEBOOK = 64 * 1024 * 1024
 """Bytes of the largest notebook that is shown as cells; a larger one is read as JSON."""
@@ -58,23 +59,22 @@ class ReadArgs(ToolArgs):
         validation_alias=AliasChoices("file_path", "filePath", "path"),
         description="The file or folder to read",
     )
-    offset: int | None = Field(
-        default=None, ge=0, description="The first line to read, counted from 1 (default 1)"
-    )
+    offset: int | None = Field(default=None, ge=0, description="The first line to read (default 1)")
     limit: int | None = Field(
         default=None, ge=1, description=f"How many lines to read (default {MAX_LINES})"
     )
+    column: int | None = Field(
+        default=None, ge=1, description="The first character of that line (default 1)"
+    )
     raw: bool = Field(
-        default=False,
-        description="For a notebook: return its stored JSON, as edits need it, not its cells",
+        default=False, description="For a notebook: return its JSON, as edits need it"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
     target: ToolPath
-    offset: int
-    limit: int
+    wanted: Wanted
     raw: bool
 
 
@@ -98,7 +98,6 @@ class ReadTool:
         variables={
             "max_lines": f"{MAX_LINES:,}",
             "max_kib": str(MAX_BYTES // 1024),
-            "max_columns": f"{MAX_COLUMNS:,}",
         },
     )
     args = ReadArgs
@@ -119,8 +118,11 @@ class ReadTool:
             free = free or not target.is_secret
         payload = ReadPlan(
             target,
-            max(1, args.offset or 1),
-            min(args.limit or MAX_LINES, MAX_LINES),
+            Wanted(
+                offset=max(1, args.offset or 1),
+                limit=min(args.limit or MAX_LINES, MAX_LINES),
+                column=args.column or 1,
+            ),
             args.raw,
         )
         return Plan(
@@ -175,7 +177,7 @@ def _read(
 ) -> Page | _NotedPage | MediaFile | Result:
     target = plan.target
     if Path(target.real).is_dir():
-        return _list_folder(target, plan.offset, plan.limit)
+        return _list_folder(target, plan.wanted.offset, plan.wanted.limit)
     sample, size = read_head(target.real)
     found = media_type(sample)
     if found is not None:
@@ -186,16 +188,14 @@ def _read(
         whole = load(target.real, MAX_NOTEBOOK) if held is None else _snapshot_of(held)
         text = render(whole.data)
         if text is not None:
-            page = page_of(text, target.shown, plan.offset, plan.limit, whole.stamp)
+            page = page_of(text, target.shown, plan.wanted, whole.stamp)
             return _NotedPage(
                 page, NOTEBOOK_NOTE if held is None else f"{NOTEBOOK_NOTE} {UNSAVED_NOTE}"
             )
     if held is not None:
         text = normalize_text(held.file.text)
-        return _NotedPage(
-            page_of(text, target.shown, plan.offset, plan.limit, held.stamp), UNSAVED_NOTE
-        )
-    return read_page(target.real, target.shown, plan.offset, plan.limit, stop)
+        return _NotedPage(page_of(text, target.shown, plan.wanted, held.stamp), UNSAVED_NOTE)
+    return read_page(target.real, target.shown, plan.wanted, stop)
 
 
 def _unsaved(target: ToolPath, size: int, ctx: ToolContext) -> LoadedText | None:
@@ -218,7 +218,7 @@ def _result(target: ToolPath, page: Page, note: str = "") -> Result:
     if page.size == 0 or page.total == 0:
         return Result(f"{target.shown} is empty (0 lines).", facts=("empty",))
     numbered = [f"{page.first + n}: {line}" for n, line in enumerate(page.lines)]
-    shown = page.lines[:SHOWN_LINES]
+    shown = [line[:SHOWN_COLUMNS] for line in page.lines[:SHOWN_LINES]]
     block: Block = CodeBlock(target.shown, "\n".join(shown), page.first, language_of(target.real))
     count = len(page.lines)
     return Result(
@@ -231,16 +231,28 @@ def _result(target: ToolPath, page: Page, note: str = "") -> Result:
 def _footer(page: Page, note: str) -> str:
     last = page.first + len(page.lines) - 1
     notes = [note] if note else []
-    if page.cut_lines:
-        notes.append(f"{page.cut_lines} long lines were cut at {MAX_COLUMNS:,} characters.")
+    if page.column > 1:
+        notes.append(f"Line {page.first:,} is shown from its character {page.column:,} on.")
     if page.encoding:
         notes.append(f"The file is stored as {page.encoding}.")
-    if page.more:
-        total = f" of {page.total:,}" if page.total is not None else ""
+    total = f" of {page.total:,}" if page.total is not None else ""
+    if page.cut is not None:
+        notes.append(_cut_note(page.cut, page.total))
+    elif page.more:
         notes.append(f"Lines {page.first:,}–{last:,}{total}. Go on with offset={last + 1}.")
     else:
         notes.append(f"End of file, {last:,} {'line' if last == 1 else 'lines'}.")
     return f"({' '.join(notes)})"
+
+
+def _cut_note(cut: CutLine, total: int | None) -> str:
+    length = f" of {cut.length:,}" if cut.length is not None else ""
+    lines = f" of {total:,}" if total is not None else ""
+    after = f", or with offset={cut.number + 1}" if total is None or cut.number < total else ""
+    return (
+        f"Line {cut.number:,}{lines} is cut: its characters {cut.start:,}–{cut.end:,}{length} are "
+        f"shown. Go on with offset={cut.number} and column={cut.end + 1}{after}."
+    )
 
 
 def _list_folder(target: ToolPath, offset: int, limit: int) -> Result:

@@ -1,11 +1,11 @@
 """Truncate what a model gets to read, and keep the whole text in a private file.
 
-The limits are 2,000 lines or 50 KB, whichever comes first, from the head or the tail; lines are
-cut at 2,000 characters. The notice, which counts toward the limits, says how much there was and
-how to read the rest.
+The limits are 2,000 lines or 50 KiB, whichever comes first, from the head or the tail; a long line
+is cut only where it does not fit. The notice, which counts toward the limits, says how much there
+was and how to read the rest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,8 +14,8 @@ from agent.process import CapturedOutput, SpillFile, SpillStore
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
 MAX_LINE_CHARS = 2_000
-LINE_SLACK = 100
-"""Characters that a tool can add to a line that it has cut itself (numbers, a mark)."""
+MARK_BYTES = 40
+"""The most bytes of the mark at the end of a line that was cut."""
 
 NUMBER_CHARS = 10
 NOTE_LINES, NOTE_BYTES = 10, 1_024
@@ -26,11 +26,12 @@ Keep = Literal["head", "tail"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of an output: lines, UTF-8 bytes in all, characters of a line."""
+    """The limits of an output: lines, and UTF-8 bytes in all."""
 
     lines: int = MAX_LINES
     bytes: int = MAX_BYTES
     line_chars: int = MAX_LINE_CHARS
+    """Bytes that a line keeps at least before other lines are left out."""
 
     def reduced(self, *, lines: int, bytes: int) -> "Limits":  # named like the field
         """Return these limits minus the size of a notice, at least half of each."""
@@ -58,10 +59,7 @@ def fits(text: str, limits: Limits) -> bool:
     """Return whether *text* is within the limits."""
     if len(text) > limits.bytes or len(text.encode("utf-8", "replace")) > limits.bytes:
         return False
-    if count_lines(text) > limits.lines:
-        return False
-    longest = limits.line_chars + LINE_SLACK
-    return len(text) <= longest or all(len(line) <= longest for line in text.split("\n"))
+    return count_lines(text) <= limits.lines
 
 
 def _lines(text: str, keep: Keep) -> Iterator[str]:
@@ -81,29 +79,61 @@ def _lines(text: str, keep: Keep) -> Iterator[str]:
         end = start - 1
 
 
-def _shorten(line: str, limits: Limits) -> str:
-    if len(line) <= limits.line_chars + LINE_SLACK:
-        return line
-    return f"{line[: limits.line_chars]}… ({len(line):,} characters, cut)"
+def shared_width(sizes: Iterable[int], room: int) -> int | None:
+    """Return the bytes that each of the longest lines can have so that all lines, of *sizes*, fit
+    in *room*; None if they fit whole."""
+    ordered = sorted(sizes)
+    for place, size in enumerate(ordered):
+        share = room // (len(ordered) - place)
+        if size > share:
+            return max(0, share)
+        room -= size
+    return None
+
+
+def head_of(line: str, width: int) -> str:
+    """Return the start of *line* in at most *width* bytes, never half a character."""
+    return line.encode("utf-8", "replace")[: max(0, width)].decode("utf-8", "ignore")
 
 
 def cut(text: str, limits: Limits, keep: Keep) -> str:
     """Return the head or tail of *text* that fits, never half a character."""
-    kept: list[str] = []
-    room = limits.bytes
+    return _cut(text, limits, keep)[0]
+
+
+def _cut(text: str, limits: Limits, keep: Keep) -> tuple[str, int]:
+    """Return what is kept of *text*, and the number of its lines that are kept in part only.
+
+    Long lines are shortened only as far as is needed, and then to ``line_chars`` at most, before
+    lines are left out.
+    """
+    taken: list[str] = []
+    sizes: list[int] = []
+    least = 0
     for line in _lines(text, keep):
-        shown = _shorten(line, limits)
-        data = shown.encode("utf-8", "replace")
-        if len(data) + 1 > room:
-            if not kept:
-                part = data[: room - 1] if keep == "head" else data[len(data) - room + 1 :]
-                kept.append(part.decode("utf-8", "ignore"))
+        size = len(line.encode("utf-8", "replace")) + 1
+        least += min(size, limits.line_chars + MARK_BYTES)
+        if len(taken) == limits.lines or (taken and least > limits.bytes):
             break
-        kept.append(shown)
-        room -= len(data) + 1
-        if len(kept) == limits.lines:
-            break
-    return "\n".join(kept if keep == "head" else reversed(kept))
+        taken.append(line)
+        sizes.append(size)
+    width = shared_width(sizes, limits.bytes)
+    if width is None:
+        return "\n".join(taken if keep == "head" else reversed(taken)), 0
+    if len(taken) == 1:
+        data = taken[0].encode("utf-8", "replace")
+        part = data[: width - 1] if keep == "head" else data[len(data) - width + 1 :]
+        return part.decode("utf-8", "ignore"), 1
+    shown = [
+        line if size <= width else f"{head_of(line, width - MARK_BYTES)}{_mark(line)}"
+        for line, size in zip(taken, sizes, strict=True)
+    ]
+    shortened = sum(size > width for size in sizes)
+    return "\n".join(shown if keep == "head" else reversed(shown)), shortened
+
+
+def _mark(line: str) -> str:
+    return f"… ({len(line):,} characters, cut)"
 
 
 class Truncator:
@@ -171,28 +201,34 @@ class Truncator:
         """Cut *text*, which is part of a *whole* of lines and bytes; *spilled* is the file, or why
         there is none."""
         spill, error = spilled
-        room = 360 + len((spill.path if spill else error).encode("utf-8", "replace"))
-        kept = cut(text, limits.reduced(lines=2, bytes=room), keep)
-        notice = _notice(keep, count_lines(kept), whole, spilled)
+        room = 420 + len((spill.path if spill else error).encode("utf-8", "replace"))
+        kept, partial = _cut(text, limits.reduced(lines=2, bytes=room), keep)
+        notice = _notice(keep, (count_lines(kept), partial), whole, spilled)
         pieces = (kept, "", notice) if keep == "head" else (notice, "", kept)
         return Truncated("\n".join(pieces), spill.path if spill else None)
 
 
 def _notice(
-    keep: Keep, shown: int, whole: tuple[int, int], spilled: tuple[SpillFile | None, str]
+    keep: Keep,
+    shown: tuple[int, int],
+    whole: tuple[int, int],
+    spilled: tuple[SpillFile | None, str],
 ) -> str:
+    """Return the notice; *shown* are the lines that are shown, and those of them in part only."""
     spill, error = spilled
     lines, size = whole
     end = "first" if keep == "head" else "last"
     if spill is not None:
         kept = f"All but {spill.omitted:,} bytes of its middle" if spill.omitted else "All of it"
         rest = (
-            f"{kept} is in {spill.path}: read that file with offset and limit, or search it "
-            "with grep, rather than printing it again."
+            f"{kept} is in {spill.path}: read that file with offset and limit (column within a "
+            "long line), or search it with grep, rather than printing it again."
         )
     else:
         rest = f"The rest could not be kept ({error}); run it again with less output."
+    count, partial = shown
+    some = f", {partial:,} of them only in part" if partial else ""
     return (
-        f"[Output cut: it had {lines:,} lines and {size:,} bytes, the {end} {shown:,} lines are "
-        f"shown. {rest}]"
+        f"[Output cut: it had {lines:,} lines and {size:,} bytes, the {end} {count:,} lines are "
+        f"shown{some}. {rest}]"
     )

@@ -1,6 +1,7 @@
 """The read tool: pages, binary and special files, media."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from agent.files import decode
 from agent.records.blocks import CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.tools.core.base import Result, ToolContext
 from agent.tools.files.pages import MAX_COUNTED
 from agent.tools.glob import GlobTool
 from agent.tools.grep import GrepTool
@@ -33,7 +35,7 @@ async def test_camel_case_and_the_label(make_context: MakeContext, tmp_path: Pat
     assert made.label == ToolLabel("Read", "src/a.py")
     assert [need.permission for need in made.needs] == ["read"]
     properties = ReadTool.args.model_json_schema()["properties"]
-    assert list(properties) == ["file_path", "offset", "limit", "raw"]
+    assert list(properties) == ["file_path", "offset", "limit", "column", "raw"]
     assert all("description" in value for value in properties.values())
 
 
@@ -71,16 +73,71 @@ async def test_one_line_without_newline_is_one_line(
     assert result.output == "1: only\n\n(End of file, 1 line.)"
 
 
-async def test_long_lines_and_many_bytes_are_cut(make_context: MakeContext, tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("x" * 5_000 + "\nshort\n")
+async def test_only_what_does_not_fit_is_cut(make_context: MakeContext, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x" * 16_000 + "\nshort\n")
     result = await run(ReadTool(), make_context(), file_path="a")
-    assert "x" * 2_000 + "…\n2: short" in result.output
-    assert "x" * 2_001 not in result.output
-    assert "1 long lines were cut" in result.output
+    assert "x" * 16_000 + "\n2: short\n\n(End of file, 2 lines.)" in result.output
     (tmp_path / "b").write_text(("y" * 999 + "\n") * 200)
     result = await run(ReadTool(), make_context(), file_path="b")
     assert len(result.output.encode()) < 52 * 1024
     assert "of 200. Go on with offset=" in result.output
+
+
+async def read_on(ctx: ToolContext, first: Result) -> str:
+    """Read on as each note says; return the text of all pages without numbers and notes."""
+    text, result = "", first
+    while True:
+        body, _, note = result.output.rpartition("\n\n")
+        text += "\n".join(line.partition(": ")[2] for line in body.split("\n"))
+        found = re.search(r"Go on with offset=(\d+)(?: and column=(\d+))?", note)
+        if found is None:
+            return text
+        place = {"offset": int(found[1]), "column": int(found[2] or 1)}
+        text += "" if found[2] else "\n"
+        result = await run(ReadTool(), ctx, file_path="a", **place)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "é😀x" * 60_000,
+        f"{'-' * 30}\n{'x' * 120_000}\nlast",
+        "\n".join("y" * 20_000 for _ in range(7)),
+        f"{'z' * 51_190}\n{'y' * 60_000}",
+    ],
+)
+async def test_all_of_a_long_line_can_be_read(
+    make_context: MakeContext, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "a").write_text(text)
+    ctx = make_context()
+    first = await run(ReadTool(), ctx, file_path="a")
+    assert len(first.output.encode()) < 52 * 1024
+    assert await read_on(ctx, first) == text
+
+
+async def test_a_cut_line_is_reported_with_its_place(
+    make_context: MakeContext, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("x" * 120_000 + "\r\nlast\n")
+    result = await run(ReadTool(), make_context(), file_path="a")
+    assert result.output.endswith(
+        "(Line 1 of 2 is cut: its characters 1–51,196 of 120,000 are shown. Go on with offset=1 "
+        "and column=51197, or with offset=2.)"
+    )
+    result = await run(ReadTool(), make_context(), file_path="a", offset=1, column=119_999)
+    assert result.output == (
+        "1: xx\n2: last\n\n(Line 1 is shown from its character 119,999 on. End of file, 2 lines.)"
+    )
+    with pytest.raises(ToolError, match="Line 1 of a has 120,000 characters; column 120,001 is"):
+        await run(ReadTool(), make_context(), file_path="a", offset=1, column=120_001)
+
+
+async def test_a_huge_line_costs_a_page(make_context: MakeContext, tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    path.write_bytes(b"x" * (MAX_COUNTED + 1))
+    result = await run(ReadTool(), make_context(), file_path="huge.json", column=1_000_000)
+    assert "characters 1,000,000–1,051,195 are shown. Go on with offset=1 and" in result.output
 
 
 async def test_a_huge_sparse_file_costs_a_page(make_context: MakeContext, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.process import CapturedOutput, SpillFile, SpillStore
-from agent.tools.core.truncate import Limits, Truncator, count_lines, cut, fits
+from agent.tools.core.truncate import Keep, Limits, Truncator, count_lines, cut, fits
 
 LIMITS = Limits(lines=10, bytes=4_000, line_chars=1_000)
 
@@ -53,11 +53,29 @@ def test_default_limits() -> None:
     assert not fits("é" * 26_000, Limits())
 
 
-def test_long_lines_are_cut(tmp_path: Path) -> None:
-    text = f"a\n{'b' * 1_500}\nc\n"
-    done = truncator(tmp_path).apply(text, "head")
-    assert f"\n{'b' * 1000}… (1,500 characters, cut)\nc\n" in done.text
+def test_long_lines_that_fit_are_whole(tmp_path: Path) -> None:
+    text = f"a\n{'b' * 3_900}\nc\n"
+    assert truncator(tmp_path).apply(text, "head").text == text
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_long_lines_are_cut_no_more_than_needed(keep: Keep, tmp_path: Path) -> None:
+    text = f"a\n{'b' * 9_000}\n{'d' * 1_200}\nc\n"
+    done = truncator(tmp_path).apply(text, keep)
+    assert fits(done.text, LIMITS)
+    assert len(done.text.encode()) > LIMITS.bytes - 300
+    assert f"b… (9,000 characters, cut)\n{'d' * 1_200}\nc" in done.text
+    assert "lines are shown, 1 of them only in part." in done.text
+    assert "column within a long line" in done.text
     assert Path(done.spill or "").read_text() == text
+
+
+def test_lines_are_left_out_once_the_long_ones_are_short(tmp_path: Path) -> None:
+    text = "".join(f"{number}{'x' * 3_000}\n" for number in range(9))
+    done = truncator(tmp_path).apply(text, "head")
+    assert fits(done.text, LIMITS)
+    assert [line[:1] for line in done.text.split("\n")[:4]] == ["0", "1", "2", ""]
+    assert "the first 3 lines are shown, 3 of them only in part" in done.text
 
 
 def test_a_single_line_too_long_for_all_keeps_whole_characters() -> None:
