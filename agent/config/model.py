@@ -33,7 +33,7 @@ def file_key(name: str) -> str:
 # Read by pydantic from a plain dataclass; it is only a dictionary until then.
 CHECKED: dict[str, Any] = {
     "extra": "forbid",
-    "use_attribute_docstrings": True,
+    "use_attribute_docstrings": False,  # True for the schema: this reads the source
     "alias_generator": file_key,
 }
 

@@ -13,7 +13,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from agent.config.jsonc import KeyPath
-from agent.config.model import Config, file_key
+from agent.config.model import CHECKED, Config, file_key
 from agent.records.json import Json, JsonObject
 
 # The lowest sensible value of a number; 0 for those not named.
@@ -99,7 +99,11 @@ def _hidden(values: Mapping[str, Json]) -> JsonObject:
 
 def json_schema() -> JsonObject:
     """Return the JSON schema of a config file."""
-    return _adapter().json_schema()
+    CHECKED["use_attribute_docstrings"] = True  # reading them takes longer than all the rest
+    try:
+        return TypeAdapter(Config).json_schema()
+    finally:
+        CHECKED["use_attribute_docstrings"] = False
 
 
 def dotted_key(path: KeyPath) -> str:

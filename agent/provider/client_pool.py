@@ -142,7 +142,8 @@ class ClientPool:
         if api in model_lists.APIS_WITHOUT_MODEL_LIST:
             return {}
         endpoint = self._endpoint(provider, api)
-        return await model_lists.fetch_model_list(self._http(provider), endpoint, api)
+        http = self._http(provider, endpoint.base_url)
+        return await model_lists.fetch_model_list(http, endpoint, api)
 
     def _create(self, model: ModelInfo) -> ModelClient:
         if model.api == "demo":
@@ -153,7 +154,8 @@ class ClientPool:
             return self._litellm_client(model.provider)
         endpoint = self._endpoint(model.provider, model.api)
         limits = self._stream_limits(model.provider)
-        return wire_client_class(model.api)(endpoint, self._http(model.provider), limits)
+        http = self._http(model.provider, endpoint.base_url)
+        return wire_client_class(model.api)(endpoint, http, limits)
 
     def _stream_limits(self, provider: str) -> "StreamLimits":
         from agent.provider.transport.http import StreamLimits  # loads httpx2
@@ -187,14 +189,14 @@ class ClientPool:
             self._litellm_processes[user_keys] = process.LitellmProcess(env)
         return self._litellm_processes[user_keys]
 
-    def _http(self, provider: str) -> "AsyncClient":
+    def _http(self, provider: str, url: str) -> "AsyncClient":
         # httpx2 must stay off the start-up path; the first frame needs no network.
         from agent.provider.transport.http import HttpPool  # loads httpx2
 
         if self._http_pool is None:
             self._http_pool = HttpPool()
         settings = self._catalog.access.settings_of(provider)
-        return self._http_pool.client(settings.proxy, settings.ca)
+        return self._http_pool.client(settings.proxy, settings.ca, url)
 
     def _endpoint(self, provider: str, api: Api) -> "Endpoint":
         from agent.provider.protocols.wire_client import Endpoint  # loads httpx2

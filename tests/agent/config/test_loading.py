@@ -380,6 +380,22 @@ def test_every_key_is_documented():
     assert "baseURL" in parts["ProviderOptions"]["properties"]
 
 
+def test_settings_are_checked_without_reading_the_source_of_the_program():
+    """Only the schema has the documentation of the keys."""
+    program = (
+        "import linecache\n"
+        "from agent.config.validation import build_config, json_schema\n"
+        "build_config({'model': 'lab/big'})\n"
+        "print(len(linecache.cache))\n"
+        "assert json_schema()['properties']['model']['description']\n"
+        "build_config({'model': 'lab/big'})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
 def test_all_settings_of_a_provider_are_read(setting):
     setting.own(
         {

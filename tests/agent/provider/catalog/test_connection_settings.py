@@ -14,7 +14,7 @@ import pytest
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.client_pool import ClientPool
-from agent.records.errors import ProviderErrorKind
+from agent.records.errors import ConfigError, ProviderErrorKind
 from tests.support.provider_events import Response, drain
 from tests.support.provider_requests import request
 from tests.support.provider_server import Reply, Server
@@ -44,6 +44,17 @@ async def test_configured_headers_are_sent_and_can_replace_the_key(server: Serve
     assert first.headers["authorization"] == "Bearer k"
     assert second.path == "/chat/completions?version=3"
     assert second.headers["authorization"] == "Basic abc"
+
+
+async def test_a_local_server_without_tls_needs_no_certificates(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading them takes 20 ms, so it must not happen; a missing file shows that."""
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    server.replies = [Reply((ANSWER,))]
+    assert (await ask(base_url=f"{server.url}/v1")).text == "Hi"
+    with pytest.raises((OSError, ConfigError)):
+        await ask(base_url="https://127.0.0.1:1/v1")
 
 
 async def test_a_configured_proxy_is_used(server: Server) -> None:
