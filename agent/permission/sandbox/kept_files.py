@@ -42,7 +42,12 @@ def keep_files(
     """Return the needs of a line whose commands read as *reaches* says, and the files to keep from
     it. If it *hides* files in a sandbox, a line that is proven to only read needs no question for
     them; otherwise the commands that can show them ask. Looks at the disk."""
-    found = [_restricted_files(reach, rules, directory) for reach in reaches]
+    # Many commands of a line can reach the same: each look reads whole folders.
+    looked = {
+        alike: _restricted_files(alike, rules, directory)
+        for alike in dict.fromkeys(replace(reach, command="", secrets=()) for reach in reaches)
+    }
+    found = [looked[replace(reach, command="", secrets=())] for reach in reaches]
     restricted = dict.fromkeys(path for files, _ in found for path in files)
     problems = {
         reach.command: problem or _reason(files, rules)

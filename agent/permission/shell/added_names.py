@@ -14,7 +14,7 @@ from agent.permission.protected import chooses_secrets
 from agent.permission.shell.always_pattern import uncovered_reason
 from agent.permission.shell.call import Call
 from agent.permission.shell.names import Names
-from agent.permission.shell.paths import Dirs, Search, Workspace, tracked_in
+from agent.permission.shell.paths import Dirs, Search, Workspace
 from agent.permission.shell.patterns import pattern_reason
 from agent.permission.syntax.words import Word
 
@@ -75,7 +75,7 @@ def _reach_secrets(names: Names, reading: Reading, dirs: Dirs, place: Workspace)
     """Return whether one of *names* can lead to a file with secrets or out of the project."""
     if names.column or any(map(chooses_secrets, (*names.chosen, *names.picked))):
         return True
-    tracked = tracked_in(names.folders) if names.tracked else None
+    tracked = place.tracked_in(names.folders) if names.tracked else None
     return any(
         Path(folder).is_dir()
         and Search(

@@ -79,6 +79,12 @@ class Workspace:
     _inside: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
     _guarded: dict[str, bool] = field(default_factory=dict[str, bool], compare=False)
     _listings: dict[str, list[str]] = field(default_factory=dict[str, list[str]], compare=False)
+    _notable: dict[tuple[str, bool], "list[os.DirEntry[str]] | None"] = field(
+        default_factory=dict[tuple[str, bool], "list[os.DirEntry[str]] | None"], compare=False
+    )
+    _tracked: dict[str, "Callable[[str], bool] | None"] = field(
+        default_factory=dict[str, "Callable[[str], bool] | None"], compare=False
+    )
 
     def list_names(self, folder: str) -> list[str]:
         """Return the names in *folder*, none if it can't be read; it is read once for each line."""
@@ -90,6 +96,34 @@ class Workspace:
                 found = []
             self._listings[folder] = found
         return found
+
+    def notable_entries(self, folder: str, *, hidden: bool) -> "list[os.DirEntry[str]] | None":
+        """Return what below *folder* can show secrets to some command: names of secrets, links, and
+        names that xargs splits; None if the folder is too large. It is read once for each line."""
+        key = (folder, hidden)
+        if key not in self._notable:
+            start = len(folder.rstrip("/"))
+            found: list[os.DirEntry[str]] | None = []
+            for seen, entry in enumerate(_entries_below(folder, hidden=hidden)):
+                if seen > MAX_SCANNED:
+                    found = None
+                    break
+                if (
+                    is_secret(entry.name)
+                    or entry.is_symlink()
+                    or _SPLIT.search(entry.path, start) is not None
+                ):
+                    found.append(entry)
+            self._notable[key] = found
+        return self._notable[key]
+
+    def tracked_in(self, folders: Sequence[str]) -> Callable[[str], bool] | None:
+        """Return a check whether git tracks a path, None if its index can't be read for that; the
+        index is read once for each line."""
+        folder = next(iter(folders), "")
+        if folder not in self._tracked:
+            self._tracked[folder] = _tracked_in(folder) if folder else None
+        return self._tracked[folder]
 
     def resolve(self, path: str) -> str:
         """Return *path* (absolute) with all links resolved; paths and their folders are cached."""
@@ -325,36 +359,19 @@ class Search:
 
     def reaches_secret(self, folder: str) -> bool:
         start = len(folder.rstrip("/"))
-        for seen, entry in enumerate(self.entries(folder)):
-            if seen > MAX_SCANNED or (self.is_secret(entry, start) and self._counts(entry)):
-                return True
-        return False
+        entries = self.place.notable_entries(folder, hidden=self.hidden)
+        return entries is None or any(
+            self.is_secret(entry, start) and self._counts(entry) for entry in entries
+        )
 
     def secrets(self, folder: str) -> list[str] | None:
-        found: list[str] = []
         start = len(folder.rstrip("/"))
-        for seen, entry in enumerate(self.entries(folder)):
-            secret = self.is_secret(entry, start) and self._counts(entry)
-            if secret:
-                found.append(entry.path)
-            outside = secret and entry.is_symlink() and not self.place.is_inside(entry.path)
-            if outside or seen > MAX_SCANNED or len(found) > MAX_KEPT:
-                return None
-        return found
-
-    def entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        """Yield what is below *folder*."""
-        open_folders = [folder]
-        while open_folders:
-            try:
-                entries = list(os.scandir(open_folders.pop()))
-            except OSError:
-                continue
-            for entry in entries:
-                if self.hidden or not entry.name.startswith("."):
-                    yield entry
-                    if entry.name not in UNSEARCHED and entry.is_dir(follow_symlinks=False):
-                        open_folders.append(entry.path)
+        entries = self.place.notable_entries(folder, hidden=self.hidden)
+        if entries is None:
+            return None
+        found = [each for each in entries if self.is_secret(each, start) and self._counts(each)]
+        outside = (each.is_symlink() and not self.place.is_inside(each.path) for each in found)
+        return None if len(found) > MAX_KEPT or any(outside) else [each.path for each in found]
 
     def is_secret(self, entry: os.DirEntry[str], start: int) -> bool:
         """Return whether *entry* can show secrets; its name begins at *start* of its path."""
@@ -372,6 +389,20 @@ class Search:
         return self.tracked(f"{entry.path}/" if entry.is_dir(follow_symlinks=False) else entry.path)
 
 
+def _entries_below(folder: str, *, hidden: bool) -> Iterator[os.DirEntry[str]]:
+    open_folders = [folder]
+    while open_folders:
+        try:
+            entries = list(os.scandir(open_folders.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            if hidden or not entry.name.startswith("."):
+                yield entry
+                if entry.name not in UNSEARCHED and entry.is_dir(follow_symlinks=False):
+                    open_folders.append(entry.path)
+
+
 def _breaks(path: str) -> bool:
     """Return whether xargs makes something else than names below its folder of *path*."""
     if not _SPLIT.search(path):
@@ -382,9 +413,8 @@ def _breaks(path: str) -> bool:
     )
 
 
-def tracked_in(folders: Sequence[str]) -> Callable[[str], bool] | None:
-    """Return a check whether git tracks a path, None if its index can't be read for that."""
-    above = [each for folder in folders[:1] for each in (folder, *map(str, Path(folder).parents))]
+def _tracked_in(folder: str) -> Callable[[str], bool] | None:
+    above = (folder, *map(str, Path(folder).parents))
     root = next((each for each in above if os.path.lexists(f"{each}/.git")), None)
     if root is None:
         return None

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 
@@ -11,6 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.permission.read_rules import ReadRules
+from agent.permission.rules import Rule, evaluate
+from agent.permission.sandbox.kept_files import keep_files
 from agent.permission.shell.analysis import analyze
 from agent.permission.shell.findings import Findings
 from agent.permission.shell.paths import MAX_DIRS, Workspace
@@ -139,22 +143,66 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
         LISTED.append(event)
 
 
+@lru_cache(maxsize=1)
+def _start_watching() -> None:
+    sys.addaudithook(_watch)  # stays: it looks at nothing that is not watched
+
+
+@contextmanager
+def listings(folder: Path) -> Generator[list[str]]:
+    """Yield a list that gets an entry for each time that *folder* is listed."""
+    _start_watching()
+    before, name = len(LISTED), os.path.realpath(folder)
+    seen: list[str] = []
+    WATCHED.add(name)
+    try:
+        yield seen
+    finally:
+        WATCHED.discard(name)
+        seen += LISTED[before:]
+
+
 def test_a_folder_is_listed_once_for_all_patterns_of_a_line(tmp_path: Path) -> None:
     for name in ("a1", "a2", ".env", "b1.txt"):
         (tmp_path / name).write_text("x", "utf-8")
-    sys.addaudithook(_watch)  # stays: it looks at nothing that is not watched
     folder = os.path.realpath(tmp_path)
-    WATCHED.add(folder)
-    try:
+    with listings(tmp_path) as seen:
         found = analyze(
             "cat a*; cat .e*; cat *1; cat *.txt; cat z*; cat [ab]?",
             directory=folder, project=folder, home="/home/u",
         )  # fmt: skip
-    finally:
-        WATCHED.discard(folder)
-    assert len(LISTED) == 1
+    assert len(seen) == 1
     read = {need.pattern for need in found.needs if need.permission == "read"}
     assert {"a1", "a2", ".env", "b1.txt"} <= read
+
+
+RECURSIVE = (
+    "grep -r x{n} .", "rg x{n}", "rg -g '*.{n}' x", "grep -r x --include='*.{n}' .",
+    "find . -name '{n}*' | xargs cat", "find . -name '{n}*' -exec grep -l x {{}} +",
+    "find sub -name '{n}*' -print0 | xargs -0 head -n{n}", "git ls-files '*.{n}' | xargs cat",
+)  # fmt: skip
+"""Commands that read what is in a folder, with a number that makes each of them another one."""
+
+
+@pytest.mark.parametrize("pattern", RECURSIVE)
+def test_a_folder_is_scanned_as_often_for_many_readers_as_for_one(
+    pattern: str, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.txt").write_text("x", "utf-8")
+    (tmp_path / ".git").mkdir()
+    folder = os.path.realpath(tmp_path)
+
+    def scans(commands: int) -> int:
+        text = "; ".join(pattern.format(n=n) for n in range(commands))
+        with listings(tmp_path / "sub") as seen:
+            found = analyze(text, directory=folder, project=folder, home="/home/u")
+            rule = Rule("read", "sub/b.txt", "deny", "global")
+            rules = ReadRules(((rule,),), lambda need: evaluate(need, (rule,)), folder)
+            keep_files(found.needs, found.reaches, rules, directory=folder, hides=True)
+        return len(seen)
+
+    assert 1 <= scans(100) <= scans(1)
 
 
 def _needs(code: str) -> list[PermissionNeed] | str:
