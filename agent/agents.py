@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from agent.config.loading import LoadedConfig
-from agent.config.model import AgentConfig
-from agent.permission.rules import DEFAULT, DEFAULT_RULES, Rule, evaluate, is_project_rule, matches
+from agent.config.model import SMALL_MODEL, AgentConfig
+from agent.permission.rules import DEFAULT, DEFAULT_RULES, Rule, evaluate, is_project_rule
 from agent.records.errors import AgentNotFound
 from agent.records.requests import Action, PermissionNeed
 from agent.records.tool_facts import TOOL_FACTS, permission_of
 
 Mode = Literal["primary", "subagent", "all", "hidden"]
+
+DEFAULT_AGENT = "build"
 
 BUILT_IN = "built in"
 """The source of an agent that no file configures."""
@@ -92,7 +94,7 @@ The report is all that is passed on: put the result, the changed files and open 
 """
 
 BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
-    AgentInfo("build", "Does the work: reads, edits and runs commands."),
+    AgentInfo(DEFAULT_AGENT, "Does the work: reads, edits and runs commands."),
     AgentInfo(
         "plan",
         "Looks and plans. Edits nothing but its plan file.",
@@ -173,16 +175,21 @@ def _rule(rule: RuleLike) -> Rule:
 class Agents:
     """The agents of an opened folder: the built-in ones, as the settings change or extend them."""
 
-    def __init__(self, loaded: LoadedConfig) -> None:
+    def __init__(self, loaded: LoadedConfig, small_model: str | None = None) -> None:
+        """*small_model* is for agents that are to use a small one; None for the session's."""
         self._loaded = loaded
         self._agents = builtin_agents()
         self._offered: dict[tuple[str, tuple[str, ...], tuple[str, ...]], frozenset[str]] = {}
         self._allowed_subagents: dict[tuple[str, tuple[str, ...]], frozenset[str]] = {}
         for name, given in loaded.config.agent.items():
-            if given.disable:
-                self._agents.pop(name, None)
-            else:
-                self._agents[name] = _changed(self._agents.get(name), name, given, loaded)
+            known = self._agents.get(name)
+            if not given.disable:
+                model = small_model if given.model == SMALL_MODEL else given.model
+                self._agents[name] = _changed(known, name, replace(given, model=model), loaded)
+            elif known is not None and known.mode != "hidden":
+                del self._agents[name]
+        if not self.primary():  # the user always has one to talk to
+            self._agents |= {DEFAULT_AGENT: builtin_agents()[DEFAULT_AGENT]}
 
     def get(self, name: str) -> AgentInfo:
         """Return the agent *name*. Raises ``AgentNotFound`` with a list of the agents."""
@@ -297,7 +304,7 @@ def _denied(tool: str, rules: Iterable[Rule]) -> bool:
         for rule in rules
         if not (rule.cautious or (is_project_rule(rule) and rule.action == "allow"))
     )
-    last = [rule for rule in ours if matches(permission, rule.permission)][-1:]
+    last = [rule for rule in ours if rule.concerns(permission)][-1:]
     return any(rule.pattern == "*" and rule.action == "deny" for rule in last)
 
 
@@ -311,7 +318,7 @@ def _changed(
     """Return the agent *name* as the settings change it."""
     base = known or AgentInfo(name, "An agent of your own.")
     mode: Mode = base.mode
-    if given.mode is not None:
+    if given.mode is not None and base.mode != "hidden":
         mode = given.mode
     return replace(
         base,

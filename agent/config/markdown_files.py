@@ -14,8 +14,9 @@ from typing import cast
 
 from agent.config.definition_files import DEFINITION_FOLDERS, DefinitionFile, DefinitionKind
 from agent.config.discovery import read_text
+from agent.config.model import SMALL_MODEL
 from agent.records.json import Json, JsonObject
-from agent.records.tool_facts import CLAUDE_PERMISSIONS
+from agent.records.tool_facts import CLAUDE_PERMISSIONS, TOOL_FACTS
 
 MAX_FRONTMATTER = 64 * 1024
 """Characters of a frontmatter; a longer one is an error."""
@@ -142,7 +143,16 @@ def _json(value: object) -> Json:
 TOOL_PERMISSIONS = tuple(sorted(set(CLAUDE_PERMISSIONS.values())))
 """Permissions that another program's list of tools can exclude."""
 
-_PERMISSIONS = {**CLAUDE_PERMISSIONS, "notebookedit": "edit", "todoread": "todowrite"}
+NOT_TOOLS = ("external_directory", "doom_loop", "network", "unsandboxed", "hook")
+"""Permissions that no list of tools excludes: they are about how tools are used."""
+
+_PERMISSIONS = {
+    **{row.claude_name.lower(): row.permission for row in TOOL_FACTS.values() if row.claude_name},
+    **CLAUDE_PERMISSIONS,
+    "notebookedit": "edit",
+    "todoread": "todowrite",
+    "agent": "task",
+}
 """Another program's names of tools, in lower case, with the permissions that cover them."""
 
 
@@ -190,20 +200,38 @@ def _mode(file: DefinitionFile) -> str:
 def _from_foreign_agent(values: JsonObject) -> JsonObject:
     """Convert an agent of another program.
 
-    Its list of tools only takes tools away: the user decides which of them ask.
+    Its list of tools only takes tools away, those of servers and plugins too: the user decides
+    which of them ask.
     """
-    _drop_alias(values)
-    listed = values.pop("tools", None)
+    _translate_alias(values)
+    kept = _tool_permissions(values.pop("tools", None))
+    taken = _tool_permissions(values.pop("disallowedTools", None))
     for key in [key for key in values if key not in {"description", "prompt", "mode", "model"}]:
         del values[key]
-    if listed is not None:
-        names = listed.split(",") if isinstance(listed, str) else listed
-        words = [str(name).strip().lower() for name in names] if isinstance(names, list) else []
-        kept = {_PERMISSIONS.get(word, word) for word in words}
-        left_out = [name for name in TOOL_PERMISSIONS if name not in kept]
-        if words and "*" not in kept:
-            values["permission"] = dict[str, Json](dict.fromkeys(left_out, "deny"))
+    denied: list[str] = []
+    if kept and "*" not in kept:
+        finder = ["tool_search"] if any("_" in name for name in kept) else []
+        others = ",".join((*kept, *finder, *NOT_TOOLS))
+        denied = [*(name for name in TOOL_PERMISSIONS if name not in kept), f"!{others}"]
+    denied += [name for name in taken if name not in denied]
+    if denied:
+        values["permission"] = dict[str, Json](dict.fromkeys(denied, "deny"))
     return values
+
+
+def _tool_permissions(listed: Json) -> list[str]:
+    """Return the permissions of the tools in a list of another program; ``mcp__a__b`` is the tool b
+    of the server a."""
+    names = re.split(r",(?![^()]*\))", listed) if isinstance(listed, str) else listed
+    found: list[str] = []
+    for name in names if isinstance(names, list) else []:
+        word = str(name).partition("(")[0].strip()
+        server, _, tool = word.removeprefix("mcp__").partition("__")
+        is_mcp = word.startswith("mcp__")
+        found.append(
+            f"{server}_{tool or '*'}" if is_mcp else _PERMISSIONS.get(word.lower(), word.lower())
+        )
+    return [name for name in dict.fromkeys(found) if name]
 
 
 def _from_foreign_command(values: JsonObject, document: Document) -> JsonObject:
@@ -211,7 +239,8 @@ def _from_foreign_command(values: JsonObject, document: Document) -> JsonObject:
 
     Tools that it would allow without asking are ignored: that is the user's decision.
     """
-    _drop_alias(values)
+    if "/" not in str(values.get("model")):
+        values.pop("model", None)
     known = {"description", "template", "model", "argument-hint"}
     kept: JsonObject = {key: value for key, value in values.items() if key in known}
     if document.text("context") == "fork":
@@ -219,8 +248,9 @@ def _from_foreign_command(values: JsonObject, document: Document) -> JsonObject:
     return kept
 
 
-def _drop_alias(values: JsonObject) -> None:
-    """Remove a model that is an alias of another program's, such as "inherit" or "opus"."""
-    model = values.get("model")
-    if not (isinstance(model, str) and "/" in model):
-        values.pop("model", None)
+def _translate_alias(values: JsonObject) -> None:
+    """Replace a model that is an alias of another program's: the small one ("haiku"), or the
+    session's own ("inherit", "sonnet", "opus")."""
+    model = str(values.pop("model", ""))
+    if "/" in model or "haiku" in model.lower():
+        values["model"] = model if "/" in model else SMALL_MODEL

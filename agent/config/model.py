@@ -74,6 +74,9 @@ class FormatterConfig:
     """True to switch it off."""
 
 
+SMALL_MODEL = "small"
+"""An agent's model: the small one of the provider."""
+
 PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
 """One action for everything, or for each permission an action or patterns in order."""
 
@@ -89,7 +92,8 @@ class AgentConfig:
     prompt: str | None = None
     """Its instructions."""
     model: str | None = None
-    """Its model, as ``provider/model``."""
+    """Its model, as ``provider/model``; ``small`` for the small one of the default model's
+    provider."""
     permission: PermissionSetting | None = None
     """Its permission rules, which come after the general ones."""
     steps: int | None = None

@@ -61,7 +61,7 @@ class Rule:
     """One rule: what it does with calls that match."""
 
     permission: str
-    """Can hold wildcards, as the pattern can."""
+    """Can hold wildcards, as the pattern can; ``!a,b`` is every permission but those."""
 
     pattern: str
     action: Action
@@ -82,14 +82,14 @@ class Rule:
         return self.saved or self.source in _ANSWERS
 
     def matches(self, permission: str, text: str) -> bool:
-        return self._concerns(permission) and matches(text, self.pattern)
+        return self.concerns(permission) and matches(text, self.pattern)
 
     def covers(
         self, need: PermissionNeed, text: str | None = None, *, written: bool = False
     ) -> bool:
         """Return whether it applies to *need*, or to *text*, another spelling of it. With
         *written*, only as it is written: a deny or an ask is read more widely otherwise."""
-        if not self._concerns(need.permission):
+        if not self.concerns(need.permission):
             return False
         tightens = self.action != "allow" and not written
         if need.root or is_path(need.permission):
@@ -113,7 +113,10 @@ class Rule:
                 return False
         return any(matches_command(text, need.words, pattern, tightens=tightens) for text in texts)
 
-    def _concerns(self, permission: str) -> bool:
+    def concerns(self, permission: str) -> bool:
+        """Return whether it is about *permission*."""
+        if self.permission.startswith("!"):
+            return not any(matches(permission, name) for name in self.permission[1:].split(","))
         by_name = permission in ALLOWED_BY_NAME and self.action == "allow"
         if by_name and self.permission != permission:
             return False

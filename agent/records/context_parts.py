@@ -55,7 +55,7 @@ class CompactionPart:
     @property
     def first_kept_id(self) -> str:
         """The id of the first message that is needed in addition to the summary."""
-        return min(self.tail_start_id or self.message_id, self.message_id)
+        return self.tail_start_id or self.message_id
 
 
 _STATE_VERBS: dict[BackgroundTaskState, str] = {

@@ -5,7 +5,7 @@ contains everything and the status is Idle. Handle the union with ``match`` and 
 that the type checker lists every place that a new event concerns.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from agent.records.background import ShellInfo
@@ -63,6 +63,8 @@ class SessionError:
 @dataclass(frozen=True, slots=True)
 class MessageUpdated:
     message: Message
+    number: int = field(default=0, compare=False)
+    """The place in the history, as in ``MessageWithParts``; 0 where it did not change."""
     type: Literal["message.updated"] = "message.updated"
 
 

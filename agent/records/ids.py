@@ -1,8 +1,9 @@
-"""Ids that sort by time and are unique across processes.
+"""Ids that are unique across processes.
 
 An id is ``<prefix>_<14 hex digits of time><12 random hex digits>``. The time part is milliseconds ×
 4096 plus a counter, so ids made in one process within one millisecond keep their order; the random
-part keeps processes apart.
+part keeps processes apart. Ids of two processes do not compare, since their clocks can differ: the
+order of messages is the number that the store gives them.
 """
 
 import secrets

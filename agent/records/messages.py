@@ -6,6 +6,7 @@ seconds since the epoch (float). Costs are US dollars, None where unknown. Recor
 never changed: use ``dataclasses.replace``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -395,6 +396,16 @@ def is_open(part: Part) -> bool:
 class MessageWithParts:
     message: Message
     parts: tuple[Part, ...]
+    number: int = field(default=0, compare=False)
+    """The place in the history, which the store gives; 0 before the message is stored."""
+
+
+def messages_before(
+    messages: Sequence[MessageWithParts], message_id: str | None
+) -> Sequence[MessageWithParts]:
+    """Return the messages before the one with *message_id*; all if it is not among them."""
+    places = (at for at, item in enumerate(messages) if item.message.id == message_id)
+    return messages[: next(places, len(messages))]
 
 
 @dataclass(frozen=True, slots=True)

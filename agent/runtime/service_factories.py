@@ -82,28 +82,44 @@ def models_and_agents(opened: OpenedFolder) -> tuple[Catalog, Agents, LoadedConf
     user's settings it ends the start, in a project's it is ignored with a notice."""
     loaded = opened.loaded
     catalog = catalog_from_config(loaded, opened.paths, opened.env)
-    agents = Agents(loaded)
     try:
         catalog.model(catalog.default_model())
     except ModelNotFound as error:
-        if not loaded.from_project("model"):
+        if not (loaded.from_project("model") or _project_changes(loaded, _MODEL_TABLES)):
             raise
         loaded = _without(loaded, "model", error.message)
         catalog = catalog_from_config(loaded, opened.paths, opened.env)
+    agents = Agents(loaded, catalog.small_model(catalog.default_model().partition("/")[0]))
+    default = loaded.config.default_agent
     try:
-        agents.get(loaded.config.default_agent)
+        agents.get(default)
     except AgentNotFound as error:
-        if not loaded.from_project("default_agent"):
+        own = "default_agent" in loaded.sources and not loaded.from_project("default_agent")
+        if own and not _project_changes(loaded, (f"agent.{default}.",)):
             raise
-        loaded = _without(loaded, "default_agent", error.message)
+        loaded = _without(loaded, "default_agent", error.message, agents.primary()[0].name)
     return catalog, agents, loaded
 
 
+_MODEL_TABLES = ("provider.", "disabled_providers", "enabled_providers")
+
+
+def _project_changes(loaded: LoadedConfig, prefixes: tuple[str, ...]) -> bool:
+    """Return whether a project's file sets a value whose dotted key begins with a prefix."""
+    return any(
+        key.startswith(prefixes) and source in loaded.project_files
+        for key, source in loaded.sources.items()
+    )
+
+
 def _without(
-    loaded: LoadedConfig, key: Literal["model", "default_agent"], why: str
+    loaded: LoadedConfig,
+    key: Literal["model", "default_agent"],
+    why: str,
+    default: str | None = None,
 ) -> LoadedConfig:
-    notice = f"{loaded.sources[key]}: {key} is left out: {why}"
-    default = getattr(Config(), key)
+    used = f" {default} is used." if default else ""
+    notice = f"{loaded.sources.get(key, 'Settings')}: {key} is ignored: {why}{used}"
     config = replace(loaded.config, **{key: default})
     return replace(loaded, config=config, notices=(*loaded.notices, notice))
 

@@ -1,7 +1,7 @@
 """The queue of messages that wait in a session until a turn dequeues them.
 
 A queued message is stored like any other, with ``turn_id`` None, so it survives an error
-and a restart; it enters the history when it is dequeued.
+and a restart; it enters the history, at its end, when it is dequeued.
 """
 
 import asyncio
@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from agent.bus import Bus
 from agent.records.events import QueueChanged
-from agent.records.ids import new_id
-from agent.records.messages import Delivery, MessageWithParts, Part, UserMessage
+from agent.records.messages import Delivery, MessageWithParts, UserMessage
 from agent.store.store import Store
 
 
@@ -27,7 +26,6 @@ class Queues:
         self._waiting: dict[str, list[MessageWithParts]] = {}
         self._moving: set[asyncio.Task[list[MessageWithParts]]] = set()
         self._doors: dict[str, asyncio.Lock] = {}
-        self._entered: dict[str, str] = {}
         self._arriving: set[str] = set()
 
     def queued(self, session_id: str) -> tuple[MessageWithParts, ...]:
@@ -96,17 +94,15 @@ class Queues:
         return False
 
     def forget(self, session_id: str) -> None:
-        for known in (self._waiting, self._doors, self._entered):
+        for known in (self._waiting, self._doors):
             known.pop(session_id, None)
 
     async def dequeue(
-        self, session_id: str, *, turn_id: str, after: str, steered: bool, everything: bool
+        self, session_id: str, *, turn_id: str, steered: bool, everything: bool
     ) -> list[MessageWithParts]:
         """Move queued messages into the history, oldest first: all of them, or the steers.
 
-        *after* is the id of the newest message of the history, as far as the turn knows it: a
-        turn that was canceled while it dequeued messages never saw them. *steered* marks them
-        permanently as sent during a turn.
+        *steered* marks them permanently as sent during a turn.
         """
         queue = self._waiting.get(session_id, [])
         due = [
@@ -118,7 +114,7 @@ class Queues:
         if not due:
             return []
         # In a task of its own: a cancel in the middle must not lose a message or send it twice.
-        move = asyncio.create_task(self._move(session_id, due, turn_id, after, steered=steered))
+        move = asyncio.create_task(self._move(session_id, due, turn_id, steered=steered))
         self._moving.add(move)
         move.add_done_callback(self._moving.discard)
         return await asyncio.shield(move)
@@ -129,13 +125,7 @@ class Queues:
             await asyncio.wait(set(self._moving))
 
     async def _move(
-        self,
-        session_id: str,
-        due: list[MessageWithParts],
-        turn_id: str,
-        after: str,
-        *,
-        steered: bool,
+        self, session_id: str, due: list[MessageWithParts], turn_id: str, *, steered: bool
     ) -> list[MessageWithParts]:
         taken: list[MessageWithParts] = []
         async with self._doors.setdefault(session_id, asyncio.Lock()):
@@ -143,10 +133,13 @@ class Queues:
                 item = self._leaves(session_id, due_one.message.id)
                 if item is None:  # removed by the user while those before it were stored
                     continue
-                newest = max(after, self._entered.get(session_id, ""))
-                taken.append(await self._enter(item, turn_id, newest, steered=steered))
-                # Each follows the one before.
-                self._entered[session_id] = max(newest, taken[-1].message.id)
+                message = item.message
+                assert isinstance(message, UserMessage)  # only user messages are queued
+                now = self._clock()
+                moved = replace(message, turn_id=turn_id, steered=steered, created=now)
+                # The store gives it its place: after everything that came before it.
+                await self._store.save(moved)
+                taken.append(MessageWithParts(moved, item.parts))
         self._changed(session_id)
         return taken
 
@@ -158,26 +151,6 @@ class Queues:
             queue.remove(found)
         return found
 
-    async def _enter(
-        self, item: MessageWithParts, turn_id: str, after: str, *, steered: bool
-    ) -> MessageWithParts:
-        """Give a message its place in the history: after everything that came before it.
-
-        Ids sort by time, so one that waited while a step began gets a new id.
-        """
-        message = item.message
-        assert isinstance(message, UserMessage)  # only user messages are queued
-        moved = replace(message, turn_id=turn_id, steered=steered)
-        if message.id > after:
-            await self._store.save(moved)
-            return MessageWithParts(moved, item.parts)
-        moved = replace(moved, id=new_id("msg"), created=self._clock())
-        parts = tuple(_moved(part, moved.id) for part in item.parts)
-        # Saved before the old one is removed: a crash in between repeats a message, never loses it.
-        await self._store.save(moved, *parts)
-        await self._store.remove_message(message.session_id, message.id)
-        return MessageWithParts(moved, parts)
-
     def _changed(self, session_id: str) -> None:
         self._bus.publish(QueueChanged(session_id, self.ids(session_id)))
 
@@ -185,7 +158,3 @@ class Queues:
 def is_queued(item: MessageWithParts) -> bool:
     """Return whether no turn has picked up the message yet."""
     return isinstance(item.message, UserMessage) and item.message.turn_id is None
-
-
-def _moved(part: Part, message_id: str) -> Part:
-    return replace(part, id=new_id("prt"), message_id=message_id)

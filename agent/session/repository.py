@@ -15,6 +15,7 @@ from agent.records.messages import (
     Part,
     Session,
     UserMessage,
+    messages_before,
 )
 from agent.session.queue import is_queued
 from agent.session.usage_totals import with_model_usage
@@ -140,9 +141,10 @@ class SessionRepository:
         return await self._store.update(session_id, change)
 
     async def list(
-        self, *, everywhere: bool = False, limit: int = 100, before: float | None = None
+        self, *, everywhere: bool = False, limit: int = 100, before: str | None = None
     ) -> list[Session]:
-        """Sessions that were used, newest first: of this folder, or of all."""
+        """Sessions that were used, the last used first: of this folder, or of all; *before* is a
+        session's id."""
         directory = None if everywhere else self._path
         found = await self._store.sessions(directory=directory, limit=limit, before=before)
         return [s for s in found if s.turns > 0 or s.title]
@@ -283,8 +285,10 @@ async def discard_undone(store: Store, session_id: str) -> None:
         return
     stored = await store.messages(session.id)
     # Queued messages came later, perhaps while the session was claimed: they were never undone.
-    gone = [m for m in stored if m.message.id >= session.undone_at and not is_queued(m)]
-    for item in gone:
+    undone = stored[len(messages_before(stored, session.undone_at)) :]
+    gone = [m for m in undone if not is_queued(m)]
+    # The first last: if the program ends in between, the rest is still undone.
+    for item in reversed(gone):
         await store.remove_message(session.id, item.message.id)
 
     def settled(now: Session) -> Session:

@@ -24,6 +24,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
     UserMessage,
+    messages_before,
 )
 from agent.session.context.compaction_markers import is_request
 from agent.session.queue import is_queued
@@ -63,7 +64,7 @@ class ChangeReader:
         """Return the diff by path, None where a file is the same as before."""
         found: dict[str, DiffBlock | None] = {}
         for path, (before, after) in (
-            await first_and_last_blobs(self._snapshots, messages)
+            await first_and_last_blobs(self._store, self._snapshots, messages)
         ).items():
             if before == after:
                 found[path] = None
@@ -85,28 +86,27 @@ async def with_subagent_messages(
     tasks that a sub-agent got after the message *until*."""
     found = [*messages]
     for child_id, since in _children(messages).items():
-        theirs = [m for m in await store.messages(child_id) if m.message.id > since]
-        later = [m.message.id for m in theirs if is_request(m) and until and m.message.id > until]
-        end = later[0] if later else None
-        found += await with_subagent_messages(
-            store, [m for m in theirs if end is None or m.message.id < end], end
-        )
+        theirs = await store.messages_after(child_id, since)
+        after = await store.messages_after(child_id, until) if until else []
+        end = next((m.message.id for m in after if is_request(m)), None)
+        found += await with_subagent_messages(store, messages_before(theirs, end), end)
     return found
 
 
-def patches_in(messages: Iterable[MessageWithParts]) -> list[PatchPart]:
+async def patches_in(store: Store, messages: Iterable[MessageWithParts]) -> list[PatchPart]:
     """Return the patches of *messages*, in the order of the changes."""
-    found = (p for m in messages for p in m.parts if isinstance(p, PatchPart))
-    return sorted(found, key=lambda patch: patch.id)
+    found = {p.id: p for m in messages for p in m.parts if isinstance(p, PatchPart)}
+    order = await store.in_stored_order(found)
+    return [found[patch_id] for patch_id in dict.fromkeys((*order, *found))]
 
 
 async def first_and_last_blobs(
-    snapshots: Snapshots, messages: Iterable[MessageWithParts]
+    store: Store, snapshots: Snapshots, messages: Iterable[MessageWithParts]
 ) -> dict[str, tuple[str | None, str | None]]:
     """Return by path the blobs of each file that *messages* changed, before the first change and
     after the last; None where the file did not exist."""
     found: dict[str, tuple[str | None, str | None]] = {}
-    for patch in patches_in(messages):
+    for patch in await patches_in(store, messages):
         theirs = frozenset(patch.files)
         for change in await snapshots.changes(patch.base, patch.tree):
             if change.path not in theirs:
@@ -205,7 +205,7 @@ class Undo:
             return None
         gone = messages[at:]
         done = await with_subagent_messages(self._store, gone)
-        patches = patches_in(done)
+        patches = await patches_in(self._store, done)
         files = await self._files(done)
         covered = {file.path for file in files}
         tree = patches[0].base if patches else ""
@@ -266,13 +266,14 @@ class Undo:
         if session.undone_at is None:
             return None
         messages = await self._store.messages(session_id)
-        hidden = [m for m in messages if m.message.id >= session.undone_at and not is_queued(m)]
+        undone = messages[len(messages_before(messages, session.undone_at)) :]
+        hidden = [m for m in undone if not is_queued(m)]
         following = next((m.message.id for m in hidden[1:] if _is_prompt(m)), None)
-        back = [m for m in hidden if following is None or m.message.id < following]
-        later = [m for m in hidden if following is not None and m.message.id >= following]
-        patches = patches_in(await with_subagent_messages(self._store, later))
+        back = messages_before(hidden, following)
+        later = hidden[len(back) :]
+        patches = await patches_in(self._store, await with_subagent_messages(self._store, later))
         tree = patches[0].base if patches else session.undone_tree
-        again = patches_in(await with_subagent_messages(self._store, back))
+        again = await patches_in(self._store, await with_subagent_messages(self._store, back))
         paths = {path for patch in again for path in patch.files}
         failed: tuple[str, ...] = ()
         if tree and paths:
@@ -308,7 +309,7 @@ class Undo:
         """Return each file that *messages* changed, with the effect of restoring it."""
         found: list[UndoFile] = []
         for path, (before, after) in sorted(
-            (await first_and_last_blobs(self._snapshots, messages)).items()
+            (await first_and_last_blobs(self._store, self._snapshots, messages)).items()
         ):
             if before == after:
                 continue  # changed and changed back
@@ -321,8 +322,7 @@ class Undo:
 
 
 def _shown(session: Session, messages: list[MessageWithParts]) -> list[MessageWithParts]:
-    at = session.undone_at
-    return [m for m in messages if (at is None or m.message.id < at) and not is_queued(m)]
+    return [m for m in messages_before(messages, session.undone_at) if not is_queued(m)]
 
 
 def _is_prompt(item: MessageWithParts) -> bool:

@@ -61,7 +61,7 @@ class SessionScope:
 
 
 def session_list(connection: sqlite3.Connection, scope: SessionScope) -> list[SessionListItem]:
-    """Return the sessions that were used, the pinned ones first, then by last update. Sub-agents'
+    """Return the sessions that were used, the pinned ones first, then by last use. Sub-agents'
     sessions are excluded."""
     conditions = [_READABLE, "+parent_id IS NULL"]
     values: list[str] = []
@@ -72,7 +72,7 @@ def session_list(connection: sqlite3.Connection, scope: SessionScope) -> list[Se
         conditions.append("archived = 0")
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM session WHERE {' AND '.join(conditions)} "  # constants
-        "ORDER BY pinned DESC, updated DESC, id DESC",
+        "ORDER BY pinned DESC, rowid DESC",
         values,
     )
     return [line for row in rows if (line := _list_item(row)).turns or line.title]

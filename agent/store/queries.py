@@ -1,4 +1,9 @@
-"""Queries of sessions, messages and parts: plain functions on one state of the database."""
+"""Queries of sessions, messages and parts: plain functions on one state of the database.
+
+The order of messages, and of sessions by their last use, is the row number: ids and times come from
+clocks that can be set back or differ. Only the parts of one message, which one process makes, are
+ordered by their ids.
+"""
 
 import json
 import sqlite3
@@ -13,16 +18,23 @@ from agent.store.codec import decode_all, decode_message, decode_part, decode_se
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
+_MESSAGE = "id, data, rowid"
+
+_NUMBER = "(SELECT rowid FROM message WHERE id = ?{})"
+"""The place in the history of the message whose id is that parameter."""
+
+_NO_LIMIT = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """A selection of sessions. Times are seconds since the epoch; see ``Store.sessions``."""
+    """A selection of sessions; see ``Store.sessions``."""
 
     directory: str | None = None
     include_children: bool = False
     archived: bool = False
     limit: int = 100
-    before: float | None = None
+    before: str | None = None
 
 
 def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
@@ -33,9 +45,9 @@ def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
 
 
 def sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[Session]:
-    """Return the sessions that match *wanted*, the last updated first."""
+    """Return the sessions that match *wanted*, the last used first."""
     conditions = ["1"]
-    values: list[str | float] = []
+    values: list[str] = []
     if wanted.directory is not None:
         conditions.append("directory = ?")
         values.append(encodable(wanted.directory))
@@ -45,11 +57,11 @@ def sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[Sess
     if not wanted.archived:
         conditions.append("archived = 0")
     if wanted.before is not None:
-        conditions.append("updated < ?")
-        values.append(wanted.before)
+        conditions.append("rowid < (SELECT rowid FROM session WHERE id = ?)")
+        values.append(encodable(wanted.before))
     rows = connection.execute(
         f"SELECT data FROM session WHERE {' AND '.join(conditions)} "  # constants
-        "ORDER BY updated DESC, id DESC LIMIT ?",
+        "ORDER BY rowid DESC LIMIT ?",
         (*values, wanted.limit),
     ).fetchall()
     return decode_all(decode_session, (data for (data,) in rows))
@@ -57,14 +69,17 @@ def sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[Sess
 
 def children(connection: sqlite3.Connection, session_id: str) -> list[Session]:
     rows = connection.execute(
-        "SELECT data FROM session WHERE parent_id = ? ORDER BY id", (session_id,)
+        "SELECT data FROM session WHERE parent_id = ? ORDER BY "
+        "(SELECT min(rowid) FROM message WHERE session_id = session.id) NULLS LAST, rowid",
+        (session_id,),
     ).fetchall()
     return decode_all(decode_session, (data for (data,) in rows))
 
 
 def message(connection: sqlite3.Connection, message_id: str) -> MessageWithParts | None:
     rows = connection.execute(
-        "SELECT id, data FROM message WHERE id = ?", (encodable(message_id),)
+        f"SELECT {_MESSAGE} FROM message WHERE id = ?",  # constants
+        (encodable(message_id),),
     ).fetchall()
     if not rows:
         return None
@@ -78,21 +93,29 @@ def message(connection: sqlite3.Connection, message_id: str) -> MessageWithParts
 def messages(
     connection: sqlite3.Connection, session_id: str, before: str | None, limit: int | None
 ) -> list[MessageWithParts]:
-    """Return the last *limit* messages before the id *before*, oldest first."""
+    """Return the last *limit* messages before the message *before*, oldest first; before none that
+    is not there."""
     rows = connection.execute(
-        "SELECT id, data FROM message WHERE session_id = ? AND (?2 IS NULL OR id < ?2) "
-        "ORDER BY id DESC LIMIT ?",
+        f"SELECT {_MESSAGE} FROM message "  # constants
+        f"WHERE session_id = ?1 AND (?2 IS NULL OR rowid < {_NUMBER.format(2)}) "
+        "ORDER BY rowid DESC LIMIT ?3",
         (session_id, before, -1 if limit is None else limit),
     ).fetchall()
-    if not rows:
-        return []
     rows.reverse()
-    parts = connection.execute(
-        "SELECT message_id, data FROM part WHERE session_id = ? "
-        "AND message_id BETWEEN ? AND ? ORDER BY message_id, id",
-        (session_id, rows[0][0], rows[-1][0]),
+    return _with_parts(rows, _parts_of(connection, session_id, rows))
+
+
+def messages_after(
+    connection: sqlite3.Connection, session_id: str, after: str
+) -> list[MessageWithParts]:
+    """Return the messages of a session that were stored after the message *after*, which can be one
+    of another session, oldest first."""
+    rows = connection.execute(
+        f"SELECT {_MESSAGE} FROM message "  # constants
+        f"WHERE session_id = ?1 AND rowid > {_NUMBER.format(2)} ORDER BY rowid",
+        (session_id, after),
     ).fetchall()
-    return _with_parts(rows, parts)
+    return _with_parts(rows, _parts_of(connection, session_id, rows))
 
 
 PINNED = "CASE WHEN json_valid(data) THEN json_extract(data, '$.pinned') END = 1"
@@ -105,32 +128,42 @@ def context_messages(
     """Return the messages that a turn continues from, of those before the id *before*, oldest
     first: all from the tail of the newest compaction on, and queued ones wherever they are; every
     message where the session was never compacted."""
-    start = _start(connection, session_id, before)
+    end = _place(connection, before) or _NO_LIMIT
+    start = _start(connection, session_id, end)
     rows = connection.execute(
-        "SELECT id, data FROM message "
-        "WHERE session_id = ?1 AND id >= ?2 AND (?3 IS NULL OR id < ?3) "
+        f"SELECT {_MESSAGE} FROM message "  # constants
+        "WHERE session_id = ?1 AND rowid >= ?2 AND rowid < ?3 "
         # As the index of those that wait has it, word for word.
-        "UNION ALL SELECT id, data FROM message "
-        "WHERE session_id = ?1 AND (id < ?2 OR id >= ?3) AND role = 'user' AND turn_id IS NULL "
-        "ORDER BY id",
-        (session_id, start, before),
+        f"UNION ALL SELECT {_MESSAGE} FROM message WHERE session_id = ?1 "
+        "AND (rowid < ?2 OR rowid >= ?3) AND role = 'user' AND turn_id IS NULL "
+        "ORDER BY rowid",
+        (session_id, start, end),
     ).fetchall()
-    return _with_parts(rows, _parts_of(connection, rows))
+    return _with_parts(rows, _parts_of(connection, session_id, rows))
 
 
-def _start(connection: sqlite3.Connection, session_id: str, before: str | None) -> str:
-    """Return the id of the first message that the newest compaction keeps as it is; "" without
-    one."""
+def _place(connection: sqlite3.Connection, message_id: str | None) -> int | None:
+    """Return the row number of a message, None if it does not exist."""
+    row = connection.execute(
+        "SELECT rowid FROM message WHERE id = ?", (encodable(message_id or ""),)
+    ).fetchone()
+    return row[0] if row is not None else None
+
+
+def _start(connection: sqlite3.Connection, session_id: str, end: int) -> int:
+    """Return the place of the first message that the newest compaction before *end* keeps as it is;
+    0 without one."""
     rows = connection.execute(
-        "SELECT message_id, data FROM part WHERE session_id = ?1 AND type = 'compaction' "
-        "AND (?2 IS NULL OR message_id < ?2) ORDER BY message_id DESC",
-        (session_id, before),
+        "SELECT message.rowid, part.data FROM part JOIN message ON message.id = part.message_id "
+        "WHERE part.session_id = ?1 AND part.type = 'compaction' AND message.rowid < ?2 "
+        "ORDER BY message.rowid DESC",
+        (session_id, end),
     )
-    for _message_id, data in rows:
+    for marker, data in rows:
         for part in decode_all(decode_part, (data,)):
             if isinstance(part, CompactionPart):
-                return part.first_kept_id
-    return ""
+                return min(_place(connection, part.first_kept_id) or marker, marker)
+    return 0
 
 
 def preserved_messages(
@@ -139,16 +172,16 @@ def preserved_messages(
     """Return the messages before the id *before* that a compaction keeps word for word, oldest
     first: the first request, the pinned ones, those that loaded a skill."""
     rows = connection.execute(
-        "SELECT id, data FROM message WHERE id IN ("  # constants
-        "SELECT * FROM (SELECT id FROM message WHERE session_id = ?1 AND id < ?2 AND role = 'user' "
+        f"SELECT {_MESSAGE} FROM message WHERE rowid < ?2 AND id IN ("  # constants
+        "SELECT * FROM (SELECT id FROM message WHERE session_id = ?1 AND role = 'user' "
         "AND turn_id IS NOT NULL AND CASE WHEN json_valid(data) "
-        "THEN coalesce(json_extract(data, '$.synthetic'), 0) END = 0 ORDER BY id LIMIT 1) "
-        f"UNION SELECT id FROM message WHERE session_id = ?1 AND id < ?2 AND {PINNED} "
-        "UNION SELECT message_id FROM part "
-        "WHERE session_id = ?1 AND message_id < ?2 AND tool = 'skill') ORDER BY id",
-        (session_id, before),
+        "THEN coalesce(json_extract(data, '$.synthetic'), 0) END = 0 ORDER BY rowid LIMIT 1) "
+        f"UNION SELECT id FROM message WHERE session_id = ?1 AND {PINNED} "
+        "UNION SELECT message_id FROM part WHERE session_id = ?1 AND tool = 'skill') "
+        "ORDER BY rowid",
+        (session_id, _place(connection, before) or _NO_LIMIT),
     ).fetchall()
-    return _with_parts(rows, _parts_of(connection, rows))
+    return _with_parts(rows, _parts_of(connection, session_id, rows))
 
 
 def pinned_ids(connection: sqlite3.Connection, session_id: str) -> frozenset[str]:
@@ -163,29 +196,46 @@ def pinned_ids(connection: sqlite3.Connection, session_id: str) -> frozenset[str
 def message_count(connection: sqlite3.Connection, session_id: str, before: str) -> int:
     """Return the number of messages of a session before the id *before*."""
     row = connection.execute(
-        "SELECT COUNT(*) FROM message WHERE session_id = ? AND id < ?", (session_id, before)
+        "SELECT COUNT(*) FROM message WHERE session_id = ?1 "
+        f"AND rowid < {_NUMBER.format(2)}",  # constants
+        (session_id, before),
     ).fetchone()
     return int(row[0])
 
 
-def _parts_of(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the parts of the messages in *rows*, grouped by message."""
+def in_stored_order(connection: sqlite3.Connection, part_ids: list[str]) -> list[str]:
+    """Return *part_ids* in the order in which the parts were first stored."""
+    rows = connection.execute(
+        "SELECT id FROM part WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number",
+        (json.dumps(part_ids),),
+    ).fetchall()
+    return [part_id for (part_id,) in rows]
+
+
+def _parts_of(
+    connection: sqlite3.Connection, session_id: str, rows: list[tuple[str, str, int]]
+) -> list[tuple[str, str]]:
+    """Return the parts of the messages of a session in *rows*, grouped by message."""
     return connection.execute(
-        "SELECT message_id, data FROM part WHERE message_id IN (SELECT value FROM json_each(?)) "
-        "ORDER BY message_id, id",
-        (json.dumps([message_id for message_id, _ in rows]),),
+        "SELECT message_id, data FROM part WHERE session_id = ? "
+        "AND message_id IN (SELECT value FROM json_each(?)) ORDER BY message_id, id",
+        (session_id, json.dumps([message_id for message_id, _, _ in rows])),
     ).fetchall()
 
 
 def _with_parts(
-    rows: list[tuple[str, str]], parts: list[tuple[str, str]]
+    rows: list[tuple[str, str, int]], parts: list[tuple[str, str]]
 ) -> list[MessageWithParts]:
     by_message = {
         message_id: tuple(decode_all(decode_part, (data for _, data in group)))
         for message_id, group in groupby(parts, key=itemgetter(0))
     }
-    found = decode_all(decode_message, (data for _, data in rows))
-    return [MessageWithParts(record, by_message.get(record.id, ())) for record in found]
+    places = {message_id: number for message_id, _, number in rows}
+    found = decode_all(decode_message, (data for _, data, _ in rows))
+    return [
+        MessageWithParts(record, by_message.get(record.id, ()), places.get(record.id, 0))
+        for record in found
+    ]
 
 
 def todos(connection: sqlite3.Connection, session_id: str) -> Rows:

@@ -20,7 +20,7 @@ from agent.records.messages import (
 from agent.store import lease, queries
 from agent.store.background_reports import CRASHED, background_report, queued_report
 from agent.store.codec import decode_all, decode_message, decode_part, decode_session
-from agent.store.writes import write_records
+from agent.store.writes import Written, write_records
 
 INTERRUPTED = (
     "The program ended before this call finished, so its result is not known. "
@@ -34,6 +34,7 @@ class RecoveryResult:
 
     session_ids: tuple[str, ...]
     records: tuple[Session | Message | Part, ...]
+    written: Written
 
 
 def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -> RecoveryResult:
@@ -58,8 +59,8 @@ def recover(connection: sqlite3.Connection, own: AbstractSet[str], now: float) -
             session_ids.append(session_id)
             records += closed
     ended = _end_lost_tasks(connection, own, now)
-    write_records(connection, ended)
-    return RecoveryResult(tuple(session_ids), (*records, *ended))
+    written = write_records(connection, ended)
+    return RecoveryResult(tuple(session_ids), (*records, *ended), written)
 
 
 def _candidates(connection: sqlite3.Connection) -> list[str]:
@@ -75,7 +76,7 @@ def _close_messages(
     connection: sqlite3.Connection, session_id: str, ended: float
 ) -> Iterable[AssistantMessage]:
     rows = connection.execute(
-        "SELECT data FROM message WHERE session_id = ? AND open = 1 ORDER BY id", (session_id,)
+        "SELECT data FROM message WHERE session_id = ? AND open = 1 ORDER BY rowid", (session_id,)
     ).fetchall()
     for message in decode_all(decode_message, (data for (data,) in rows)):
         if isinstance(message, AssistantMessage):
@@ -86,7 +87,7 @@ def _close_parts(connection: sqlite3.Connection, session_id: str, ended: float) 
     rows = connection.execute(
         "SELECT message.created, part.data FROM part JOIN message ON message.id = part.message_id "
         "WHERE part.session_id = ? AND part.open = 1 AND message.role = 'assistant' "
-        "ORDER BY part.id",
+        "ORDER BY message.rowid, part.id",
         (session_id,),
     ).fetchall()
     for created, data in rows:
@@ -102,7 +103,7 @@ def _end_lost_tasks(
     rows = connection.execute(
         # As the index has it, word for word.
         "SELECT data FROM session WHERE CASE WHEN json_valid(data) "
-        "THEN json_extract(data, '$.errand.state') END = 'running' ORDER BY id"
+        "THEN json_extract(data, '$.errand.state') END = 'running' ORDER BY rowid"
     ).fetchall()
     children = decode_all(decode_session, (data for (data,) in rows))
     return [record for child in children for record in _end_lost_task(connection, child, own, now)]

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ from agent.store.recovery import recover
 from agent.store.search import SearchHit
 from agent.store.stats import UsageRow
 from agent.store.write_behind import OpenParts, WriteBehind
-from agent.store.writes import Record
+from agent.store.writes import Record, Written
 
 log = logging.getLogger(__name__)
 
@@ -127,13 +127,13 @@ class Store:
         include_children: bool = False,
         archived: bool = False,
         limit: int = 100,
-        before: float | None = None,
+        before: str | None = None,
     ) -> list[Session]:
-        """Return up to *limit* sessions, the last updated first.
+        """Return up to *limit* sessions, the last used first.
 
         *directory* selects those opened there. Sub-agents' sessions are excluded unless
-        *include_children*, archived ones unless *archived*. *before* (seconds since the epoch)
-        selects those updated earlier, for the next page.
+        *include_children*, archived ones unless *archived*. *before*, the id of a
+        session, selects those used earlier, for the next page.
         """
         wanted = queries.SessionFilter(directory, include_children, archived, limit, before)
         return await self._database.read(partial(queries.sessions, wanted=wanted))
@@ -165,6 +165,17 @@ class Store:
         work = partial(queries.messages, session_id=session_id, before=before, limit=limit)
         found = await self._consistent(work, session_id)
         return self._with_open_parts(found, session_id)
+
+    async def messages_after(self, session_id: str, after: str) -> list[MessageWithParts]:
+        """Return the messages of a session that were stored after the message *after*, which can be
+        one of another session, oldest first."""
+        work = partial(queries.messages_after, session_id=session_id, after=after)
+        return self._with_open_parts(await self._consistent(work, session_id), session_id)
+
+    async def in_stored_order(self, part_ids: Iterable[str]) -> list[str]:
+        """Return *part_ids* in the order in which the parts were first stored."""
+        work = partial(queries.in_stored_order, part_ids=list(part_ids))
+        return await self._database.read(work)
 
     async def context_messages(
         self, session_id: str, *, before: str | None = None
@@ -275,19 +286,20 @@ class Store:
         Raises ``SessionNotFound``.
         """
 
-        def work(connection: Connection) -> Session | None:
+        def work(connection: Connection) -> tuple[Session, Written] | None:
             found = queries.session(connection, session_id)
             changed = change(found) if found is not None else None
-            if changed is not None:
-                writes.write_records(connection, (changed, *beside))
-            return changed
+            if changed is None:
+                return None
+            return changed, writes.write_records(connection, (changed, *beside))
 
         async def updated() -> Session:
-            session = await self._database.write(work)
-            if session is None:
+            done = await self._database.write(work)
+            if done is None:
                 raise SessionNotFound(NO_SESSION.format(session_id=session_id))
+            session, written = done
             for record in beside:
-                self._bus.publish(self._event(record, set()))
+                self._bus.publish(self._event(record, written))
             self._bus.publish(SessionUpdated(session))
             return session
 
@@ -298,22 +310,22 @@ class Store:
     ) -> None:
         committed = False
         try:
-            created = await self._database.write(partial(writes.write_records, records=given))
+            written = await self._database.write(partial(writes.write_records, records=given))
             committed = True
         finally:
             self._write_behind.release([part.id for part in parts], committed=committed)
         self._write_behind.forget(part.id for part in closed)
         for record in given:
-            self._bus.publish(self._event(record, created))
+            self._bus.publish(self._event(record, written))
 
-    def _event(self, record: Record, created: set[str]) -> Event:
+    def _event(self, record: Record, written: Written) -> Event:
         match record:
             case Session():
-                new = record.id in created
-                created.discard(record.id)
+                new = record.id in written.created
+                written.created.discard(record.id)
                 return SessionCreated(record) if new else SessionUpdated(record)
             case UserMessage() | AssistantMessage():
-                return MessageUpdated(record)
+                return MessageUpdated(record, written.numbers.get(record.id, 0))
             case _:
                 # What was staged or appended during the commit is newer and counts.
                 return PartUpdated(self._parts.get(record.id) or record)
@@ -449,7 +461,7 @@ class Store:
         own = self._leases.held | self._parts.session_ids()
         found = await self._database.write(partial(recover, own=own, now=time.time()))
         for record in found.records:
-            self._bus.publish(self._event(record, set()))
+            self._bus.publish(self._event(record, found.written))
         return list(found.session_ids)
 
     async def _run_to_end(self, work: Coroutine[Any, Any, T]) -> T:

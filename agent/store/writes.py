@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 from agent.records.blocks import TodoItem
@@ -26,7 +27,9 @@ Record: TypeAlias = Session | Message | Part
 _SESSION = """
 INSERT INTO session (id, directory, parent_id, title, updated, archived, pinned, data)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET directory = excluded.directory, parent_id = excluded.parent_id,
+ON CONFLICT (id) DO UPDATE SET rowid = CASE WHEN session.updated IS NOT excluded.updated
+    THEN (SELECT max(rowid) + 1 FROM session) ELSE session.rowid END,
+    directory = excluded.directory, parent_id = excluded.parent_id,
     title = excluded.title, updated = excluded.updated, archived = excluded.archived,
     pinned = excluded.pinned, data = excluded.data
 """
@@ -34,9 +37,14 @@ ON CONFLICT (id) DO UPDATE SET directory = excluded.directory, parent_id = exclu
 _MESSAGE = """
 INSERT INTO message (id, session_id, created, role, turn_id, open, data)
 VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, created = excluded.created,
-    role = excluded.role, turn_id = excluded.turn_id, open = excluded.open, data = excluded.data
+ON CONFLICT (id) DO UPDATE SET rowid = CASE
+    WHEN message.role = 'user' AND message.turn_id IS NULL AND excluded.turn_id IS NOT NULL
+    THEN (SELECT max(rowid) + 1 FROM message) ELSE message.rowid END,
+    session_id = excluded.session_id, created = excluded.created, role = excluded.role,
+    turn_id = excluded.turn_id, open = excluded.open, data = excluded.data
+RETURNING rowid
 """
+# A queued message enters the history when a turn takes it.
 
 _PART_COLUMNS = "id, session_id, message_id, type, tool, status, open, indexed, data"
 
@@ -63,22 +71,32 @@ def user_message_ids(records: Iterable[Record]) -> set[str]:
     return {record.id for record in records if isinstance(record, UserMessage)}
 
 
-def write_records(connection: sqlite3.Connection, records: Iterable[Record]) -> set[str]:
-    """Insert or replace *records*; return the ids of sessions that did not exist before."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The effect of a write."""
+
+    created: set[str] = field(default_factory=set[str])
+    """The ids of sessions that did not exist before."""
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+    """The places of the messages in the history, by id."""
+
+
+def write_records(connection: sqlite3.Connection, records: Iterable[Record]) -> Written:
+    """Insert or replace *records*."""
     records = tuple(records)
     users = user_message_ids(records)
-    created: set[str] = set()
+    written = Written()
     # Sessions first: what a message used is counted for the project of its session.
     for record in sorted(records, key=lambda record: not isinstance(record, Session)):
         match record:
             case Session():
                 if _write_session(connection, record):
-                    created.add(record.id)
+                    written.created.add(record.id)
             case UserMessage() | AssistantMessage():
-                _write_message(connection, record)
+                written.numbers[record.id] = _write_message(connection, record)
             case _:
                 connection.execute(_PART, _part_row(record, users))
-    return created
+    return written
 
 
 def write_if_stored(
@@ -112,7 +130,8 @@ def _write_session(connection: sqlite3.Connection, session: Session) -> bool:
     return known is None
 
 
-def _write_message(connection: sqlite3.Connection, message: Message) -> None:
+def _write_message(connection: sqlite3.Connection, message: Message) -> int:
+    """Write *message* and return its place in the history."""
     match message:
         case UserMessage():
             unfinished = False
@@ -120,7 +139,7 @@ def _write_message(connection: sqlite3.Connection, message: Message) -> None:
             unfinished = message.completed is None
         case _:
             assert_never(message)
-    connection.execute(
+    (number,) = connection.execute(
         _MESSAGE,
         (
             message.id,
@@ -131,7 +150,8 @@ def _write_message(connection: sqlite3.Connection, message: Message) -> None:
             unfinished,
             encode_message(message),
         ),
-    )
+    ).fetchone()
+    return number
 
 
 def _part_row(part: Part, users: AbstractSet[str]) -> tuple[str | int | None, ...]:

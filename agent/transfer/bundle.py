@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agent.records.blocks import TodoItem
 from agent.records.json import Json, JsonObject
-from agent.records.messages import MessageWithParts, Session
+from agent.records.messages import MessageWithParts, Session, messages_before
 from agent.redact import redacted
 from agent.store.codec import (
     decode_message,
@@ -40,11 +40,10 @@ async def collect_bundle(store: Store, session_id: str, max_depth: int = MAX_DEP
     """Return a session as it is now. Raises ``SessionNotFound``."""
     session = await store.session(session_id)
     messages = tuple(await store.messages(session_id))
-    shown = session.undone_at
     children = await store.children(session_id) if max_depth else []
     return Bundle(
         session=session,
-        messages=tuple(m for m in messages if shown is None or m.message.id < shown),
+        messages=tuple(messages_before(messages, session.undone_at)),
         todos=await store.todos(session_id),
         children=tuple(
             [await collect_bundle(store, child.id, max_depth - 1) for child in children]

@@ -147,10 +147,10 @@ class AcpAgent:
     ) -> schema.ListSessionsResponse:
         """List the sessions of a folder or of all folders, the most recently used first."""
         with protocol_errors():
-            found = await self._sessions.list(cwd, PAGE_SIZE, _parse_cursor(cursor))
+            found = await self._sessions.list(cwd, PAGE_SIZE, cursor)
         return schema.ListSessionsResponse(
             sessions=[_info(session) for session in found if session.turns or session.title],
-            next_cursor=repr(found[-1].updated) if len(found) == PAGE_SIZE else None,
+            next_cursor=found[-1].id if len(found) == PAGE_SIZE else None,
         )
 
     async def set_session_mode(
@@ -240,15 +240,6 @@ def _login(*, terminal: bool) -> schema.TerminalAuthMethod | schema.AuthMethodAg
             type="terminal", id=LOGIN, name=name, description=details, args=["auth", "login"]
         )
     return schema.AuthMethodAgent(id=LOGIN, name=name, description=f"{details}, in a terminal.")
-
-
-def _parse_cursor(cursor: str | None) -> float | None:
-    if cursor is None:
-        return None
-    try:
-        return float(cursor)
-    except ValueError:
-        raise RequestError(INVALID_PARAMS, f"There is no page {cursor}.") from None
 
 
 def _info(session: Session) -> schema.SessionInfo:

@@ -14,7 +14,7 @@ from agent.files import Editor
 from agent.process import Terminals
 from agent.records.errors import ConfigError
 from agent.records.json import Json, JsonObject
-from agent.records.messages import Session
+from agent.records.messages import Session, messages_before
 from agent.records.tool_facts import Answering
 from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.subagents.subagents import lineage_of
@@ -163,9 +163,7 @@ class OpenSessions:
         store = runtime.store
         opened = await self._add(runtime, session)
         messages = await store.messages(session_id)
-        if session.undone_at is not None:
-            messages = [m for m in messages if m.message.id < session.undone_at]
-        await opened.replay(messages, send=replay)
+        await opened.replay(messages_before(messages, session.undone_at), send=replay)
         todos = await store.todos(session_id)
         if todos and replay:
             await opened.send((plan_update(todos),))
@@ -182,9 +180,14 @@ class OpenSessions:
         for session_id in tuple(self._open):
             await self.close_one(session_id)
 
-    async def list(self, cwd: str | None, limit: int, before: float | None) -> list[Session]:
-        """Return sessions of a folder or of all, newest first, *before* a time if given."""
+    async def list(self, cwd: str | None, limit: int, before: str | None) -> list[Session]:
+        """Return sessions of a folder or of all, the last used first, *before* that id if given.
+
+        Raises ``SessionNotFound`` if there is no such session.
+        """
         runtime = await self._folders.open_any(cwd)
+        if before is not None:
+            await runtime.store.session(before)
         directory = str(runtime.directory) if cwd is not None else None
         return await runtime.store.sessions(directory=directory, limit=limit, before=before)
 

@@ -60,11 +60,10 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
 
 async def _latest(store: "Store") -> str:
     from agent.records.errors import SessionNotFound  # not needed by --help
-    from agent.store.listing import SessionScope  # as above
 
-    found = await store.session_list(SessionScope(str(Path.cwd())))
+    found = [s for s in await store.sessions(directory=str(Path.cwd())) if s.turns or s.title]
     if not found:
         raise SessionNotFound(
             "There is no session in this folder. opencode-py session list --all names all."
         )
-    return max(found, key=lambda line: line.updated).id
+    return found[0].id

@@ -1,8 +1,8 @@
 """The view of one session: a reducer over a snapshot and events.
 
 No Textual in here. Live, resumed and reviewed sessions are drawn from a ``SessionView``, and one
-built late from a snapshot equals one that saw every event. Messages and parts are kept in the order
-of their ids, which is the order in which they were made.
+built late from a snapshot equals one that saw every event. Messages are kept in the order of the
+numbers that the store gave them, the parts of a message in that of their ids.
 """
 
 from bisect import bisect_left
@@ -102,6 +102,8 @@ class Entry:
 
     message: Message
     parts: list[Part] = field(default_factory=list[Part])
+    number: int = 0
+    """The place in the history."""
 
 
 MAX_MESSAGES = 800
@@ -127,7 +129,7 @@ class SessionView:
         self._ids: list[str] = []
         self._entries: dict[str, Entry] = {}
         for item in snapshot.messages:
-            self._insert(item.message, list(item.parts))
+            self._insert(item.message, list(item.parts), item.number or self._end())
 
     @property
     def session_id(self) -> str:
@@ -137,25 +139,44 @@ class SessionView:
     def message_ids(self) -> list[str]:
         """The ids of all messages that are shown, oldest first. Do not modify the list."""
         at = self.session.undone_at
-        return self._ids if at is None else self._ids[: bisect_left(self._ids, at)]
+        return self._ids if at is None else self._ids[: self._cut(at)]
 
     def entry(self, message_id: str) -> Entry | None:
         """Return a message with its parts, None if it is not there or was undone."""
         at = self.session.undone_at
-        return None if at is not None and message_id >= at else self._entries.get(message_id)
+        entry = self._entries.get(message_id)
+        hidden = at is not None and entry is not None and self._place(entry.number) >= self._cut(at)
+        return None if hidden else entry
 
     def index(self, message_id: str) -> int | None:
-        """Return the position of a message among ``message_ids``."""
-        index = bisect_left(self._ids, message_id)
-        found = index < len(self._ids) and self._ids[index] == message_id
-        return index if found else None
+        """Return the position of a message among those in memory."""
+        entry = self._entries.get(message_id)
+        return None if entry is None else self._place(entry.number)
+
+    def is_unloaded(self, message_id: str) -> bool:
+        """Return whether a message can be one of a page of the history that was not loaded."""
+        return bool(self.older) and message_id not in self._entries
+
+    def _place(self, number: int) -> int:
+        return bisect_left(self._ids, number, key=lambda known: self._entries[known].number)
+
+    def _end(self) -> int:
+        """Return the number of a message without one: after all others."""
+        return self._entries[self._ids[-1]].number + 1 if self._ids else 1
+
+    def _cut(self, undone_at: str | None) -> int:
+        """Return the position at which the undone messages begin."""
+        at = self.index(undone_at) if undone_at is not None else None
+        if at is None:
+            return 0 if undone_at is not None and self.older else len(self._ids)
+        return at
 
     def snapshot(self) -> SessionSnapshot:
         """Return the state as a record; two views are equal when these are."""
         return SessionSnapshot(
             session=self.session,
             messages=tuple(
-                MessageWithParts(entry.message, tuple(entry.parts))
+                MessageWithParts(entry.message, tuple(entry.parts), entry.number)
                 for entry in map(self._entries.__getitem__, self._ids)
             ),
             status=self.status,
@@ -170,9 +191,11 @@ class SessionView:
     def prepend(self, messages: tuple[MessageWithParts, ...], older: int) -> Change:
         """Insert an older page of the history; *older* messages are left before it."""
         added: set[str] = set()
-        for item in messages:
+        first = self._entries[self._ids[0]].number if self._ids else 1
+        for at, item in enumerate(messages):
             if item.message.id not in self._entries:
-                self._insert(item.message, list(item.parts))
+                number = item.number or first - len(messages) + at
+                self._insert(item.message, list(item.parts), number)
                 added.add(item.message.id)
         self.older = older
         return Change(messages=frozenset(added))
@@ -198,8 +221,8 @@ class SessionView:
                 return self._delta(event)
             case events.PartUpdated(part):
                 return self._part(part)
-            case events.MessageUpdated(message):
-                return self._message(message)
+            case events.MessageUpdated(message, number):
+                return self._message(message, number)
             case events.PartRemoved() | events.MessageRemoved():
                 return self._removed(event)
             case events.Resync():
@@ -264,8 +287,7 @@ class SessionView:
             case events.SessionCreated(session) | events.SessionUpdated(session):
                 before, self.session = self.session.undone_at, session
                 if before != session.undone_at:
-                    ends = [at for at in (before, session.undone_at) if at is not None]
-                    moved = self._ids[bisect_left(self._ids, min(ends)) :]
+                    moved = self._ids[min(self._cut(before), self._cut(session.undone_at)) :]
                     return Change(messages=frozenset(moved), other=True)
             case events.SessionDeleted():
                 self.deleted = True
@@ -300,14 +322,18 @@ class SessionView:
             self.questions = with_request(before, event.question, self.session_id)
         return NO_CHANGE if self.questions is before else _OTHER
 
-    def _message(self, message: Message) -> Change:
+    def _message(self, message: Message, number: int) -> Change:
         if message.session_id != self.session_id:
             return NO_CHANGE
         entry = self._entries.get(message.id)
-        if entry is None and self._is_unloaded(message.id):
-            return NO_CHANGE
         if entry is None:
-            self._insert(message, [])
+            first = self._entries[self._ids[0]].number if self._ids else 0
+            if self.older and number < first:
+                return NO_CHANGE  # of a page that was not loaded
+            self._insert(message, [], number or self._end())
+        elif number and number != entry.number:
+            self._ids.remove(message.id)
+            self._insert(message, entry.parts, number)
         else:
             entry.message = message
         return Change(messages=frozenset((message.id,)))
@@ -352,12 +378,12 @@ class SessionView:
         if event.session_id != self.session_id:
             return NO_CHANGE
         if entry is None:
-            if isinstance(event, events.MessageRemoved) and self._is_unloaded(event.message_id):
+            if isinstance(event, events.MessageRemoved) and self.older:
                 self.older -= 1
             return NO_CHANGE
         if isinstance(event, events.MessageRemoved):
+            self._ids.remove(event.message_id)
             del self._entries[event.message_id]
-            del self._ids[bisect_left(self._ids, event.message_id)]
             return Change(messages=frozenset((event.message_id,)))
         index = part_position(entry.parts, event.part_id)
         if index == len(entry.parts) or entry.parts[index].id != event.part_id:
@@ -366,23 +392,16 @@ class SessionView:
 
     def _unknown(self, message_id: str) -> Change:
         """Return the change for a message not in memory: of an unloaded page, or missed."""
-        return NO_CHANGE if self._is_unloaded(message_id) else self._lost()
-
-    def _is_unloaded(self, message_id: str) -> bool:
-        """Return whether a message belongs to a page of the history that was not loaded."""
-        return bool(self.older and self._ids) and message_id < self._ids[0]
+        return NO_CHANGE if self.is_unloaded(message_id) else self._lost()
 
     def _lost(self) -> Change:
         self.stale = True
         return Change(stale=True)
 
-    def _insert(self, message: Message, parts: list[Part]) -> None:
-        if self._ids and message.id < self._ids[-1]:
-            self._ids.insert(bisect_left(self._ids, message.id), message.id)
-        else:
-            self._ids.append(message.id)
+    def _insert(self, message: Message, parts: list[Part], number: int) -> None:
+        self._ids.insert(self._place(number), message.id)
         parts.sort(key=part_id)
-        self._entries[message.id] = Entry(message, parts)
+        self._entries[message.id] = Entry(message, parts, number)
 
 
 def _background_task_change(view: SessionView, child_id: str, now: BackgroundTaskList) -> Change:

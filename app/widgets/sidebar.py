@@ -198,11 +198,16 @@ class ChangedFiles:
     def files(self) -> dict[str, LineCounts]:
         """Return added and removed lines by path, the newest change first."""
         total: dict[str, LineCounts] = {}
-        for message_id in sorted(self._by_message):
+        for message_id in sorted(self._by_message, key=self._place):
             for path, (added, removed) in self._by_message[message_id]:
                 before = total.pop(path, (0, 0))
                 total[path] = (before[0] + added, before[1] + removed)
         return dict(reversed(total.items()))
+
+    def _place(self, message_id: str) -> int:
+        """Return the position of a message, -1 for one that is no longer in memory."""
+        at = self._view.index(message_id) if self._view is not None else None
+        return -1 if at is None else at
 
 
 def _changes_of(part: object) -> Iterator[tuple[str, LineCounts]]:

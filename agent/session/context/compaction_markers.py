@@ -20,6 +20,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
     UserMessage,
+    messages_before,
 )
 from agent.records.reminders import reminder
 
@@ -54,10 +55,9 @@ def _after_marker(
     messages: Sequence[MessageWithParts], index: int, marker: CompactionPart
 ) -> tuple[MessageWithParts, ...]:
     carrier = messages[index]
-    start = marker.tail_start_id or carrier.message.id
-    tail = [m for m in messages if m.message.id >= start and marker_of(m) is None]
-    older = [m for m in tail if m.message.id < carrier.message.id]
-    newer = tail[len(older) :]
+    start = len(messages_before(messages[:index], marker.first_kept_id))
+    older = [m for m in messages[start:index] if marker_of(m) is None]
+    newer = messages[index + 1 :]
     open_from = first_unanswered(older)
     head = MessageWithParts(carrier.message, (_summary_text(marker),))
     replayed = [_without_context(m, replay=at >= open_from) for at, m in enumerate(older)]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from agent.provider.client import Turn
-from agent.records.messages import CompactionPart, MessageWithParts, Part
+from agent.records.messages import CompactionPart, MessageWithParts, Part, messages_before
 from agent.session.context.compaction_markers import marker_of, visible_messages
 from agent.session.context.request_turns import TurnConverter
 
@@ -37,8 +37,8 @@ class Conversation:
             markers = (found for item in reversed(self._all) if (found := marker_of(item)))
             self._marker = next(markers, None)
             if self._marker is not None:
-                start = self._marker.first_kept_id
-                self._all = [item for item in self._all if item.message.id >= start]
+                older = messages_before(self._all, self._marker.message_id)
+                self._all = self._all[len(messages_before(older, self._marker.first_kept_id)) :]
         return self._visible
 
     @property

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agent.provider.client import ModelInfo, ToolSchema
-from agent.records.messages import AssistantMessage, Usage
+from agent.records.messages import AssistantMessage, Usage, messages_before
 from agent.session.context.budget import (
     DEFAULT_BUDGET,
     MIN_FACTOR,
@@ -69,12 +69,14 @@ class TokenMeter:
         it was another model's, or the conversation was shortened since."""
         visible, marker = self._conversation.visible, self._conversation.marker
         weights, pruned = self._scales.weights(visible), self._scales.pruned(visible)
+        stale = messages_before(self._conversation.all, marker.message_id) if marker else ()
+        ids = {item.message.id for item in stale}
         since = 0
         for item, weight in zip(reversed(visible), reversed(weights), strict=True):
             message = item.message
             if isinstance(message, AssistantMessage) and message.usage and message.usage.input:
                 fits = message.model == setting.model.full_name and message.created >= pruned
-                if not fits or (marker is not None and message.id < marker.message_id):
+                if not fits or message.id in ids:
                     return None
                 later = round(self.factor(setting) * (since + weight.results))
                 return message.usage.input + message.usage.output + later

@@ -12,7 +12,7 @@ from agent.provider.client import (
     ToolResultContent,
     Turn,
 )
-from agent.records.messages import MessageWithParts
+from agent.records.messages import MessageWithParts, messages_before
 from agent.redact import redacted
 from agent.session.context.compaction_markers import visible_messages
 from agent.session.context.request_turns import request_turns
@@ -28,8 +28,7 @@ def past_request(
     """Return the session block of the system prompt, then the turns, that the step *message_id* was
     requested with; secrets are replaced. The head of the system prompt and the tools, the same in
     every session, are not stored."""
-    before = [item for item in messages if item.message.id < message_id]
-    history = visible_messages(before)
+    history = visible_messages(messages_before(messages, message_id))
     found = [("system", session_block(history))] if session_block(history) else []
     found += [section for turn in request_turns(history) for section in _sections(turn)]
     return tuple((heading, redacted(text, secrets)) for heading, text in found)

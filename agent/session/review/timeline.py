@@ -59,15 +59,10 @@ class TimelineTurn:
     prompts: tuple[MessageWithParts, ...]
     """The user's messages, the first of which started the turn; none where the program did."""
     steps: tuple[TimelineStep, ...]
-    synthetic: tuple[MessageWithParts, ...] = ()
+    synthetic: tuple[MessageWithParts, ...]
     """The program's messages with content for users."""
-
-    @property
-    def messages(self) -> tuple[MessageWithParts, ...]:
-        own = (MessageWithParts(step.message, step.parts) for step in self.steps)
-        return tuple(
-            sorted((*self.prompts, *self.synthetic, *own), key=lambda item: item.message.id)
-        )
+    messages: tuple[MessageWithParts, ...]
+    """All of these, oldest first."""
 
     @property
     def first_id(self) -> str:
@@ -121,23 +116,25 @@ def timeline(messages: Sequence[MessageWithParts]) -> tuple[TimelineTurn, ...]:
 
 
 def _turns(messages: Sequence[MessageWithParts]) -> Iterator[TimelineTurn]:
-    groups: dict[
-        str, tuple[list[MessageWithParts], list[TimelineStep], list[MessageWithParts]]
-    ] = {}
+    groups: dict[str, list[MessageWithParts]] = {}
     for item in messages:
-        message = item.message
-        if message.turn_id is None:
-            continue
-        prompts, steps, synthetic = groups.setdefault(message.turn_id, ([], [], []))
-        if isinstance(message, AssistantMessage):
-            steps.append(TimelineStep(message, item.parts))
-        elif not message.synthetic:
-            prompts.append(item)
-        elif any(isinstance(part, SyntheticPart) for part in item.parts):
-            synthetic.append(item)
-    for prompts, steps, synthetic in groups.values():
-        if prompts or steps or synthetic:
-            yield TimelineTurn(tuple(prompts), tuple(steps), tuple(synthetic))
+        own = item.message.role == "assistant" or not item.message.synthetic
+        if item.message.turn_id is not None and (
+            own or any(isinstance(part, SyntheticPart) for part in item.parts)
+        ):
+            groups.setdefault(item.message.turn_id, []).append(item)
+    for group in groups.values():
+        asked = [item for item in group if isinstance(item.message, UserMessage)]
+        yield TimelineTurn(
+            prompts=tuple(item for item in asked if not _is_synthetic(item)),
+            steps=tuple(
+                TimelineStep(item.message, item.parts)
+                for item in group
+                if isinstance(item.message, AssistantMessage)
+            ),
+            synthetic=tuple(item for item in asked if _is_synthetic(item)),
+            messages=tuple(group),
+        )
 
 
 def user_text(item: MessageWithParts) -> str:

@@ -74,11 +74,9 @@ class TurnInbox:
     async def dequeue(self, *, everything: bool) -> list[UserMessage]:
         """Take messages from the queue, oldest first: those that steer, or *everything* at the
         beginning and at the end of a turn. Return the user messages among them."""
-        history = self._conversation.all
         taken: list[MessageWithParts] = await self._services.queues.dequeue(
             self._session.id,
             turn_id=self._turn_id,
-            after=history[-1].message.id if history else "",
             steered=self.steering,
             everything=everything,
         )

@@ -260,7 +260,7 @@ class ReviewScreen(Dialog[ReviewChoice | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         loaded = (one.messages for one in self._loaded.values())
-        self._hits = sorted(hit for messages in loaded for hit in find_text(messages, event.value))
+        self._hits = [hit for messages in loaded for hit in find_text(messages, event.value)]
         self._hit_index = -1
         self._end_search()
         if self._hits:

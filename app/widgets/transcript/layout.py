@@ -156,7 +156,7 @@ class Layout:
         self.items: list[Item] = []
         self._view = view
         self._starts: dict[str, int] = {}
-        self._last_key = ("", "")
+        self._last_key = (False, 0)
         self._tops: list[int] = []
         self._changed: dict[str, Item] = {}
         self._running: dict[str, Item] = {}
@@ -243,7 +243,7 @@ class Layout:
         self.items = []
         self._starts = {}
         self._running = {}
-        self._last_key = ("", "")
+        self._last_key = (False, 0)
         for entry in entries:
             found = list(nested_items(view, entry, self.nested)) if view is not None else []
             if found:
@@ -463,6 +463,6 @@ def _estimate_rows(older: int, items: Sequence[Item], messages: int) -> int:
     return max(1, older * sum(item.height + 1 for item in items) // messages)
 
 
-def _sort_key(entry: Entry) -> tuple[str, str]:
-    """Return the sort key of messages: by turn, those in the queue (without a turn) last."""
-    return (entry.message.turn_id or "\uffff", entry.message.id)
+def _sort_key(entry: Entry) -> tuple[bool, int]:
+    """Return the sort key of messages: by place, those in the queue (without a turn) last."""
+    return (entry.message.turn_id is None, entry.number)

@@ -31,12 +31,7 @@ class HistoryPager:
     async def go_to(self, transcript: Transcript, message_id: str) -> None:
         """Show a message of the open session, loading pages until it is there."""
         view = self._live.view
-        while (
-            view is not None
-            and view is self._live.view
-            and view.older
-            and message_id < view.message_ids[0]
-        ):
+        while view is not None and view is self._live.view and view.is_unloaded(message_id):
             await self._load_page(view)
         if view is not None and view is self._live.view:
             transcript.go_to(message_id)

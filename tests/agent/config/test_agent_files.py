@@ -6,6 +6,8 @@ import pytest
 
 from agent.agents import Agents
 from agent.config.loading import load_config
+from agent.permission.rules import evaluate
+from agent.records.requests import PermissionNeed
 
 
 def load(setting, *, trusted=False):
@@ -123,3 +125,42 @@ def test_an_agent_with_unreadable_rules_makes_everything_ask(setting):
         setting.home / ".config/opencode-py/agents/bad.md", "---\npermission: alow\n---\n"
     )
     assert [rule.action for rule in load(setting).rules] == ["ask", "ask"]
+
+
+def test_another_programs_list_of_tools_excludes_those_of_servers(setting):
+    setting.write(
+        setting.home / ".claude/agents/look.md",
+        "---\ntools: Read, Bash(git log:*, ls), mcp__github__search, mcp__docs\n"
+        "disallowedTools: Write\nmodel: haiku\n---\nLook.",
+    )
+    setting.write(setting.home / ".claude/agents/all.md", "---\ndisallowedTools: [Edit]\n---\nx")
+    agents = Agents(load(setting), "lab/small")
+    names = ("read", "grep", "bash", "edit", "github_search", "github_post", "docs_x", "lint")
+    assert agents.offered_tools("look", (*names, "tool_search")) == {
+        "read",
+        "bash",
+        "github_search",
+        "docs_x",
+        "tool_search",
+    }
+    assert agents.offered_tools("all", names) == {*names} - {"edit"}
+    assert agents.get("look").model == "lab/small"
+    asks = [PermissionNeed(name, "x") for name in ("github_post", "docs_x", "external_directory")]
+    actions = [evaluate(need, agents.rules("look")).action for need in asks]
+    assert actions == ["deny", "ask", "ask"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"agent": {"build": {"disable": True}}},
+        {"agent": {"build": {"disable": True}, "plan": {"disable": True}}},
+        {"agent": {"build": {"mode": "subagent"}, "plan": {"hidden": True}}},
+        {"agent": {"compaction": {"disable": True}, "title": {"mode": "primary"}}},
+    ],
+)
+def test_the_user_always_has_an_agent_and_the_program_its_own(setting, settings):
+    setting.theirs(settings)
+    agents = Agents(load(setting, trusted=True))
+    assert agents.primary()
+    assert agents.get("compaction").mode == agents.get("title").mode == "hidden"

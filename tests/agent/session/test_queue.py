@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from agent.bus import Bus
-from agent.records.ids import new_id
 from agent.records.messages import MessageWithParts, TextPart
 from agent.session.queue import Queues
 from agent.store.store import Store
@@ -49,30 +48,27 @@ async def test_a_prompt_sent_during_a_cancelled_dequeue_comes_after_it(store: St
     cancelled: the next turn knows of the moved prompts only from the queue."""
     queues = Queues(store, Bus())
     await waiting(store, queues, prompt("first"), prompt("second"))
-    newest = new_id("msg")
     late = prompt("third")
     taking = asyncio.create_task(
-        queues.dequeue(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
+        queues.dequeue(SESSION.id, turn_id="trn_1", steered=False, everything=True)
     )
     await asyncio.sleep(0)
     taking.cancel()
     await asyncio.wait([taking])
     await queues.wait_until_moved()
     await waiting(store, queues, late)
-    await queues.dequeue(SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True)
+    await queues.dequeue(SESSION.id, turn_id="trn_1", steered=False, everything=True)
     assert await history_texts(store) == ["first", "second", "third"]
 
 
 async def test_overlapping_dequeues_keep_the_order(store: Store) -> None:
     queues = Queues(store, Bus())
-    first, newest, second = prompt("first"), new_id("msg"), prompt("second")
+    first, second = prompt("first"), prompt("second")
     await waiting(store, queues, first)
     await store.save(second.message, *second.parts)
 
     async def take() -> None:
-        await queues.dequeue(
-            SESSION.id, turn_id="trn_1", after=newest, steered=False, everything=True
-        )
+        await queues.dequeue(SESSION.id, turn_id="trn_1", steered=False, everything=True)
 
     taking = asyncio.create_task(take())
     await asyncio.sleep(0)

@@ -114,7 +114,7 @@ async def test_the_start_of_a_turn_is_found_by_indexes(store: Store, path: Path)
         ),
         (
             (
-                "SELECT id, data FROM message WHERE session_id = 'a' AND id < 'b' "
+                "SELECT id, data FROM message WHERE session_id = 'a' AND rowid < 9 "
                 "AND role = 'user' AND turn_id IS NULL"
             ),
             "message_waiting",

@@ -14,8 +14,8 @@ async def kept(store: Store, *texts: str, **fields):
 
 async def test_used_sessions_are_listed_pinned_first_then_newest(store: Store):
     old = await kept(store, updated=1.0, pinned=True)
-    new = await kept(store, updated=3.0, cost=0.5)
-    middle = await kept(store, updated=2.0)
+    middle = await kept(store, updated=3.0)
+    new = await kept(store, updated=2.0, cost=0.5)  # by a clock that was set back
     await kept(store, updated=9.0, archived=True)
     await kept(store, updated=9.0, parent_id=new.id)
     await kept(store, updated=9.0, turns=0, title="")

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,30 @@ async def test_earlier_usage_is_counted_and_calls_without_decisions_are_read(
     assert comments == (["no"] if number >= 2 else [])
     await store.delete_session("ses_1")
     assert await store.usage_rows() == ()
+    await store.close()
+
+
+AHEAD = """
+INSERT INTO session VALUES ('ses_9', '/a', NULL, 'ahead', 9.0, 0, 0, '{"id":"ses_9",
+"directory":"/a","project":"/a","title":"ahead","created":9.0,"updated":9.0}');
+INSERT INTO message VALUES ('msg_0', 'ses_1', 1.5, 'user', 'trn_0', 0, '{"id":"msg_0",
+"session_id":"ses_1","created":1.5,"agent":"build","model":"demo/offline","turn_id":"trn_0",
+"role":"user"}');
+"""
+
+
+async def test_messages_of_an_earlier_version_are_in_the_order_in_which_they_were_stored(
+    path: Path,
+):
+    """The clock was set back between them; the list of sessions stays as it was."""
+    build(path, 4)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(AHEAD)
+    store = await reopened(path)
+    assert [item.message.id for item in await store.messages("ses_1")] == ["msg_1", "msg_0"]
+    assert [session.id for session in await store.sessions()] == ["ses_9", "ses_1"]
+    await store.update("ses_1", lambda session: replace(session, updated=2.0))
+    assert [session.id for session in await store.sessions()] == ["ses_1", "ses_9"]
     await store.close()
 
 

@@ -170,7 +170,7 @@ async def test_sessions_are_listed_newest_first(store: Store):
     newest = ids(made[::-1])
     assert ids(await store.sessions()) == newest
     assert ids(await store.sessions(limit=2)) == newest[:2]
-    assert ids(await store.sessions(before=4.0, limit=2)) == newest[2:4]
+    assert ids(await store.sessions(before=newest[1], limit=2)) == newest[2:4]
     assert ids(await store.sessions(directory="/d1")) == newest[::2]
     assert ids(await store.sessions(directory="/elsewhere")) == []
     assert ids(await store.sessions(include_children=True, limit=1)) == [child.id]
@@ -180,21 +180,19 @@ async def test_sessions_are_listed_newest_first(store: Store):
 
 async def test_queries_use_indexes(store: Store, path: Path):
     """The cost of the usual reads does not grow with the history."""
-    newest = "ORDER BY updated DESC, id DESC LIMIT 9"
-    page = "session_id = 'a' AND (?1 IS NULL OR id < ?1) ORDER BY id DESC LIMIT 9"
-    between = "session_id = 'a' AND message_id BETWEEN 'a' AND 'b' ORDER BY message_id, id"
+    newest = "ORDER BY rowid DESC LIMIT 9"
+    page = "session_id = 'a' AND (?1 IS NULL OR rowid < ?1) ORDER BY rowid DESC LIMIT 9"
+    among = "message_id IN (SELECT value FROM json_each('[]')) ORDER BY message_id, id"
     for sql in (
-        f"SELECT data FROM session WHERE 1 AND +parent_id IS NULL AND archived = 0 {newest}",
         f"SELECT data FROM session WHERE directory = 'a' {newest}",
         f"SELECT id FROM message WHERE {page}",
-        f"SELECT data FROM part WHERE {between}",
+        f"SELECT data FROM part WHERE session_id = 'a' AND {among}",
         "SELECT session_id FROM part WHERE open = 1",
         "SELECT session_id FROM message WHERE open = 1",
     ):
         values = (None,) if "?1" in sql else ()
         plan = " | ".join(row[3] for row in rows(path, f"EXPLAIN QUERY PLAN {sql}", *values))
         assert "INDEX" in plan, (sql, plan)
-        # Only one b-tree, for the second sort key (id) among equal times, is allowed.
         assert "USE TEMP B-TREE FOR ORDER BY" not in plan, (sql, plan)
 
 

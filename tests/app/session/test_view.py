@@ -257,6 +257,29 @@ def test_an_older_page_is_inserted_before_the_loaded_one() -> None:
     assert view.index("msg_3") is None
 
 
+def test_messages_stand_at_the_places_that_the_store_gave_them() -> None:
+    """Ids come from clocks that can be set back."""
+    queued = user("msg_1", "then", turn=None).message
+    view = SessionView(snapshot(replace(user("msg_9", "first"), number=4)))
+    view.apply(MessageUpdated(queued, 5))
+    view.apply(MessageUpdated(user("msg_2", "").message, 6))
+    assert view.message_ids == ["msg_9", "msg_1", "msg_2"]
+    view.apply(MessageUpdated(replace(queued, turn_id="trn_1"), 7))
+    assert view.message_ids == ["msg_9", "msg_2", "msg_1"]
+    view.apply(MessageUpdated(replace(user("msg_9", "").message, pinned=True), 4))
+    assert view.message_ids == ["msg_9", "msg_2", "msg_1"]
+    view.apply(SessionUpdated(replace(view.session, undone_at="msg_2")))
+    assert view.message_ids == ["msg_9"]
+    assert view.entry("msg_1") is None
+
+
+def test_a_message_of_a_page_that_is_not_loaded_is_not_shown() -> None:
+    view = SessionView(snapshot(replace(user("msg_9", ""), number=4), older=3))
+    assert not view.apply(MessageUpdated(user("msg_1", "").message, 2))
+    assert view.apply(MessageUpdated(user("msg_2", "").message, 5))
+    assert view.message_ids == ["msg_9", "msg_2"]
+
+
 def test_a_long_session_keeps_only_its_newest_messages() -> None:
     """Memory stays flat. Dropped messages are read again as a page, and events about them change
     nothing until then."""
@@ -264,7 +287,7 @@ def test_a_long_session_keeps_only_its_newest_messages() -> None:
     view = SessionView(snapshot(*whole[:MAX_MESSAGES], older=7))
     view.trim()
     assert len(view.message_ids) == MAX_MESSAGES
-    view.apply(MessageUpdated(whole[MAX_MESSAGES].message))
+    view.apply(MessageUpdated(whole[MAX_MESSAGES].message, MAX_MESSAGES + 1))
     view.trim()
     assert view.message_ids == [item.message.id for item in whole[-KEPT_MESSAGES:]]
     assert view.older == 7 + MAX_MESSAGES + 1 - KEPT_MESSAGES

@@ -93,7 +93,7 @@ def test_changed_files_add_up_over_the_session_and_follow_it() -> None:
     changes = ChangedFiles()
     changes.update(view, NO_CHANGE)
     assert changes.files() == {"b.py": (1, 0), "a.py": (2, 1)}
-    later = records.assistant("msg_3", edit("prt_3", "msg_3", "a.py", "+more"))
+    later = replace(records.assistant("msg_3", edit("prt_3", "msg_3", "a.py", "+more")), number=9)
     change = view.prepend((later,), 0)
     changes.update(view, change)
     assert list(changes.files().items()) == [("a.py", (3, 1)), ("b.py", (1, 0))]
