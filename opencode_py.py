@@ -13,6 +13,7 @@ import sys
 from types import FrameType
 
 STOPPED = b"Stopped. Nothing was sent.\n"
+WINDOWS = "opencode-py needs Linux or macOS. On Windows it runs in WSL: https://aka.ms/wsl\n"
 
 
 def _own_path(entries: list[str], environment: str | None) -> list[str]:
@@ -48,13 +49,34 @@ def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
+def _open_standard_files() -> None:
+    """Open the standard files that are closed (``>&-``, some services): the next file that the
+    program opens, such as its database, would get their place, and their output. Writing to such a
+    standard output still fails."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDONLY if number == 1 else os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - for good
+
+
 def main() -> int:
     """Run the command line and return its exit code."""
+    if os.name == "nt":
+        sys.stderr.write(WINDOWS)
+        return 1
+    _open_standard_files()
     _exit_on_signals()
     sys.path[:] = _own_path(sys.path, os.environ.get("PYTHONPATH"))
     from app.cli.main import main as run
 
     code = run(sys.argv[1:])
+    try:
+        sys.stderr.flush()
+    except OSError:  # it cannot be written: Python would try once more, and change the exit code
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     gc.freeze()  # the process exits: one more collection would gain nothing
     return code
 

@@ -68,7 +68,7 @@ def test_a_signal_before_the_turn_exits_with_one_sentence(
 ) -> None:
     """Piped input is read before anything is opened, so the start blocks here."""
     with subprocess.Popen(
-        [sys.executable, str(ROOT / "opencode_py.py"), "run", "hello"],
+        [sys.executable, str(ROOT / "opencode_py.py"), "run"],
         cwd=tmp_path,
         env={**os.environ, "HOME": str(tmp_path), "PYTHONPATH": ""},
         stdin=subprocess.PIPE,
@@ -81,3 +81,13 @@ def test_a_signal_before_the_turn_exits_with_one_sentence(
         process.send_signal(number)
         assert process.stderr.read() == "Stopped. Nothing was sent.\n"
         assert process.wait() == 128 + number
+
+
+def test_windows_is_told_in_one_sentence() -> None:
+    program = "import os, sys, opencode_py; os.name = 'nt'; sys.exit(opencode_py.main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("opencode-py needs Linux or macOS.")
+    assert done.stderr.count("\n") == 1

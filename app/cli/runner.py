@@ -5,6 +5,8 @@ settings, catalog and session store without the rest of the runtime.
 """
 
 import argparse
+import contextlib
+import errno
 import json
 import os
 import signal
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 
 DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 """Exit codes; the last two as a shell returns them for SIGINT and SIGPIPE."""
+
+UNWRITABLE = frozenset(
+    {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+)
+"""Errors of standard output, which name no file."""
 
 STDIN_WAIT = 3.0
 """Seconds after which the user is told that standard input is awaited."""
@@ -55,26 +62,44 @@ def run_command(
     try:
         given = parser.parse_args(argv)
     except SystemExit as stop:  # argparse has printed help or the usage
-        return stop.code if isinstance(stop.code, int) else USAGE
+        return _flushed(stop.code if isinstance(stop.code, int) else USAGE)
     from agent.records.errors import OpencodePyError  # not needed by --help
 
     received: list[int] = []
     try:
         if not handles_signals:
             received = _stop_on_signals()
-        code = work(given)
-        sys.stdout.flush()
+        code = _flushed(work(given))
     except OpencodePyError as error:
         return report(error.message, FAILED)
     except (KeyboardInterrupt, EOFError):
         if received:
             return 128 + received[0]
         return report(interrupted_message, INTERRUPTED) if interrupted_message else INTERRUPTED
-    except BrokenPipeError:
-        # Without this, Python would report the closed pipe once more as it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+    except OSError as error:
+        if error.errno not in UNWRITABLE or error.filename is not None:
+            raise
+        return _unwritable(error)
     return code
+
+
+def _flushed(code: int) -> int:
+    """Return *code*, or that of an error, once all output has been written."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _unwritable(error)
+    return code
+
+
+def _unwritable(error: OSError) -> int:
+    """Report that standard output cannot be written, unless its reader has left; return the exit
+    code."""
+    # Without this, Python would report the rest of the output once more as it exits.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return PIPE_CLOSED
+    return report(f"The output cannot be written: {error.strerror}.", FAILED)
 
 
 def _stop_on_signals() -> list[int]:
@@ -115,13 +140,18 @@ def exit_later(code: int, seconds: float = ENDING) -> None:
 
 def announce_wait(source: TextIO, sentence: str) -> None:
     """Report *sentence* if nothing comes from *source*, which is no terminal, for a while."""
+    if not is_ready(source, STDIN_WAIT):
+        report(sentence)
+
+
+def is_ready(source: TextIO, seconds: float) -> bool:
+    """Return whether *source* can be read, or has ended, within *seconds*."""
     import select  # only for piped input
 
     try:
-        if not select.select([source], [], [], STDIN_WAIT)[0]:
-            report(sentence)
+        return bool(select.select([source], [], [], seconds)[0])
     except (OSError, ValueError):  # it is no file that can be waited for
-        return
+        return True
 
 
 def run_with_store(
@@ -172,8 +202,10 @@ async def open_catalog() -> "tuple[Catalog, tuple[str, ...]]":
 
 
 def report(sentence: str, code: int = DONE) -> int:
-    """Write *sentence* to standard error; return *code*."""
-    sys.stderr.write(f"{sentence}\n")
+    """Write *sentence* to standard error, if that can be written; return *code*."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{sentence}\n")
+        sys.stderr.flush()
     return code
 
 

@@ -69,6 +69,17 @@ class Catalog:
             )
         return self._model_info(provider, name)
 
+    def unlisted(self, full_name: str) -> str:
+        """Return a sentence if the provider's known models lack *full_name*, else ""; its server
+        can have it anyway."""
+        provider, _, name = full_name.strip().partition("/")
+        listed = [*self._configured_names(provider), *self._model_facts(provider)]
+        if provider == DEMO or not listed or name in listed:
+            return ""
+        near = difflib.get_close_matches(name, listed, n=2, cutoff=0.6)
+        hint = f" Did you mean {' or '.join(f'{provider}/{each}' for each in near)}?"
+        return f"{full_name} is not among the known models of {provider}.{hint if near else ''}"
+
     def models(self) -> list[ModelInfo]:
         """Return the models that can be used now, grouped by provider; the demo last."""
         found: list[ModelInfo] = []

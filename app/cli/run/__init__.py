@@ -17,6 +17,7 @@ from app.cli.runner import (
     announce_wait,
     command_parser,
     exit_later,
+    is_ready,
     positive_int,
     report,
     run_command,
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 MAX_INPUT = 10_000_000
 """Characters of standard input that are read."""
 
+
+SILENCE = (0.4, 1.5)
+"""Seconds that an open standard input without a byte can delay a given prompt: before the user is
+told, and after. cron, ssh and runners of pipelines leave one open that never ends."""
 
 MAX_NAMED = 6
 """Ignored files that are named."""
@@ -186,7 +191,8 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
         return report(error, USAGE)
     given: list[str] = arguments.message
     words = given if given != ["-"] else []  # that is standard input
-    message, piped = " ".join(words), _read_stdin(sys.stdin)
+    message = " ".join(words)
+    piped = _read_stdin(sys.stdin, needed=not (message.strip() or arguments.command))
     if not (message.strip() or piped.strip() or arguments.command):
         return report("Nothing to do: give a message, or pipe one in.", USAGE)
     return asyncio.run(_run(arguments, message, piped))
@@ -203,15 +209,22 @@ def _usage_error(arguments: argparse.Namespace) -> str:
     return f"There is no file {missing[0]}." if missing else ""
 
 
-def _read_stdin(source: TextIO) -> str:
-    """Return what is piped in; empty if standard input is a terminal or closed."""
+def _read_stdin(source: TextIO, *, needed: bool) -> str:
+    """Return what is piped in; empty if standard input is a terminal or closed, or if nothing comes
+    and it is not *needed*."""
     try:
         mode = os.fstat(source.fileno()).st_mode
         if source.isatty() or stat.S_ISCHR(mode):
             return ""
     except (OSError, ValueError, AttributeError):
         return ""
-    announce_wait(source, "Waiting for standard input to end; add < /dev/null if there is none.")
+    wait = "Waiting for standard input to end; add < /dev/null if there is none."
+    if needed:
+        announce_wait(source, wait)
+    elif not is_ready(source, SILENCE[0]):
+        report("Waiting for standard input; if nothing comes, the prompt is sent without it.")
+        if not is_ready(source, SILENCE[1]):
+            return ""
     data = source.buffer.read(MAX_INPUT + 1)
     text = data.decode("utf-8", "replace")
     if len(data) > MAX_INPUT:
@@ -256,6 +269,8 @@ async def _prepare(
         title=arguments.title or "",
     )
     prompt = await prompt_of(arguments, message, piped, headless, session)
+    if prompt.model and (note := runtime.catalog.unlisted(prompt.model)):
+        report(f"{note} It is used anyway.")
     _report_effort(runtime, prompt.model or session.model, prompt.effort)
     await headless.wait_for_servers()
     return PreparedRun(headless, session, prompt)

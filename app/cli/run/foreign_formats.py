@@ -8,6 +8,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TextIO
 from uuid import uuid4
 
@@ -77,7 +78,8 @@ class _ForeignLines:
                 self._errors.append(error)
                 self._error(error)
             case events.Notice(message=message):
-                self._err.write(sanitize(message) + "\n")
+                with suppress(OSError):
+                    self._err.write(sanitize(message) + "\n")
             case _:
                 pass
 

@@ -16,6 +16,7 @@ from the session of the prompt. Types:
 ``end`` outcome, answer, error, refused, usage, cost, code
 """
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -258,8 +259,13 @@ class TextWriter:
             self._out.write(sanitize(ending.answer) + "\n")
             self._out.flush()
         if ending.error is not None:
-            self._err.write(sanitize(ending.error.message) + "\n")
+            self._tell(ending.error.message)
         elif ending.outcome == "cancelled":
-            self._err.write("Interrupted.\n")
+            self._tell("Interrupted.")
         for what in ending.refused:
-            self._err.write(f"Refused, as nobody could be asked: {sanitize(what)}\n")
+            self._tell(f"Refused, as nobody could be asked: {what}")
+
+    def _tell(self, sentence: str) -> None:
+        """Write *sentence* to *err*, if that can be written."""
+        with contextlib.suppress(OSError):
+            self._err.write(sanitize(sentence) + "\n")
