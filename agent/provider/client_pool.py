@@ -145,6 +145,21 @@ class ClientPool:
         http = self._http(provider, endpoint.base_url)
         return await model_lists.fetch_model_list(http, endpoint, api)
 
+    async def check_key(self, provider: str) -> dict[str, "ModelFacts"]:
+        """Check the key of *provider* with one request that costs nothing, and return the models
+        that its server lists. Raises as ``fetch_models``."""
+        from agent.provider import model_lists  # loads httpx2
+
+        spec = KNOWN_PROVIDERS.get(provider)
+        if (
+            spec is not None
+            and spec.key_check
+            and not self._catalog.access.settings_of(provider).base_url
+        ):
+            endpoint = self._endpoint(provider, self._catalog.api_of(provider))
+            await model_lists.request(self._http(provider), endpoint, spec.key_check)
+        return await self.fetch_models(provider)
+
     def _create(self, model: ModelInfo) -> ModelClient:
         if model.api == "demo":
             from agent.provider.demo import DemoClient  # most sessions never use the demo

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import httpx2
 
@@ -110,8 +111,19 @@ async def fetch_model_list(
     client: httpx2.AsyncClient, endpoint: Endpoint, api: Api
 ) -> dict[str, ModelFacts]:
     """Return the models that the server at *endpoint* lists. Raises ``ProviderError``."""
-    url = endpoint.url(PATHS.get(api, "/models"))
     more = {"anthropic-version": "2023-06-01"} if api == "anthropic-messages" else {}
+    return parse_model_list(await request(client, endpoint, PATHS.get(api, "/models"), more))
+
+
+async def request(
+    client: httpx2.AsyncClient,
+    endpoint: Endpoint,
+    path: str,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Json:
+    """Return the JSON at *path* of *endpoint*; *more* are further headers. Raises
+    ``ProviderError``."""
+    url = endpoint.url(path)
     headers = endpoint.all_headers({"accept": "application/json", **more})
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -122,10 +134,17 @@ async def fetch_model_list(
             endpoint.provider, f"no answer in {TIMEOUT_SECONDS:g} seconds"
         ) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise connection_error(endpoint.provider, "its list of models cannot be read") from error
+        raise connection_error(endpoint.provider, _reason(error)) from error
     if not answer.is_success:
         body = answer.content
         if endpoint.key:
             body = body.replace(endpoint.key.encode(), b"***")
         raise error_from_response(endpoint.provider, answer.status_code, dict(answer.headers), body)
-    return parse_model_list(data)
+    return data
+
+
+def _reason(error: Exception) -> str:
+    """Return why a request failed: the network, or a response that is no JSON."""
+    if isinstance(error, httpx2.ConnectError):
+        return "nothing answers at its address; check the network"
+    return "its response cannot be read"

@@ -13,6 +13,7 @@
     ├── CommandError         a custom slash command cannot be sent
     ├── PromptRefused        a hook refuses a prompt or a compaction
     ├── MissingKey           a provider's API key is not set
+    ├── NoModelConnected     a prompt for a model, and none is connected
     ├── ProviderError        a model call failed; carries a ProviderErrorKind
     ├── ToolError            a tool cannot do what was requested; the text goes to the model
     │   ├── InvalidArguments the arguments do not fit the tool's schema
@@ -79,6 +80,10 @@ class PromptRefused(OpencodePyError):
 
 
 class MissingKey(OpencodePyError):
+    pass
+
+
+class NoModelConnected(OpencodePyError):
     pass
 
 

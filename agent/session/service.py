@@ -5,6 +5,8 @@ the user) and ``QuickQuestions``.
 """
 
 from agent.bus import Subscription
+from agent.provider.catalog.catalog import Catalog
+from agent.records.errors import NoModelConnected
 from agent.records.events import (
     Event,
     MessageRemoved,
@@ -85,8 +87,9 @@ class SessionService:
         """Store a prompt; it starts a turn, or waits in the queue of the one that runs.
 
         Returns the message's id. Raises ``SessionNotFound``, ``ModelNotFound``, ``MissingKey``,
-        ``ToolError`` for a file it names that cannot be read, ``PromptRefused``, and
-        ``SessionBusy`` when another instance of the program runs a turn in this session.
+        ``NoModelConnected``, ``ToolError`` for a file it names that cannot be read,
+        ``PromptRefused``, and ``SessionBusy`` when another instance of the program runs a turn in
+        this session.
         """
         session = await self._services.store.session(session_id)
         if self._services.hooks is not None:
@@ -100,6 +103,7 @@ class SessionService:
         assert isinstance(message, UserMessage)  # made just above
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
         model = self._services.catalog.model(message.model)
+        _require_model(self._services.catalog, prompt, message)
         self._services.clients.client_for(model)
         item = await self._mentions.with_content(item, prompt.mentions, session, model)
         claimed = await self._runner.claim(session_id)
@@ -243,3 +247,21 @@ def concerns(event: Event, session_id: str) -> bool:
             return True  # routes go by tree: a child's question is shown here too
         case _:
             return getattr(event, "session_id", session_id) in {session_id, None}
+
+
+NO_MODEL = (
+    "No model is connected, so nothing was sent. Connect one with /connect or with opencode-py "
+    "auth login, or set a key such as ANTHROPIC_API_KEY. The model demo/offline shows the program "
+    "without one."
+)
+
+
+def _require_model(catalog: Catalog, prompt: PromptInput, message: UserMessage) -> None:
+    """Raise ``NoModelConnected`` for a prompt that would reach the demo although nobody chose it,
+    unless it is one of the requests that the demo follows."""
+    from agent.provider.demo.user_requests import is_request  # most sessions never use the demo
+
+    if not catalog.lacks_model or prompt.model is not None or is_request(prompt.text):
+        return
+    if catalog.model(message.model).api == "demo":
+        raise NoModelConnected(NO_MODEL)

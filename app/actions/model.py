@@ -35,7 +35,7 @@ EFFORTS = {
     argument="[provider/model]",
 )
 async def model(context: ActionContext, argument: str) -> None:
-    from app.actions.model_picker import choose_model  # loads the provider catalog
+    from app.actions.connect import choose_model  # loads the provider catalog
 
     catalog = context.live.runtime.catalog
     chosen: str | None = catalog.model(argument).full_name if argument else None
@@ -51,16 +51,9 @@ async def model(context: ActionContext, argument: str) -> None:
 )
 async def connect_provider(context: ActionContext, argument: str) -> None:
     """Choose a provider, paste its key, choose a model: it can be used at once."""
-    from app.actions.model_picker import (  # loads the provider catalog
-        choose_model,
-        choose_provider,
-        connect,
-    )
+    from app.actions.connect import connect_and_choose  # loads the provider catalog
 
-    found = context.live.runtime.catalog.model_lists.local_servers
-    provider = argument.strip() or await choose_provider(context)
-    if provider is not None and (provider in found or await connect(context, provider)):
-        await _use(context, await choose_model(context, only=provider))
+    await _use(context, await connect_and_choose(context, argument.strip()))
 
 
 async def _use(context: ActionContext, chosen: str | None) -> None:

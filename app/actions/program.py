@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -129,7 +129,7 @@ def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
     trusted = runtime.trust.status in {"trusted", "nothing"}
     shells = [one for one in runtime.shells.snapshot() if one.state == "running"]
     return [
-        Fact("Version", version("opencode-py")),
+        Fact("Version", _version()),
         Fact("Folder", str(runtime.directory)),
         Fact("Trust", "" if trusted else UNTRUSTED, "$tone-warn"),
         *sandbox_facts(sandbox),
@@ -182,3 +182,10 @@ def todo_text(todos: Sequence[TodoItem]) -> Content:
         for item in todos
     ]
     return Content("\n").join(rows)
+
+
+def _version() -> str:
+    try:
+        return version("opencode-py")
+    except PackageNotFoundError:
+        return "unknown (not installed)"

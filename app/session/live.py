@@ -191,10 +191,12 @@ class LiveSession:
             async with self._sending:
                 await self._ready.wait()
                 session = await self.ensure_session()
+                # The demo counts as chosen only if it is named.
+                lacking = self.runtime.catalog.lacks_model
                 prompt = PromptInput(
                     text=text,
                     agent=self.agent,
-                    model=self.model,
+                    model=self._model if lacking else self.model,
                     effort=self.effort,
                     delivery=delivery,
                     mentions=(

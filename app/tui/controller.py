@@ -64,7 +64,7 @@ class Controller:
         self._servers = ServerMonitor(self.tasks, main)
         self._sidebar = SidebarPresenter(main, self.live)
         self._status = StatusPresenter(main, self.live, launch, env, self._sidebar, self.terminal)
-        self.sender = PromptSender(main, self.live, self.tasks, self._status.refresh)
+        self.sender = self._create_sender()
         self.mention_search = MentionSearch(main, self.live, self.tasks)
         self._stopper = TurnStopper(app, self.live, self.tasks, main.widgets.activity.show_stopping)
         self.interrupt = InterruptHandler(
@@ -97,6 +97,15 @@ class Controller:
             self.mention_search,
             self._status,
             self.tasks,
+        )
+
+    def _create_sender(self) -> PromptSender:
+        return PromptSender(
+            self.main,
+            self.live,
+            self.tasks,
+            self._status.refresh,
+            offer_models=lambda: self.actions.run(find("model.connect")),
         )
 
     def _create_action_dispatcher(self, env: Mapping[str, str]) -> ActionDispatcher:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.records.errors import OpencodePyError
+from agent.records.errors import NoModelConnected, OpencodePyError
 from agent.records.messages import Delivery
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
@@ -14,17 +14,24 @@ from app.toolkit.tasks import Tasks
 class PromptSender:
     """Sends prompts to the open session; one that is refused returns to the editor.
 
-    *refresh* updates the lines around the prompt.
+    *refresh* updates the lines around the prompt, *offer_models* lets the user connect a model.
     """
 
     main: SessionScreen
     live: LiveSession
     tasks: Tasks
     refresh: Callable[[], None]
+    offer_models: Callable[[], None]
 
     def send(self, text: str) -> None:
-        self.tasks.spawn(self.send_now(text), "sending")
+        self.tasks.spawn(self._send(text), "sending")
         self.refresh()
+
+    async def _send(self, text: str) -> None:
+        try:
+            await self.send_now(text)
+        except NoModelConnected:
+            self.offer_models()
 
     async def send_now(self, text: str, delivery: Delivery = "steer") -> None:
         """Send a prompt. Raises ``OpencodePyError`` when it is refused."""

@@ -211,7 +211,8 @@ class StartupSequence:
 
 
 async def warm_up(runtime: "Runtime", model: str, on_found: Callable[[], None]) -> None:
-    """Load what the first prompt to *model* needs, then look for model servers of this machine.
+    """Load what the first prompt to *model* needs, then look for model servers of this machine if
+    no model is connected or *model* is of one.
 
     *on_found* is called if there are any. A failure is not reported here: it comes up again
     when the model is used.
@@ -220,5 +221,7 @@ async def warm_up(runtime: "Runtime", model: str, on_found: Callable[[], None]) 
 
     with contextlib.suppress(OpencodePyError):
         await runtime.clients.preload(runtime.catalog.model(model))
-    if await find_local_servers(runtime.catalog):
+    catalog, provider = runtime.catalog, model.partition("/")[0]
+    needed = catalog.lacks_model or catalog.access.is_local(provider)
+    if needed and await find_local_servers(catalog):
         on_found()

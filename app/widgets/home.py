@@ -16,6 +16,14 @@ if TYPE_CHECKING:  # only for annotations
     from app.session.live import LiveSession
     from app.startup.launch import LaunchOptions
 
+NO_MODEL = "no model is connected yet"
+"""The reason why the demo is shown as the model."""
+
+CONNECT_SUGGESTIONS: tuple[tuple[str, str], ...] = (
+    ("/connect", "connect a provider or a server of your own"),
+    ("tour", "try the program without a model, led by the demo"),
+)
+
 DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("read README.md", "see how a tool call looks"),
     ("run git push", "see the permission dialog"),
@@ -48,7 +56,9 @@ class HomeFacts:
 
 def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
     if live.model.startswith("demo/"):
-        return "no model is connected; this one follows plain requests without an LLM"
+        if live.is_ready and live.runtime.catalog.lacks_model:
+            return NO_MODEL
+        return "the demo, not a language model; /connect connects one"
     if launch.model is not None:
         return "as you chose"
     if live.is_ready and live.model == live.runtime.config.config.model:
@@ -59,7 +69,7 @@ def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
 
 
 def local_servers(live: "LiveSession") -> tuple[str, ...]:
-    if not live.is_ready:
+    if not live.is_ready or not live.model.startswith("demo/"):
         return ()
     catalog = live.runtime.catalog
     return tuple(catalog.access.display_name(name) for name in catalog.model_lists.local_servers)
@@ -78,8 +88,7 @@ def home_text(facts: HomeFacts) -> Content:
         Content.assemble(where[0], ("".join(f"   {part}" for part in where[1:]), "$tone-muted")),
         Content(""),
         *_model_lines(facts),
-        Content(""),
-        *_suggestion_lines(facts.model),
+        *_suggestion_lines(facts),
         *_recent_lines(facts.recent, facts.now),
     ]
     return Content("\n").join(lines)
@@ -88,33 +97,26 @@ def home_text(facts: HomeFacts) -> Content:
 def _model_lines(facts: HomeFacts) -> list[Content]:
     if not facts.model:
         return [Content.styled("Starting", "$tone-muted"), Content("")]
-    demo = facts.model.startswith("demo/")
-    tone = "$tone-warn" if demo else "$tone-accent"
+    tone = "$tone-warn" if facts.model.startswith("demo/") else "$tone-accent"
     first = Content.assemble(
         (sanitize(facts.model), tone), (f"  {sanitize(facts.reason)}", "$tone-muted")
     )
-    if not demo:
+    if not facts.local:
         return [first, Content("")]
-    if facts.local:
-        names = " and ".join(facts.local)
-        runs = f"{sanitize(names)} {'runs' if len(facts.local) == 1 else 'run'} here: "
-        return [
-            first,
-            Content.assemble(
-                (runs, "$tone-muted"), ("/model", "bold"), (" lists its models", "$tone-muted")
-            ),
-        ]
+    names = sanitize(" and ".join(facts.local))
+    runs = f"{names} {'runs' if len(facts.local) == 1 else 'run'} on this machine: "
     connect = Content.assemble(
-        ("/connect", "bold"),
-        (" adds a provider's key; ", "$tone-muted"),
-        ("/model", "bold"),
-        (" lists what there is", "$tone-muted"),
+        (runs, "$tone-muted"), ("/connect", "bold"), (" uses its models", "$tone-muted")
     )
-    return [first, connect]
+    return [first, connect, Content("")]
 
 
-def _suggestion_lines(model: str) -> list[Content]:
-    suggestions = DEMO_SUGGESTIONS if not model or model.startswith("demo/") else SUGGESTIONS[:2]
+def _suggestion_lines(facts: HomeFacts) -> list[Content]:
+    suggestions = SUGGESTIONS[:2]
+    if facts.reason == NO_MODEL:
+        suggestions = CONNECT_SUGGESTIONS
+    elif facts.model.startswith("demo/"):
+        suggestions = DEMO_SUGGESTIONS
     width = max(len(what) for what, _ in suggestions) + 4
     rows = [Content.assemble(what.ljust(width), (why, "$tone-faint")) for what, why in suggestions]
     help_row = Content.assemble("/help".ljust(width), ("every key and command", "$tone-faint"))

@@ -81,6 +81,10 @@ class ProviderAccess:
             return f"{spec.name} needs no key."
         return ""
 
+    def add(self, settings: ProviderSettings) -> None:
+        """Add a provider that the user has just connected."""
+        self._settings[settings.id] = settings
+
     def settings_of(self, provider: str) -> ProviderSettings:
         """Return the config's settings of *provider*, empty ones where it has none."""
         return self._settings.get(provider) or ProviderSettings(id=provider)

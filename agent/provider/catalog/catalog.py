@@ -116,17 +116,24 @@ class Catalog:
         similar logins, which can exist for other reasons, choose no model, nor does a server that
         merely runs on this machine.
         """
-        if self._default:
-            return self._default
-        if self.last_used_model:
-            return self.last_used_model
+        return self._chosen_default() or self._connected_default() or DEMO_MODEL.full_name
+
+    @property
+    def lacks_model(self) -> bool:
+        """True if no model is connected, and the demo is only the last resort."""
+        return not self._chosen_default() and not self._connected_default()
+
+    def _chosen_default(self) -> str:
+        return self._default or self.last_used_model
+
+    def _connected_default(self) -> str:
         for provider in self.providers():
             for name in self._configured_names(provider):
                 return f"{provider}/{name}"
             spec = KNOWN_PROVIDERS.get(provider)
             if spec is not None and spec.flagship and self.access.key_of(provider):
                 return f"{provider}/{spec.flagship}"
-        return DEMO_MODEL.full_name
+        return ""
 
     @property
     def last_used_model(self) -> str:
@@ -151,6 +158,11 @@ class Catalog:
         spec = KNOWN_PROVIDERS.get(provider)
         name = self.access.settings_of(provider).small_model or (spec.small_model if spec else None)
         return f"{provider}/{name}" if name else None
+
+    def add_provider(self, settings: ProviderSettings) -> None:
+        """Add a provider that the user has just connected."""
+        self._settings[settings.id] = settings
+        self.access.add(settings)
 
     def _is_provider(self, provider: str) -> bool:
         return provider in self._settings or provider in KNOWN_PROVIDERS

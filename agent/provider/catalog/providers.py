@@ -31,6 +31,9 @@ class ProviderSpec:
     key_page: str = ""
     """The page where keys are made."""
 
+    key_check: str = ""
+    """The path that refuses a wrong key, where the list of models is public."""
+
     login_variables: tuple[str, ...] = ()
     """The variables of another login than a key, such as AWS credentials or a Google service
     account. Only litellm can use it, unless ``aws_signing`` is set."""
@@ -74,6 +77,7 @@ def remote(
     base_url: str,
     *key_variables: str,
     key_page: str,
+    key_check: str = "",
     price_list_names: str | tuple[str, ...] = "",
     litellm_name: str = "",
     api: Api = "openai-chat",
@@ -98,6 +102,7 @@ def remote(
         base_url=base_url,
         key_variables=key_variables,
         key_page=key_page,
+        key_check=key_check,
         login_variables=login_variables,
         api=api,
         transport=transport,
@@ -229,6 +234,7 @@ _ALL = (
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
         key_page="openrouter.ai/settings/keys",
+        key_check="/key",
     ),
     remote(
         "azure",
@@ -394,6 +400,7 @@ _ALL = (
         "AI_GATEWAY_API_KEY",
         "VERCEL_AI_GATEWAY_API_KEY",
         key_page="vercel.com/dashboard (AI Gateway)",
+        key_check="/credits",
         price_list_names="vercel_ai_gateway",
     ),
     remote(

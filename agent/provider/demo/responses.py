@@ -27,6 +27,7 @@ from agent.provider.demo.user_requests import (
     Stream,
     Think,
     Tour,
+    Unknown,
     UserRequest,
     WriteTodos,
 )
@@ -58,8 +59,8 @@ esc or ctrl+c stops me at any time. What was said is kept: `opencode-py --contin
 CONNECT = """\
 - **Stop**: esc or ctrl+c while I work. What was done until then is kept; ask on at once.
 - **Resume**: every session is kept. `opencode-py --continue` opens the newest one.
-- **Connect a model**: set a key such as `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` and start again \
-with `--model provider/model`, or name a server of your own under `provider` in the config file."""
+- **Connect a model**: `/connect` takes a provider's key or the address of a server of your own. \
+A key in the environment, such as `ANTHROPIC_API_KEY`, is used too."""
 
 _SENTENCES = (
     "This text is as long as you asked and says little, so that there is time to stop it.",
@@ -133,8 +134,8 @@ def respond(request: UserRequest, conversation: Conversation) -> Reply:
             )
         case Continue():
             return Reply("There is nothing to go on with. `help` lists what I follow.")
-        case Tour():
-            return Reply(f"That is none of the requests that I know.\n\n{HELP}")
+        case Tour() | Unknown():
+            return Reply(f"That is not a request that I follow.\n\n{HELP}")
         case _:
             return _act(request, conversation)
 

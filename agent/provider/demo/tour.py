@@ -32,7 +32,6 @@ class TourProgress:
     conversation: Conversation
     completed_calls: tuple[CompletedCall, ...]
     previous_calls: tuple[CompletedCall, ...]
-    requested: bool
 
     def last_call(self, stage: str) -> CompletedCall | None:
         """Return the call of *stage*, None before it was made."""
@@ -256,9 +255,8 @@ def _find_word(text: str) -> str:
 
 
 _REASONING = (
-    "**Planning a tour**\n\nThis is no plain request that I know, or a tour was asked for. I start "
-    "with what is harmless: looking around. Then a search, a todo list, a change with a question, "
-    "a command with a question, and cleaning up."
+    "**Planning a tour**\n\nI start with what is harmless: looking around. Then a search, a todo "
+    "list, a change with a question, a command with a question, and cleaning up."
 )
 
 
@@ -272,23 +270,16 @@ def tour_reply(conversation: Conversation) -> Reply:
     reply = stage.build(progress) if stage is not None else _farewell(progress)
     if progress.completed_calls:
         return reply
-    parts = [INTRODUCTION] if conversation.is_first or not progress.requested else []
-    if not progress.requested:
-        parts.append("What you typed is none of these requests, so here is a tour instead.")
-    return replace(reply, text="\n\n".join((*parts, reply.text)), reasoning=_REASONING)
+    text = f"{INTRODUCTION}\n\n{reply.text}" if conversation.is_first else reply.text
+    return replace(reply, text=text, reasoning=_REASONING)
 
 
 def is_due(conversation: Conversation) -> bool:
-    """Return whether the tour is the response to the newest message.
-
-    It is if it was requested, if a stopped tour is continued, or if the request is unknown, unless
-    the whole tour was already shown in this session.
-    """
+    """Return whether the tour is the response to the newest message: it was requested, or a
+    stopped tour is continued."""
     match parse_request(conversation.text):
-        case Tour(requested=True):
-            return True
         case Tour():
-            return bool(conversation.steps) or not _was_completed(conversation)
+            return True
         case Continue():
             return _tour_start(conversation) is not None
         case _:
@@ -313,13 +304,6 @@ def _tour_start(conversation: Conversation) -> int | None:
     return places[-1] if places else None
 
 
-def _was_completed(conversation: Conversation) -> bool:
-    """Return whether an earlier tour was completed, as far as tools are offered."""
-    earlier = replace(conversation, exchanges=conversation.exchanges[:-1])
-    begun = _tour_start(earlier)
-    return begun is not None and bool(earlier.exchanges[begun].steps) and not is_unfinished(earlier)
-
-
 def _progress(conversation: Conversation) -> TourProgress:
     start = _tour_start(conversation) or 0
     exchanges = [
@@ -328,12 +312,10 @@ def _progress(conversation: Conversation) -> TourProgress:
         if isinstance(parse_request(one.text), Tour | Continue)
     ]
     steps = [step for one in exchanges for step in one.steps]
-    request = parse_request(exchanges[0].text) if exchanges else Tour()
     return TourProgress(
         conversation,
         completed_calls=tuple(call for step in steps for call in step),
         previous_calls=steps[-1] if steps else (),
-        requested=isinstance(request, Tour) and request.requested,
     )
 
 

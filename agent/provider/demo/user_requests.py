@@ -14,8 +14,10 @@ MAX_WORDS = 20_000
 class Tour:
     """The guided tour."""
 
-    requested: bool = True
-    """False when the tour is the response to an unknown request."""
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A message that is no request which the demo follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class Stream:
 
 UserRequest: TypeAlias = (
     Tour
+    | Unknown
     | Continue
     | SmallTalk
     | Help
@@ -158,7 +161,7 @@ _COMPILED = {
 
 
 def parse_request(text: str) -> UserRequest:
-    """Return the request in *text*, the tour where it is none of the known ones."""
+    """Return the request in *text*, ``Unknown`` where it is none of the known ones."""
     text = text.strip()
     bare = text.rstrip(" .?!") or text
     for name, pattern in _COMPILED.items():
@@ -169,7 +172,12 @@ def parse_request(text: str) -> UserRequest:
             request = _request(name, {key: value or "" for key, value in match.groupdict().items()})
             if request is not None:
                 return request
-    return Tour(requested=False)
+    return Unknown()
+
+
+def is_request(text: str) -> bool:
+    """Return whether *text* is a request that the demo follows."""
+    return not isinstance(parse_request(text), Unknown)
 
 
 def _request(name: str, groups: dict[str, str]) -> UserRequest | None:

@@ -1,7 +1,8 @@
-"""Small dialogs: yes or no, one line of text, an API key, an unexpected error."""
+"""Small dialogs: yes or no, one line of text, an API key, a server, an unexpected error."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,6 +13,8 @@ from textual.widgets import Input, Static
 from app.screens.base.dialog import QUIET_SECONDS, AutoDialog, Dialog
 from app.text.sanitize import sanitize
 from app.widgets.input.field import TextField
+
+ResultT = TypeVar("ResultT")
 
 STYLE_SHEET = str(Path(__file__).with_name("dialog.tcss"))
 
@@ -105,36 +108,124 @@ class TextScreen(Dialog[str | None]):
         self.dismiss(event.value.strip() or None)
 
 
-class ApiKeyScreen(Dialog[str | None]):
-    """Returns a provider's API key, which is not shown while it is typed or pasted, or None if it
-    was closed.
+Check = Callable[[], Awaitable[str]]
+"""Checks what was entered: returns why it is refused, "" if it is accepted."""
 
-    *title* is the provider's name, *where* the page where keys are created, *error* why the last
-    key was refused.
-    """
+
+class CheckedDialog(Dialog[ResultT]):
+    """A dialog whose result is checked before it closes; *error* is the fault of the last one."""
 
     CSS_PATH = STYLE_SHEET
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close")]
 
-    def __init__(self, title: str, where: str = "", error: str = "") -> None:
+    def __init__(self, error: str = "") -> None:
         super().__init__()
+        self._error = error
+
+    def fault_line(self) -> Static:
+        """Return the line that shows the error."""
+        line = Static(Content.styled(sanitize(self._error), "$tone-err"), id="key-fault")
+        line.display = bool(self._error)
+        return line
+
+    def say(self, sentence: str, tone: str = "$tone-err") -> None:
+        """Show *sentence* below the fields."""
+        line = self.query_one("#key-fault", Static)
+        line.update(Content.styled(sanitize(sentence), tone))
+        line.display = bool(sentence)
+
+    def submit(self, result: ResultT, check: Check) -> None:
+        """Close with *result* if *check* accepts it, else show the reason and ask again."""
+        self.run_worker(self._submit(result, check), exclusive=True)
+
+    async def _submit(self, result: ResultT, check: Check) -> None:
+        self.say("Checking", "$tone-muted")
+        for field in self.query(Input):
+            field.disabled = True
+        if not (fault := await check()):
+            self.dismiss(result)
+            return
+        self.say(fault)
+        for field in self.query(Input):
+            field.disabled = False
+            if field.password:
+                field.value = ""
+        self.query(Input).first().focus()
+
+
+class ApiKeyScreen(CheckedDialog[str | None]):
+    """Returns a provider's API key, which is not shown while it is typed or pasted, or None if it
+    was closed.
+
+    *title* is the provider's name, *where* the page where keys are created, *error* why the last
+    key was refused. A key that *check* refuses is not returned.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        where: str = "",
+        error: str = "",
+        check: Callable[[str], Awaitable[str]] | None = None,
+    ) -> None:
+        super().__init__(error)
         self._title = title
         self._where = where
-        self._fault = error
+        self._check = check
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static(Content.styled(f"Key of {sanitize(self._title)}", "bold"))
-            lines = [f"Keys are made at {sanitize(self._where)}"] if self._where else []
-            lines.append("It is kept in a file that only you can read")
+            yield Static(Content.styled(f"API key for {sanitize(self._title)}", "bold"))
+            lines = [f"Create one at {sanitize(self._where)}"] if self._where else []
+            lines.append("It is stored in a file that only you can read")
             yield Static(Content.styled("\n".join(lines), "$tone-muted"), classes="dialog-text")
             yield TextField(password=True, placeholder="Paste the key", classes="dialog-input")
-            error = Static(Content.styled(sanitize(self._fault), "$tone-err"), id="key-fault")
-            error.display = bool(self._fault)
-            yield error
-            yield _keys("enter", "keep it", "esc", "close")
+            yield self.fault_line()
+            yield _keys("enter", "save", "esc", "close")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if key := event.value.strip():
+        key, check = event.value.strip(), self._check
+        if not key:
+            return
+        if check is None:
             self.dismiss(key)
+        else:
+            self.submit(key, lambda: check(key))
+
+
+class ServerScreen(CheckedDialog[tuple[str, str] | None]):
+    """Returns the address and the key ("" for none) of an OpenAI-compatible server, or None if it
+    was closed. *check* gets both and returns why they are refused."""
+
+    def __init__(self, check: Callable[[str, str], Awaitable[str]]) -> None:
+        super().__init__()
+        self._check = check
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(Content.styled("An OpenAI-compatible server", "bold"))
+            yield Static(Content.styled("Address", "$tone-muted"), classes="dialog-text")
+            yield TextField(
+                placeholder="http://192.168.1.5:8000/v1", id="server-url", classes="dialog-input"
+            )
+            yield Static(
+                Content.styled("Key, if it needs one", "$tone-muted"), classes="dialog-text"
+            )
+            yield TextField(
+                password=True,
+                placeholder="Paste the key, or leave this empty",
+                id="server-key",
+                classes="dialog-input",
+            )
+            yield self.fault_line()
+            yield _keys("enter", "next field, then connect", "esc", "close")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        url = self.query_one("#server-url", Input).value.strip()
+        if event.input.id == "server-url" or not url:
+            self.query_one("#server-key" if url else "#server-url").focus()
+            return
+        key = event.value.strip()
+        self.submit((url, key), lambda: self._check(url, key))

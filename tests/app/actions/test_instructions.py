@@ -46,7 +46,7 @@ async def test_a_rejected_line_returns_to_the_prompt(start: Starter, work: Path)
 
 @pytest.mark.parametrize("text", ["#42 is broken", "## A heading", "list #5"])
 async def test_other_texts_with_a_hash_are_prompts(start: Starter, text: str) -> None:
-    async with start() as running:
+    async with start(model="demo/offline") as running:
         running.app.controller.main.prompt.set_text(text)
         await running.pilot.press("enter")
         await running.until(lambda: running.app.controller.live.view is not None)
@@ -75,7 +75,7 @@ async def test_a_line_in_an_untrusted_folder_is_reported_as_unused(
 
 
 async def test_init_has_the_agent_write_the_file(start: Starter, work: Path) -> None:
-    async with start() as running:
+    async with start(model="demo/offline") as running:
         await running.type("/init the tests matter", "enter")
         await running.until(lambda: running.app.controller.live.view is not None)
         view = running.app.controller.live.view

@@ -213,6 +213,7 @@ async def test_pictures_of_the_pickers(start: Starter, tmp_path: Path) -> None:
         picks = running.runtime.catalog.preferences
         picks.add_recent("anthropic/claude-haiku-4-5")
         picks.toggle_favorite("anthropic/claude-opus-4-7")
+        await running.app.controller.live.use_model("anthropic/claude-sonnet-5-5")
         await running.type("/model", "enter")
         await chosen(running, "Recent")
         running.app.screen.query_one("#picker-filter").cursor_blink = False

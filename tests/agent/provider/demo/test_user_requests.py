@@ -56,12 +56,12 @@ from agent.provider.demo.responses import long_text
         ("tour", r.Tour()),
         ("continue", r.Continue()),
         ("thanks!", r.SmallTalk()),
-        ("", r.Tour(requested=False)),
-        ("hello", r.Tour(requested=False)),
-        ("write a poem", r.Tour(requested=False)),
-        ("find the bug", r.Tour(requested=False)),
-        ("list all the bugs in this project", r.Tour(requested=False)),
-        ("refactor the parser", r.Tour(requested=False)),
+        ("", r.Unknown()),
+        ("hello", r.Unknown()),
+        ("write a poem", r.Unknown()),
+        ("find the bug", r.Unknown()),
+        ("list all the bugs in this project", r.Unknown()),
+        ("refactor the parser", r.Unknown()),
     ],
 )
 def test_requests(text, expected):

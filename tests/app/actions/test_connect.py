@@ -1,0 +1,145 @@
+"""The first prompt without a model, and connecting one."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent.provider.catalog.keys import AuthFile
+from app.screens.base.picker import Picker
+from app.screens.base.questions import ServerScreen, TextScreen
+from app.screens.model import ModelScreen
+from tests.app.conftest import Running, Starter
+from tests.support.model_server import ModelServer
+from tests.support.provider_server import Reply, Server
+from tests.support.script import Text, answer
+from tests.support.snapshots import assert_pictures
+
+JSON = (("content-type", "application/json"),)
+
+
+async def offered(running: Running) -> None:
+    await running.until(lambda: isinstance(running.app.screen, Picker))
+    await running.until_shown("no model is connected yet")
+
+
+async def test_a_prompt_without_a_model_is_kept_and_models_are_offered(
+    start: Starter, work: Path
+) -> None:
+    before = os.listdir(work)  # noqa: PTH208 - in an asynchronous test
+    async with start() as running:
+        await running.until_shown("/connect")
+        await running.type("hello", "enter")
+        await offered(running)
+        for name in ("Anthropic", "OpenAI", "Google", "OpenRouter", "Copilot", "Another OpenAI"):
+            assert name in running.text()
+        await running.pilot.press("escape")
+        await running.until(lambda: not isinstance(running.app.screen, Picker))
+        assert running.prompt == "hello"
+        view = running.app.controller.live.view
+        assert view is None or not view.message_ids
+    assert os.listdir(work) == before  # noqa: PTH208 - in an asynchronous test
+
+
+async def test_the_demo_is_used_when_it_is_named(start: Starter) -> None:
+    async with start() as running:
+        await running.type("hello", "enter")
+        await offered(running)
+        await running.type("demo", "enter")
+        await running.until(lambda: not isinstance(running.app.screen, Picker))
+        assert running.prompt == "hello"
+        await running.pilot.press("enter")
+        await running.until_shown("not a request that I follow")
+        await running.until_idle()
+
+
+async def test_the_demo_follows_its_own_requests_without_being_chosen(start: Starter) -> None:
+    async with start() as running:
+        await running.type("read README.md", "enter")
+        await running.until_shown("● Read README.md")
+        await running.until_idle()
+
+
+def listing(path: str) -> Reply:
+    """Return the models of a server that needs no key."""
+    found = {"data": [{"id": "qwen-9", "max_model_len": 64_000}, {"id": "llama-9"}]}
+    return Reply((json.dumps(found if path == "/v1/models" else {}).encode(),), 200, JSON)
+
+
+async def connect_other(running: Running, url: str, key: str = "") -> None:
+    await running.type("/connect", "enter")
+    await running.until(lambda: isinstance(running.app.screen, Picker))
+    await running.type("another", "enter")
+    await running.until(lambda: isinstance(running.app.screen, ServerScreen))
+    await running.type(url, "enter", *key, "enter")
+
+
+async def test_a_server_is_connected_by_its_address_and_used_the_next_time(
+    start: Starter, folders: Mapping[str, str], server: Server
+) -> None:
+    server.by_path = listing
+    async with start(size=(80, 24)) as running:
+        await running.type("/connect", "enter")
+        await running.until(lambda: isinstance(running.app.screen, Picker))
+        running.app.screen.query_one("#picker-filter").cursor_blink = False
+        await running.pilot.pause()
+        await assert_pictures(running.pilot, "screen-connect")
+        await running.pilot.press("escape")
+        await connect_other(running, f"127.0.0.1:{server.port}")
+        await running.until(lambda: isinstance(running.app.screen, ModelScreen))
+        await running.until_shown("llama-9")
+        await running.pilot.press("enter")
+        name = f"localhost-{server.port}/qwen-9"
+        await running.until(lambda: running.app.controller.live.model == name)
+        assert running.runtime.catalog.model(name).context_limit == 64_000
+        assert not running.runtime.catalog.lacks_model
+    async with start() as running:
+        assert running.app.controller.live.model == name
+        assert running.runtime.catalog.model(name).base_url == f"{server.url}/v1"
+        await connect_other(running, f"{server.url}/v1", "sk-1")
+        await running.until(lambda: isinstance(running.app.screen, ModelScreen))
+        keys = AuthFile(Path(folders["OPENCODE_PY_DATA"])).stored()
+        assert {name: kept.key for name, kept in keys.items()} == {
+            f"localhost-{server.port}": "sk-1"
+        }
+
+
+async def test_a_wrong_address_or_key_is_explained_and_can_be_corrected(
+    start: Starter, server: Server
+) -> None:
+    refused = Reply((b'{"error": {"message": "no"}}',), 401, JSON)
+    replies = [refused, refused]
+    server.by_path = lambda path: replies.pop() if replies else listing(path)
+    async with start() as running:
+        await connect_other(running, "not an address")
+        await running.until_shown("That is not an address.")
+        await running.pilot.press("ctrl+u")
+        await running.type("http://127.0.0.1:1", "enter", "enter")
+        await running.until_shown("Nothing answers at http://127.0.0.1:1.")
+        await running.pilot.press("ctrl+u")
+        await running.type(server.url, "enter", "enter")
+        await running.until_shown("The server needs a key.")
+        await running.pilot.press("enter", "x", "enter")
+        await running.until_shown("The server refused the key.")
+        await running.pilot.press("enter", "y", "enter")
+        await running.until(lambda: isinstance(running.app.screen, ModelScreen))
+
+
+async def test_a_server_without_a_list_of_models_is_asked_for_one_and_answers(
+    start: Starter,
+) -> None:
+    async with ModelServer() as server:
+        server.script(answer(Text("Here I am.")))
+        async with start() as running:
+            await running.type("hello", "enter")
+            await offered(running)
+            await running.type("another", "enter")
+            await running.until(lambda: isinstance(running.app.screen, ServerScreen))
+            await running.type(server.url, "enter", "enter")
+            await running.until(lambda: isinstance(running.app.screen, TextScreen))
+            await running.type("model-1", "enter")
+            await running.until(lambda: isinstance(running.app.screen, ModelScreen))
+            await running.pilot.press("enter", "enter")
+            await running.until_shown("Here I am.")
+            await running.until_idle()
+        assert server.requests[-1].body["model"] == "model-1"
