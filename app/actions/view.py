@@ -81,6 +81,22 @@ async def copy_mode(context: ActionContext, argument: str) -> None:
         context.app.copy_to_clipboard(text)
 
 
+@action(
+    "view.browse",
+    "Go through the rows to unfold or open them",
+    "View",
+    slash=("browse",),
+    keys=("ctrl+o",),
+)
+async def browse(context: ActionContext, argument: str) -> None:
+    """Let the keyboard go through the rows of the transcript."""
+    view = context.live.view
+    if view is None or not view.message_ids:
+        context.notify("There is nothing to open yet.")
+    else:
+        context.browse()
+
+
 @action("view.thinking", "Show or fold the reasoning", "View", slash=("thinking",))
 async def thinking(context: ActionContext, argument: str) -> None:
     context.transcript.toggle_all(reasoning=True)

@@ -44,6 +44,8 @@ class ActionContext:
     """Sends a prompt, which returns to the editor if it is refused."""
     refresh: Callable[[], None]
     """Updates the lines around the prompt."""
+    browse: Callable[[], None]
+    """Lets the keyboard go through the rows of the transcript."""
     modes: PermissionModeCycle
 
     async def show(self, screen: Screen[ResultT]) -> ResultT | None:

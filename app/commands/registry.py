@@ -69,6 +69,7 @@ ORDER: tuple[str, ...] = (
     "view.mouse",
     "view.diffs",
     "view.copy",
+    "view.browse",
     "view.thinking",
     "view.details",
     "view.theme",

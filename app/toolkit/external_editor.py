@@ -1,4 +1,5 @@
-"""Editing a text in the user's own editor, which gets the terminal meanwhile."""
+"""Editing a text in the user's own editor, or reading it in their pager, which get the terminal
+meanwhile."""
 
 import asyncio
 import contextlib
@@ -56,6 +57,28 @@ async def edit_text(app: App[int], text: str, env: Mapping[str, str]) -> str:
         raise EditorError("This terminal cannot be lent to an editor.") from error
 
 
+PAGERS = ("less", "more")
+"""Pagers that are tried in this order if the environment names none."""
+
+
+async def read_text(app: App[int], text: str, env: Mapping[str, str]) -> None:
+    """Show *text* in ``$PAGER``. Raises ``EditorError`` if that is not possible."""
+    import shutil  # few sessions open a pager
+
+    found = (shutil.which(name, path=env.get("PATH")) for name in PAGERS)
+    try:
+        command = shlex.split(env.get("PAGER", "")) or [name for name in found if name][:1]
+    except ValueError as error:
+        raise EditorError(f"$PAGER cannot be read ({env['PAGER']}): {error}.") from error
+    if not command:
+        raise EditorError("There is no pager: set $PAGER to the one you use, such as less.")
+    try:
+        with _no_interrupt(), app.suspend(), app.batch_update():
+            await _run(text, "output.txt", command, env)
+    except SuspendNotSupported as error:
+        raise EditorError("This terminal cannot be lent to a pager.") from error
+
+
 async def run_editor(text: str, command: Sequence[str], env: Mapping[str, str]) -> str:
     """Return *text* after *command* edited it in a temporary file, without the trailing newline
     that editors add.
@@ -63,19 +86,27 @@ async def run_editor(text: str, command: Sequence[str], env: Mapping[str, str]) 
     Raises ``EditorError`` when the editor cannot be started or exits with an error (as after
     ``:cq``).
     """
+    written = await _run(text, "prompt.md", command, env)
+    return written.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n")
+
+
+async def _run(text: str, name: str, command: Sequence[str], env: Mapping[str, str]) -> bytes:
+    """Run *command* on a temporary file of that *name* with *text*, and return its content after.
+
+    Raises ``EditorError`` as ``run_editor`` does.
+    """
     with tempfile.TemporaryDirectory(prefix="opencode-py-") as folder:
-        file = Path(folder) / "prompt.md"
-        await asyncio.to_thread(file.write_text, text, encoding="utf-8")
+        file = Path(folder) / name
+        await asyncio.to_thread(file.write_text, text, encoding="utf-8", errors="replace")
         try:
             process = await asyncio.create_subprocess_exec(*command, str(file), env=dict(env))
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise EditorError(f"The editor {command[0]} cannot be started: {reason}.") from error
+            raise EditorError(f"{command[0]} cannot be started: {reason}.") from error
         code = await process.wait()
         if code:
-            raise EditorError(f"The editor ended with code {code}: the prompt is as it was.")
-        left = await asyncio.to_thread(file.read_bytes)
-    return left.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n")
+            raise EditorError(f"{command[0]} ended with code {code}: nothing was changed.")
+        return await asyncio.to_thread(file.read_bytes)
 
 
 @contextlib.contextmanager

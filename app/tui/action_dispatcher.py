@@ -29,6 +29,7 @@ EARLY = frozenset(
         "prompt.paste",
         "prompt.stash",
         "prompt.vim",
+        "view.browse",
         "view.copy",
         "view.details",
         "view.diffs",
@@ -112,6 +113,7 @@ class ActionDispatcher:
             env=self.env,
             send=self.sender.send_now,
             refresh=self.status.refresh,
+            browse=self.main.browse,
             modes=self._modes,
         )
         if action.id in ONE_AT_A_TIME:

@@ -199,6 +199,10 @@ class OpencodeApp(App[int]):
         controller = self.controller
         controller.tasks.spawn(controller.live.open(event.session_id), "opening a sub-agent")
 
+    def on_transcript_open_full(self, event: "Transcript.OpenFull") -> None:
+        controller = self.controller
+        controller.tasks.spawn(controller.show_full(event.part), "opening an output")
+
     def on_session_screen_sent(self, event: SessionScreen.Sent) -> None:
         self.controller.sender.send(event.text)
 

@@ -1,5 +1,6 @@
 """The controller: creates the parts between Textual's app and the agent, and connects them."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
@@ -7,6 +8,7 @@ from typing import cast
 from textual.app import App
 
 from agent.records import events
+from agent.records.messages import Part
 from app.actions import actions
 from app.commands.registry import find
 from app.screens.session.layout import create_widgets
@@ -15,7 +17,7 @@ from app.session.live import LiveSession, SessionFamily, family_of
 from app.session.view import Change, SessionView
 from app.startup.launch import LaunchOptions
 from app.theme import themes
-from app.toolkit.tasks import Tasks
+from app.toolkit.tasks import Tasks, show_dialog
 from app.tui.action_dispatcher import ActionDispatcher
 from app.tui.interrupt import InterruptHandler, TurnStopper
 from app.tui.mention_search import MentionSearch
@@ -53,6 +55,7 @@ class Controller:
         has_focus: Callable[[], bool],
     ) -> None:
         self._app = app
+        self._env = env
         self._home = env.get("HOME", "")
         self.main = main
         self._notices = Notices(app, self.on_main_screen, log_path, grace)
@@ -148,6 +151,22 @@ class Controller:
         """Handle a prompt that was entered during start-up, once all commands are known."""
         await self.live.until_ready()
         self.main.submit(text)
+
+    async def show_full(self, part: Part) -> None:
+        """Show all of *part* in the pager."""
+        from app.screens.pager import PagerScreen  # few outputs are opened
+        from app.screens.review.extract import full_text
+
+        found = await asyncio.to_thread(full_text, part)
+        screen = PagerScreen(
+            found.name, found.text, open_pager=self._open_pager, copy=self._app.copy_to_clipboard
+        )
+        await show_dialog(self._app, screen)
+
+    def _open_pager(self, text: str) -> None:
+        from app.toolkit.external_editor import read_text  # as above
+
+        self.tasks.spawn(read_text(self._app, text, self._env), "opening a pager")
 
     def show_status(self) -> None:
         """Show the state of the session in the lines around the prompt."""

@@ -1,6 +1,7 @@
 """The status line: agent and model at the left, location and usage at the right."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -62,6 +63,8 @@ class Status:
     """False once it is known that commands run without a sandbox."""
     normal: bool = False
     """True in Vim's normal mode."""
+    hints: tuple[tuple[str, str], ...] = ()
+    """Keys and what they do, shown instead of everything else."""
 
 
 _ROLES = frozenset({"primary", "secondary", "success", "warning", "error"})
@@ -157,6 +160,12 @@ def status_text(status: Status, width: int) -> Content:
     return left + tail + Content(" " * gap) + right
 
 
+def hints_text(hints: Sequence[tuple[str, str]]) -> Content:
+    """Return keys and what they do."""
+    pairs = (Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in hints)
+    return Content("   ").join(pairs)
+
+
 def _width(parts: list[str]) -> int:
     return Content("   ".join(parts)).cell_length
 
@@ -182,4 +191,7 @@ class StatusLine(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        return status_text(self._status, max(1, self.content_size.width))
+        width = max(1, self.content_size.width)
+        if self._status.hints:
+            return hints_text(self._status.hints).truncate(width, ellipsis=True)
+        return status_text(self._status, width)

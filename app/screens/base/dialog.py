@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 
 from app.toolkit.app_of import app_of
+from app.widgets.status import hints_text
 
 ResultT = TypeVar("ResultT")
 
@@ -25,8 +26,7 @@ HEIGHT_CLASSES = [(0, "-short"), (16, "-tall")]
 
 def key_hints(*pairs: tuple[str, str]) -> Content:
     """Return keys and what they do, for the last line of a dialog."""
-    hints = [Content.assemble((key, "bold"), (f" {what}", "$tone-muted")) for key, what in pairs]
-    return Content("   ").join(hints)
+    return hints_text(pairs)
 
 
 class Dialog(ModalScreen[ResultT]):

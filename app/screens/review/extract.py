@@ -67,6 +67,25 @@ def file_to_save(session: LoadedSession, row: TimelineRow) -> ExtractedFile:
             return ExtractedFile("message.md", _message_text(session, row) + "\n")
 
 
+def full_text(part: Part) -> ExtractedFile:
+    """Return all of *part* with a title: its text, or a call's output or changes in full."""
+    match part:
+        case ToolPart() if diffs := _diffs(part):
+            return ExtractedFile(_label_text(part), "\n".join(_patch(diffs)))
+        case ToolPart():
+            return ExtractedFile(_label_text(part), _full_output(part))
+        case TextPart():
+            return ExtractedFile("Answer", part.text)
+        case ReasoningPart():
+            return ExtractedFile("Reasoning", part.text)
+        case CompactionPart():
+            return ExtractedFile("Summary", _part_text(part))
+        case ReportPart():
+            return ExtractedFile(part.headline, _part_text(part))
+        case _:
+            return ExtractedFile("", "")
+
+
 def _part_text(part: CompactionPart | ReportPart) -> str:
     if isinstance(part, CompactionPart):
         return part.summary.strip()

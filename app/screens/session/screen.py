@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -323,14 +324,44 @@ class SessionScreen(Screen[None]):
     def on_screen_resume(self) -> None:
         self.post_message(self.Resumed())
 
+    def browse(self) -> None:
+        """Let the keyboard go through the rows of the transcript; other keys return to the
+        prompt."""
+        if not self.transcript.display:
+            return
+        self.transcript.can_focus = True
+        self.transcript.focus()
+        self.transcript.action_cursor(-1)
+        self.status.show(hints=BROWSE_KEYS)
+
+    def _stop_browsing(self) -> bool:
+        """Return to the prompt from the rows; return False if the keys were not there."""
+        if self._widgets is None or not self.transcript.has_focus:
+            return False
+        self.prompt.focus()
+        self.transcript.can_focus = False
+        self.status.show(hints=())
+        return True
+
+    def on_key(self, event: events.Key) -> None:
+        """Type what has no meaning for the rows that are browsed into the prompt."""
+        if self._widgets is None or not event.is_printable:
+            return
+        if event.key not in self.transcript.bound_keys and self._stop_browsing():
+            event.stop()
+            self.prompt.post_message(events.Key(event.key, event.character))
+
     @property
     def closes_on_escape(self) -> bool:
         """True if Esc closes something here, and interrupts nothing."""
         vim = self.prompt.vim
         inserting = vim is not None and vim.mode == "insert"
-        return inserting or self.is_completing or bool(self.get_selected_text())
+        browsing = self._widgets is not None and self.transcript.has_focus
+        return inserting or browsing or self.is_completing or bool(self.get_selected_text())
 
     def action_escape(self) -> None:
+        if self._stop_browsing():
+            return
         if self.is_completing:
             self._show_commands(None)
         elif self.get_selected_text():
@@ -349,6 +380,15 @@ class SessionScreen(Screen[None]):
         }
         moves[key](animate=False)
 
+
+BROWSE_KEYS = (
+    ("j k", "next, previous"),
+    ("space", "unfold"),
+    ("enter", "open"),
+    ("o", "in full"),
+    ("esc", "back"),
+)
+"""The keys while the rows of the transcript are browsed."""
 
 COMMAND_NAME = re.compile(r"/[\w/:.-]+")
 """The name of a command while it is typed."""

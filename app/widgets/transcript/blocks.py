@@ -46,6 +46,9 @@ TABLE_ROWS = 12
 MAX_OPEN_LINES = 2_000
 """Rows that an unfolded block shows at most: a transcript is for reading, not for storage."""
 
+MAX_UNFOLDED = 200
+"""Hidden lines that a click unfolds; more are opened in the pager."""
+
 _BLANKS = re.compile(r"(?<=\S) {6,}|(?<=\S) +$", re.MULTILINE)
 """Runs of spaces too long to separate words or align columns, and trailing ones."""
 
@@ -93,10 +96,15 @@ def draw_block(block: Block, context: BlockContext) -> DrawnBlock:
 
 
 def hidden_lines_row(context: BlockContext, count: int, what: str = "lines") -> Line:
-    """Return the line for *count* hidden lines; a click unfolds them."""
+    """Return the line for *count* hidden lines; a click unfolds or opens them."""
     word = what.removesuffix("s") if count == 1 else what
-    text = Segment(f"… {count} {word}", context.palette.style("faint"))
-    return make_line([text], prefix=context.gutter, toggles=True)
+    return _more_row(f"{count:,} {word}", count, context, context.gutter)
+
+
+def _more_row(text: str, count: int, context: BlockContext, prefix: tuple[Segment, ...]) -> Line:
+    opens = context.open or count > MAX_UNFOLDED
+    segment = Segment(f"… {text}", context.palette.style("faint"))
+    return make_line([segment], prefix=prefix, toggles=True, opens=opens and not context.uncut)
 
 
 def _first_lines(lines: list[Line], context: BlockContext, limit: int) -> DrawnBlock:
@@ -157,10 +165,9 @@ def _draw_shell(block: ShellBlock, context: BlockContext) -> DrawnBlock:
 def _earlier_lines_row(count: int, context: BlockContext, prefix: tuple[Segment, ...]) -> Line:
     """Return the line for *count* lines before those shown. A running command reports only the end
     of its output, so that the number is unknown."""
-    number = "" if context.live else f"{count} "
+    number = "" if context.live else f"{count:,} "
     word = "line" if count == 1 and number else "lines"
-    text = Segment(f"… {number}earlier {word}", context.palette.style("faint"))
-    return make_line([text], prefix=prefix, toggles=True)
+    return _more_row(f"{number}earlier {word}", count, context, prefix)
 
 
 def show_blanks(command: str) -> str:

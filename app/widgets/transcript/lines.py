@@ -69,6 +69,8 @@ class Line:
     """The text before them in the copy, "" if a long line was folded."""
     toggles: bool = False
     """True if a click folds or unfolds the item."""
+    opens: bool = False
+    """True if a click opens the whole item in the pager: too much is hidden to unfold it here."""
 
     @property
     def copied(self) -> str:
@@ -83,6 +85,7 @@ def make_line(
     skip: int | None = None,
     join: str = "\n",
     toggles: bool = False,
+    opens: bool = False,
 ) -> Line:
     """Return a line of *prefix* (not copied unless *skip* says so) and *content*.
 
@@ -96,7 +99,9 @@ def make_line(
     if fill is not None and fill[0] > cells:
         segments.append(Segment(" " * (fill[0] - cells), fill[1]))
         cells = fill[0]
-    return Line(Strip(segments, cells), before if skip is None else skip, stop, join, toggles)
+    return Line(
+        Strip(segments, cells), before if skip is None else skip, stop, join, toggles, opens
+    )
 
 
 def blank(page: Page) -> Line:

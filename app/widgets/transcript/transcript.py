@@ -22,10 +22,17 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from agent.records.messages import AssistantMessage, Part
 from app.session.view import Change, SessionView
 from app.theme.appearance import appearance_of
 from app.theme.themes import palette_of
-from app.widgets.transcript.items import NO_NESTED, Item, NestedSessions, linked_session
+from app.widgets.transcript.items import (
+    NO_NESTED,
+    Item,
+    NestedSessions,
+    UserRecord,
+    linked_session,
+)
 from app.widgets.transcript.layout import Layout, earlier_messages_line
 from app.widgets.transcript.lines import Page
 from app.widgets.transcript.selection import copied_text, moved_selection, with_selection
@@ -59,6 +66,7 @@ class Transcript(ScrollView, can_focus=True):
         Binding("k,ctrl+up", "cursor(-1)", "Previous block", show=False),
         Binding("space", "toggle_fold", "Fold or unfold", show=False),
         Binding("enter", "toggle_fold(True)", "Open, fold or unfold", show=False),
+        Binding("o", "open_full", "Open in full", show=False),
     ]
 
     class NewBelow(Message):
@@ -77,6 +85,13 @@ class Transcript(ScrollView, can_focus=True):
         def __init__(self, session_id: str, place: str) -> None:
             super().__init__()
             self.session_id, self.place = session_id, place
+
+    class OpenFull(Message):
+        """A part is to be shown in full."""
+
+        def __init__(self, part: Part) -> None:
+            super().__init__()
+            self.part = part
 
     def __init__(
         self,
@@ -159,6 +174,11 @@ class Transcript(ScrollView, can_focus=True):
             bottom = self.scroll_offset.y + self.size.height
             self._set_new(self._new | layout.keys_below(keys - self._new, bottom))
         self._run_clock()
+
+    @property
+    def bound_keys(self) -> frozenset[str]:
+        """The keys that act here while it has the focus."""
+        return frozenset(self._bindings.key_to_bindings)
 
     def toggle_all(self, *, reasoning: bool) -> None:
         """Fold or unfold all reasoning, or all tool calls and long messages."""
@@ -262,8 +282,10 @@ class Transcript(ScrollView, can_focus=True):
             return
         row = event.y + self.scroll_offset.y
         index = layout.find(row)
-        if index >= 0 and layout.line(row).toggles:
-            self._activate(layout.items[index], opens=row == layout.top(index))
+        if index >= 0 and layout.line(row).opens:
+            self._open_full(layout.items[index])
+        elif index >= 0 and layout.line(row).toggles:
+            self._activate(layout.items[index], opens=row == layout.top(index), unfolds=True)
 
     def on_focus(self) -> None:
         self.refresh()
@@ -296,6 +318,17 @@ class Transcript(ScrollView, can_focus=True):
         index = layout.index_of(self._cursor) if layout is not None and self._cursor else None
         if layout is not None and index is not None:
             self._activate(layout.items[index], opens=opens)
+
+    def action_open_full(self) -> None:
+        """Open the item under the cursor in full."""
+        layout = self._current_layout
+        index = layout.index_of(self._cursor) if layout is not None and self._cursor else None
+        if layout is not None and index is not None:
+            self._open_full(layout.items[index])
+
+    def _open_full(self, item: Item) -> None:
+        if not isinstance(item.record, UserRecord | AssistantMessage):
+            self.post_message(self.OpenFull(item.record))
 
     # --- layout and place ---
 
@@ -355,13 +388,17 @@ class Transcript(ScrollView, can_focus=True):
         if top < self.size.height:
             self.refresh(Region(0, top, layout.page.width, self.size.height - top))
 
-    def _activate(self, item: Item, *, opens: bool) -> None:
-        """Fold an item, or with *opens* open its session, after a click or a key."""
+    def _activate(self, item: Item, *, opens: bool, unfolds: bool = False) -> None:
+        """Fold an item, or with *opens* open its session or, unless it *unfolds* anyway, what is
+        too long to unfold, after a click or a key."""
         layout = self._current_layout
         if layout is None:
             return
         if opens and (session_id := linked_session(item)) is not None:
             self.post_message(self.OpenSession(session_id, item.key))
+            return
+        if opens and not unfolds and any(line.opens for line in item.lines or ()):
+            self._open_full(item)
             return
         if layout.toggle(item):
             # The clicked item stays in place, also at the end of the page.

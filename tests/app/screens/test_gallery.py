@@ -15,6 +15,7 @@ from app.screens.background import BackgroundList, shell_rows
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.base.questions import ConfirmScreen, ErrorScreen, TextScreen
+from app.screens.pager import PagerScreen
 from app.screens.prompts import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
 from app.screens.review.pages import ChangesScreen
@@ -42,6 +43,11 @@ def agents() -> Picker:
         Row("docs", "docs", "表を書く [/x], ~/.config/opencode-py/agents/docs.md", "Your own"),
     ]
     return Picker("Agents", rows, current="plan")
+
+
+def pager() -> PagerScreen:
+    text = "\x1b[32mok\x1b[0m tests/test_reader.py\n" * 40 + "表を書く\n" + "word " * 60
+    return PagerScreen("Bash make test", text, open_pager=str, copy=str)
 
 
 def themes_list() -> Picker:
@@ -117,6 +123,7 @@ def changes() -> ChangesScreen:
 
 SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "agents": agents,
+    "pager": pager,
     "themes": themes_list,
     "prompts": lambda: PromptsScreen(("Fix the import\nof empty files", "表を直す", "Run it")),
     "prompts-empty": lambda: PromptsScreen(()),
