@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from agent.permission.hard_links import Identity, kept_identities, shared_identity
 from agent.permission.patterns import PathPatterns, matches
 from agent.permission.rules import DEFAULT, Rule
 from agent.records.requests import EvaluatedNeed, PermissionNeed
@@ -112,9 +113,14 @@ class ReadRules:
         for few in (MAX_FILES_IN_FOLDER, 0):
             walk = _Walk(self, inside, few, linked=reach.linked)
             found = list(islice(walk.restricted(reach.folders, reach.files), MAX_KEPT + 1))
+            found += walk.other_names() if len(found) <= MAX_KEPT else ()
             if len(found) <= MAX_KEPT and not walk.exceeded:
                 return found
         return None
+
+    def identities(self) -> dict[Identity, str]:
+        """Return the files in the project with several names that the rules restrict by one."""
+        return kept_identities(self._root, lambda path: self.restriction(path) is not None)
 
     def denies_all_in(self, folder: str) -> bool:
         """Return whether the rules deny all that is in *folder* (absolute, resolved)."""
@@ -134,6 +140,7 @@ class _Walk:
         self._linked = linked
         self._left = MAX_WALKED
         self._seen: set[str] = set()
+        self._shared: list[tuple[Identity, str]] = []
 
     @property
     def exceeded(self) -> bool:
@@ -166,9 +173,19 @@ class _Walk:
                 elif self._is_new(path, entry.path):
                     yield path
 
+    def other_names(self) -> list[str]:
+        """Return those of the walked files that the rules restrict by another name."""
+        kept = self._rules.identities() if self._shared else {}
+        return [path for identity, path in self._shared if identity in kept]
+
     def _is_new(self, path: str, given: str) -> bool:
         """Return whether the rules restrict *path*, which was not found before."""
-        if path in self._seen or self._rules.restriction(path, given) is None:
+        if path in self._seen:
+            return False
+        if self._rules.restriction(path, given) is None:
+            identity = shared_identity(path)
+            if identity is not None:
+                self._shared.append((identity, path))
             return False
         self._seen.add(path)
         return True

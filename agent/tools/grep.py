@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
+from agent.permission.hard_links import Identity, kept_identities, shared_identity
 from agent.permission.protected import is_secret
 from agent.permission.read_rules import ReadRules
 from agent.records.blocks import ListingBlock, ToolLabel
@@ -108,7 +109,7 @@ class GrepTool:
         self, plan: Plan[GrepPlan], reply: PermissionReply | None, ctx: ToolContext
     ) -> Result:
         _ = reply
-        hits = _Hits(plan.payload)
+        hits = _Hits(plan.payload, ctx.project)
         outcome = await self._searcher.run(plan.payload.request, hits.take)
         if plan.payload.rules is not None and plan.payload.rules.deny:
             # What the pattern finds in denied files must not show in their number.
@@ -122,8 +123,11 @@ class _Hits:
     """Collects matches, without those in secret, ignored and restricted files, and builds the
     result."""
 
-    def __init__(self, plan: GrepPlan) -> None:
+    def __init__(self, plan: GrepPlan, project: str) -> None:
         self._plan = plan
+        self._project = os.path.realpath(project)
+        self._kept: dict[Identity, str] | None = None
+        self._other_names: dict[str, str | None] = {}
         self._named_secret = plan.root.is_secret
         self._found = NewestMatches()
         self._secrets: set[str] = set()
@@ -155,7 +159,7 @@ class _Hits:
         if not (zero and colon and number.isdigit()):
             return  # a message of the program, not a match
         path = os.fsdecode(name)
-        if not self._named_secret and is_secret(path):
+        if not self._named_secret and self._is_secret(path):
             self._secrets.add(path)
             return
         if self._is_ignored(path) or self._is_kept(path):
@@ -187,9 +191,36 @@ class _Hits:
     def _restriction(self, path: str) -> EvaluatedNeed | None:
         if self._plan.rules is None:
             return None
+        found = self._plan.rules.restriction(self._real(path), path)
+        other = self._other_name(path) if found is None else None
+        return found if other is None else self._plan.rules.restriction(other)
+
+    def _real(self, path: str) -> str:
         root = self._plan.root
-        # Below the root, links are not followed.
-        return self._plan.rules.restriction(root.real + path[len(root.path) :], path)
+        return root.real + path[len(root.path) :]  # below the root, links are not followed
+
+    def _is_secret(self, path: str) -> bool:
+        other = self._other_name(path)
+        return is_secret(path) or (other is not None and self._has_secret_name(other))
+
+    def _has_secret_name(self, path: str) -> bool:
+        return is_secret(path[len(self._project) :])
+
+    def _other_name(self, path: str) -> str | None:
+        """Return the name of the file *path* in the project by which it is kept from searches."""
+        if path not in self._other_names:
+            identity = shared_identity(self._real(path))
+            if identity is not None and self._kept is None:
+                self._kept = kept_identities(self._project, self._is_kept_name)
+            found = None if identity is None or self._kept is None else self._kept.get(identity)
+            self._other_names[path] = found
+        return self._other_names[path]
+
+    def _is_kept_name(self, path: str) -> bool:
+        rules = self._plan.rules
+        return self._has_secret_name(path) or (
+            rules is not None and rules.restriction(path) is not None
+        )
 
     @property
     def found_any(self) -> bool:

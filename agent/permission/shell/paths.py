@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
+from agent.permission.hard_links import kept_identities
 from agent.permission.protected import UNSEARCHED, is_guarded, is_match, is_secret
 from agent.permission.read_rules import MAX_KEPT
 from agent.permission.syntax.words import (
@@ -82,6 +83,7 @@ class Workspace:
     _notable: dict[tuple[str, bool], "list[os.DirEntry[str]] | None"] = field(
         default_factory=dict[tuple[str, bool], "list[os.DirEntry[str]] | None"], compare=False
     )
+    _linked_secrets: list[set[int]] = field(default_factory=list[set[int]], compare=False)
     _tracked: dict[str, "Callable[[str], bool] | None"] = field(
         default_factory=dict[str, "Callable[[str], bool] | None"], compare=False
     )
@@ -98,11 +100,12 @@ class Workspace:
         return found
 
     def notable_entries(self, folder: str, *, hidden: bool) -> "list[os.DirEntry[str]] | None":
-        """Return what below *folder* can show secrets to some command: names of secrets, links, and
-        names that xargs splits; None if the folder is too large. It is read once for each line."""
+        """Return what below *folder* can show secrets to some command: names of secrets, links of
+        both kinds, and names that xargs splits; None if the folder is too large. It is read once
+        for each line."""
         key = (folder, hidden)
         if key not in self._notable:
-            start = len(folder.rstrip("/"))
+            start, linked = len(folder.rstrip("/")), self.linked_secrets()
             found: list[os.DirEntry[str]] | None = []
             for seen, entry in enumerate(_entries_below(folder, hidden=hidden)):
                 if seen > MAX_SCANNED:
@@ -111,11 +114,22 @@ class Workspace:
                 if (
                     is_secret(entry.name)
                     or entry.is_symlink()
+                    or entry.inode() in linked
                     or _SPLIT.search(entry.path, start) is not None
                 ):
                     found.append(entry)
             self._notable[key] = found
         return self._notable[key]
+
+    def linked_secrets(self) -> set[int]:
+        """Return the inodes of the files with secrets in the project that have another name."""
+        if not self._linked_secrets:
+            found = kept_identities(self.project, self._is_secret_name)
+            self._linked_secrets.append({inode for _, inode in found})
+        return self._linked_secrets[0]
+
+    def _is_secret_name(self, path: str) -> bool:
+        return is_secret(path[len(self.project) :])
 
     def tracked_in(self, folders: Sequence[str]) -> Callable[[str], bool] | None:
         """Return a check whether git tracks a path, None if its index can't be read for that; the
@@ -381,7 +395,8 @@ class Search:
             return True
         if self.linked and entry.is_symlink() and (named or not self.named_links):
             return is_secret(self.place.resolve(entry.path)) or not self.place.is_inside(entry.path)
-        return is_secret(entry.name) and named
+        linked = not folder and entry.inode() in self.place.linked_secrets()
+        return named and (linked or is_secret(entry.name))
 
     def _counts(self, entry: os.DirEntry[str]) -> bool:
         if self.tracked is None:

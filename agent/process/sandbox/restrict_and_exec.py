@@ -129,6 +129,8 @@ def readable(hidden: tuple[str, ...], shown: tuple[str, ...]) -> Rules:
     key = (*hidden, "", *shown)
     if key in _readable and _readable[key][0] == changes:
         return _readable[key][1]
+    # The kernel keeps a grant with the file, so one for another name of it would open both.
+    files = {inode for path in hidden if (inode := _inode(path))}
     rules = Rules(READ_RIGHTS | MOVE_RIGHT)
     rules.grant("/", MOVE_RIGHT)
     for path in shown:
@@ -138,6 +140,7 @@ def readable(hidden: tuple[str, ...], shown: tuple[str, ...]) -> Rules:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     excluded = entry.path in above or entry.path in hidden
+                    excluded = excluded or entry.inode() in files
                     if not excluded and not entry.is_symlink():
                         rules.grant(entry.path, READ_RIGHTS)
         except OSError:
@@ -146,6 +149,14 @@ def readable(hidden: tuple[str, ...], shown: tuple[str, ...]) -> Rules:
         os.close(_readable[key][1].descriptor)
     _readable[key] = (changes, rules)
     return rules
+
+
+def _inode(path: str) -> int:
+    """Return the inode of *path*; 0 if it is missing."""
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return 0
 
 
 def _changed(folder: str) -> int:

@@ -1,5 +1,6 @@
 """Rules for reading, as searches meet them."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -209,6 +210,34 @@ async def test_a_search_of_denied_files_asks_without_a_sandbox(
     async with open_harness(tmp_path, **settings) as harness:
         part = await call_tool(harness, "bash", NO, command=command)
         assert isinstance(part.state, Failed)
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    "command", ["grep -r SECRET .", "cat */*", "grep -r SECRET asked", "head *.txt private/*"]
+)
+async def test_a_search_runs_without_another_name_of_a_file_that_a_rule_denies(
+    tmp_path: Path, project: Path, command: str
+) -> None:
+    os.link(project / "private" / "x.txt", project / "asked" / "copy.txt")
+    os.link(project / "private" / "x.txt", project / "copy.txt")
+    os.link(project / "private" / "x.txt", project / "private" / "same.txt")
+    os.link(project / "private" / "x.txt", tmp_path / "outside.txt")
+    async with open_harness(tmp_path, permission={"read": {"private/x.txt": "deny"}}) as harness:
+        shown = output(await call_tool(harness, "bash", command=command))
+        assert "SECRET of private/x.txt" not in shown
+        assert "SECRET of" in shown
+        assert "Hidden by read rules: " in shown
+
+
+async def test_grep_leaves_out_another_name_of_a_file_that_a_rule_denies(
+    tmp_path: Path, project: Path
+) -> None:
+    os.link(project / "private" / "x.txt", project / "asked" / "copy.txt")
+    async with open_harness(tmp_path, permission=DENIED) as harness:
+        part = await call_tool(harness, "grep", pattern="SECRET", path="asked")
+        assert found(part) == {"asked/a.txt"}
+        assert "1 file was not searched" in output(part)
 
 
 @needs_sandbox

@@ -122,6 +122,21 @@ async def test_secrets_show_only_when_named(
     assert "hunter2" in (await tool.execute(made, None, make_context())).output
 
 
+async def test_another_name_of_a_file_with_secrets_is_left_out(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, ".env", "TOKEN=hunter2\n")
+    (tmp_path / "sub").mkdir()
+    os.link(tmp_path / ".env", tmp_path / "sub" / "notes.txt")
+    _file(tmp_path, "plain.txt", "TOKEN=plain\n")
+    os.link(tmp_path / "plain.txt", tmp_path / "sub" / "copy.txt")
+    for path in (None, "sub"):
+        result = await run(tool, make_context(), pattern="TOKEN", path=path)
+        assert "hunter2" not in result.output
+        assert "copy.txt\n  1: TOKEN=plain" in result.output
+        assert "may hold secrets match" in result.output
+
+
 async def test_long_lines_and_odd_bytes(
     tool: GrepTool, make_context: MakeContext, tmp_path: Path
 ) -> None:

@@ -129,3 +129,15 @@ def test_another_name_of_a_file_with_secrets_asks(shop: Path) -> None:
     assert verdict("cat notes.txt", str(shop)) == "ask"
     assert verdict("sort < notes.txt", str(shop)) == "ask"
     assert verdict("cat copy.txt", str(shop)) == "allow"
+
+
+def test_another_name_of_a_file_with_secrets_counts_for_searches(shop: Path) -> None:
+    make(shop, ".env")
+    make(shop, "plain.txt")
+    (shop / "sub").mkdir()
+    os.link(shop / "plain.txt", shop / "sub" / "copy.txt")
+    for line in ("grep -r x sub", "find sub -type f | xargs cat", "rg x sub"):
+        assert verdict(line, str(shop)) == "allow"
+    os.link(shop / ".env", shop / "sub" / "notes.txt")
+    for line in ("grep -r x sub", "find sub -type f | xargs cat", "rg x sub"):
+        assert verdict(line, str(shop)) == "ask"
