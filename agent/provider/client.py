@@ -87,6 +87,9 @@ class ModelInfo:
     wire_id: str = ""
     """The model's name at the server, "" where it is *id*."""
 
+    created: float | None = None
+    """The time of its release in seconds since the epoch, None where unknown."""
+
     @property
     def full_name(self) -> str:
         """The name that users see: ``provider/model``."""

@@ -157,7 +157,8 @@ class ClientPool:
             and not self._catalog.access.settings_of(provider).base_url
         ):
             endpoint = self._endpoint(provider, self._catalog.api_of(provider))
-            await model_lists.request(self._http(provider), endpoint, spec.key_check)
+            http = self._http(provider, endpoint.base_url)
+            await model_lists.request(http, endpoint, spec.key_check)
         return await self.fetch_models(provider)
 
     def _create(self, model: ModelInfo) -> ModelClient:

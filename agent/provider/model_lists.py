@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from types import MappingProxyType
 
 import httpx2
@@ -27,6 +28,9 @@ CONTEXT_LIMIT_KEYS = (
 OUTPUT_LIMIT_KEYS = ("max_completion_tokens", "max_output_tokens", "outputTokenLimit", "max_tokens")
 LIMIT_CONTAINERS = ("top_provider", "meta", "capabilities", "limits")
 """Objects inside an entry that hold the limits at some servers."""
+
+EARLIEST = 1_500_000_000.0
+"""Seconds since the epoch before which no model was released: some servers send a constant."""
 
 NON_CHAT_KINDS = frozenset(
     {"embedding", "embeddings", "rerank", "image", "audio", "transcribe", "tts"}
@@ -68,7 +72,21 @@ def _facts(entry: JsonObject) -> ModelFacts:
         vision="image" in modes,
         documents="file" in modes,
         price=_price(entry.get("pricing")),
+        created=_created(entry),
     )
+
+
+def _created(entry: JsonObject) -> float | None:
+    """Return the time of a model's release: in seconds, or as an ISO date."""
+    found = entry.get("created") or entry.get("created_at")
+    if isinstance(found, str):
+        try:
+            return datetime.fromisoformat(found).timestamp()
+        except ValueError:
+            return None
+    if isinstance(found, int | float) and found > EARLIEST:
+        return float(found)
+    return None
 
 
 def _nested_objects(entry: JsonObject) -> Iterator[JsonObject]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from agent.provider.catalog.model_order import split_current
 from agent.provider.client import ModelInfo
 from app.screens.base.picker import Picker, Row
 from app.text.units import price, tokens
@@ -13,9 +15,17 @@ from app.text.units import price, tokens
 CONNECT_PREFIX = "connect:"
 """The prefix of the key of a provider that was chosen instead of a model; its id follows."""
 
-FAVORITES = "Favourites"
+FAVORITES = "Favorites"
 RECENT = "Recent"
 UNCONNECTED = "Not connected"
+MORE = "More from {title}"
+
+UNKNOWN = "–"
+UNITS = ("context", "$/M in", "$/M out")
+"""The headings of the columns: tokens, and US dollars per million tokens."""
+
+WIDTHS = (7, 9, 10)
+"""The widths of the columns with the space before them, in cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +45,21 @@ class ModelList:
 
 def model_row(model: ModelInfo, group: str) -> Row:
     """Return the row of a model: its name, context, and prices of a million tokens."""
-    facts: list[str] = []
-    if model.context_limit:
-        facts.append(f"{tokens(model.context_limit)} context")
-    if model.price is not None:
-        facts.append(f"{price(model.price.input)} / {price(model.price.output)}")
+    context = tokens(model.context_limit) if model.context_limit else UNKNOWN
+    prices = (model.price.input, model.price.output) if model.price else (None, None)
+    cells = (context, *map(price, prices))
     return Row(
-        key=model.full_name, title=model.name or model.id, note="  ".join(facts), group=group
+        key=model.full_name,
+        title=model.name or model.id,
+        group=group,
+        right="".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True)),
+        group_right="".join(name.rjust(width) for name, width in zip(UNITS, WIDTHS, strict=True)),
     )
 
 
 def model_rows(models: ModelList) -> list[Row]:
-    """Return all rows; each model is listed only once, in the first group it belongs to."""
+    """Return all rows; each model is listed only once, in the first group it belongs to. Models
+    that are not current come after those that are."""
     by_name = {model.full_name: model for model in models.models}
     rows: list[Row] = []
     for group, names in ((FAVORITES, models.favorites), (RECENT, models.recent)):
@@ -54,12 +67,14 @@ def model_rows(models: ModelList) -> list[Row]:
             if (model := by_name.pop(name, None)) is not None:
                 row = model_row(model, group)
                 title = models.titles.get(model.provider, model.provider)
-                rows.append(replace(row, note=f"{title}  {row.note}".rstrip()))
-    others = [
-        model_row(model, models.titles.get(model.provider, model.provider))
-        for model in by_name.values()
-    ]
-    return [*rows, *others, *models.unconnected]
+                rows.append(replace(row, note=title))
+    more: list[Row] = []
+    for provider, found in groupby(by_name.values(), key=lambda model: model.provider):
+        title = models.titles.get(provider, provider)
+        current, others = split_current(tuple(found))
+        rows += [model_row(model, title) for model in current]
+        more += [model_row(model, MORE.format(title=title)) for model in others]
+    return [*rows, *more, *models.unconnected]
 
 
 class ModelScreen(Picker):
@@ -69,7 +84,7 @@ class ModelScreen(Picker):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+f", "favourite", "Favourite", priority=True),
+        Binding("ctrl+f", "favorite", "Favorite", priority=True),
     ]
 
     def __init__(
@@ -79,12 +94,12 @@ class ModelScreen(Picker):
             "Models",
             model_rows(models),
             current=current,
-            hints=(("ctrl+f", "favourite"),),
-            empty="No model fits. /connect adds a provider",
+            hints=(("ctrl+f", "favorite"),),
+            empty="No model matches. /connect adds a provider",
         )
         self._toggle = toggle
 
-    def action_favourite(self) -> None:
+    def action_favorite(self) -> None:
         row = self.highlighted_row()
         if row is not None and not row.key.startswith(CONNECT_PREFIX):
             self.set_rows(model_rows(self._toggle(row.key)))

@@ -220,6 +220,7 @@ class Catalog:
             default_effort=default_effort(wire_name, levels, own.effort, self._effort),
             price=own.price or facts.price,
             wire_id=own.wire_id,
+            created=facts.created,
         )
 
     def _unknown_model_message(self, full_name: str, provider: str, name: str) -> str:

@@ -87,11 +87,12 @@ def _written(facts: ModelFacts) -> JsonObject:
         "vision": facts.vision,
         "documents": facts.documents,
         "price": price,
+        "created": facts.created,
     }
 
 
 def _facts(entry: JsonObject) -> ModelFacts:
-    context, output = entry.get("context"), entry.get("output")
+    context, output, created = entry.get("context"), entry.get("output"), entry.get("created")
     return ModelFacts(
         context_limit=context if isinstance(context, int) else None,
         output_limit=output if isinstance(output, int) else None,
@@ -100,6 +101,7 @@ def _facts(entry: JsonObject) -> ModelFacts:
         vision=entry.get("vision") is True,
         documents=entry.get("documents") is True,
         price=_price(entry.get("price")),
+        created=float(created) if isinstance(created, int | float) else None,
     )
 
 

@@ -34,6 +34,8 @@ class ModelFacts:
     reasoning: bool = False
     efforts: ListedEfforts = field(default_factory=ListedEfforts)
     price: Price | None = None
+    created: float | None = None
+    """The time of its release in seconds since the epoch, None if the server does not say."""
 
     def merged_over(self, other: "ModelFacts | None") -> "ModelFacts":
         """Return *other* with the facts that are known here in their place."""
@@ -47,6 +49,7 @@ class ModelFacts:
             documents=self.documents or other.documents,
             reasoning=self.reasoning or other.reasoning,
             price=self.price or other.price,
+            created=self.created or other.created,
         )
 
 

@@ -77,6 +77,8 @@ class Row:
     """The heading above this row and its neighbors."""
     right: str = ""
     """Text at the right edge."""
+    group_right: str = ""
+    """Text at the right edge of the heading."""
     hidden: str = ""
     """Text that is searched but not shown."""
 
@@ -230,9 +232,7 @@ class Picker(Dialog[str | None]):
         for row in found:
             if row.group and row.group != group:
                 group = row.group
-                options.append(
-                    Option(Content.styled(sanitize(group), "$tone-muted"), disabled=True)
-                )
+                options.append(_heading(row))
             if row.key == keep:
                 start = len(options)
             options.append(self._option(row))
@@ -247,6 +247,13 @@ class Picker(Dialog[str | None]):
         line = Content.assemble((mark, "$tone-accent"), sanitize(row.title), (note, "$tone-muted"))
         right = Content.styled(sanitize(row.right), "$tone-muted")
         return Option(TwoColumnRow(line, right), id=row.key)
+
+
+def _heading(row: Row) -> Option:
+    left, right = (
+        Content.styled(sanitize(text), "$tone-muted") for text in (row.group, row.group_right)
+    )
+    return Option(TwoColumnRow(left, right), disabled=True)
 
 
 ItemT = TypeVar("ItemT")

@@ -49,13 +49,28 @@ def test_each_model_is_listed_once_favorites_first() -> None:
         ModelList(known, {"a": "Alpha", "b": "Beta"}, ["b/three", "b/gone"], ["a/two"], [missing])
     )
     assert [(row.group, row.key) for row in rows] == [
-        ("Favourites", "a/two"),
+        ("Favorites", "a/two"),
         ("Recent", "b/three"),
         ("Alpha", "a/one"),
         ("Not connected", "connect:c"),
     ]
-    assert rows[0].note == "Alpha  $0.125 / $1"
-    assert rows[2].note == "200k context  $3 / $15"
+    assert rows[0].note == "Alpha"
+    assert rows[0].right.split() == ["–", "$0.125", "$1"]
+    assert rows[2].right.split() == ["200k", "$3", "$15"]
+    assert rows[2].group_right.split("  ") == ["context", " $/M in", " $/M out"]
+    assert len({len(text) for row in rows[:3] for text in (row.right, row.group_right)}) == 1
+
+
+def test_current_models_come_first_and_the_others_are_below() -> None:
+    names = ["a/opus-4-7", "a/opus-5-5", "a/opus-5", "a/opus-5-20260101", "b/three"]
+    rows = model_rows(ModelList([model(name) for name in names], {"a": "Alpha", "b": "Beta"}))
+    assert [(row.group, row.title) for row in rows] == [
+        ("Alpha", "opus-5-5"),
+        ("Alpha", "opus-5"),
+        ("Beta", "three"),
+        ("More from Alpha", "opus-5-20260101"),
+        ("More from Alpha", "opus-4-7"),
+    ]
 
 
 def test_picks_are_stored_and_shared_between_processes(tmp_path: Path) -> None:
@@ -147,10 +162,10 @@ async def test_a_favorite_is_marked_in_the_list(start: Starter) -> None:
         await running.type("/model", "enter")
         await chosen(running, "Models")
         await running.type("gpt-oss-20b", "ctrl+f")
-        await running.until_shown("Favourites")
+        await running.until_shown("Favorites")
         assert running.runtime.catalog.preferences.favorites == ("groq/openai/gpt-oss-20b",)
         await running.pilot.press("ctrl+f")
-        await running.until(lambda: "Favourites" not in running.text())
+        await running.until(lambda: "Favorites" not in running.text())
 
 
 async def test_the_effort_is_picked_or_cycled(start: Starter) -> None:
