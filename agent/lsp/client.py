@@ -172,11 +172,21 @@ class _Document:
     text: str
     diagnostics: tuple[Diagnostic, ...] = ()
     errors: int = 0
-    diagnosed_version: int = -1
+    diagnosed_version: int = 0
+    """The version that the diagnostics belong to; 0 before the first."""
 
     def set_diagnostics(self, diagnostics: tuple[Diagnostic, ...], version: int) -> None:
+        """Take the diagnostics of a *version*, unless those of a later one are known."""
+        if version < self.diagnosed_version:
+            return
         self.diagnostics, self.diagnosed_version = diagnostics, version
         self.errors = sum(one.severity == "error" for one in diagnostics)
+
+    @property
+    def oldest_undiagnosed(self) -> int:
+        """The version that diagnostics without a version can belong to: the next one after the last
+        that was diagnosed. A server can still be busy with it when a later one was sent."""
+        return min(self.version, self.diagnosed_version + 1)
 
 
 class LspClient:
@@ -319,14 +329,16 @@ class LspClient:
         self, connection: Connection, path: str, document: _Document, wait: float
     ) -> tuple[Diagnostic, ...] | None:
         params: JsonObject = {"textDocument": {"uri": Path(path).as_uri()}}
+        version = document.version
         try:
             answer = await connection.request("textDocument/diagnostic", params, wait)
         except (TimeoutError, RequestRefused):
             return None
+        found = document.diagnostics
         if isinstance(answer, dict) and answer.get("kind") == "full":
-            document.set_diagnostics(parse_diagnostics(answer.get("items")), document.version)
-        document.diagnosed_version = document.version
-        return document.diagnostics
+            found = parse_diagnostics(answer.get("items"))
+        document.set_diagnostics(found, version)
+        return document.diagnostics if document.diagnosed_version >= document.version else None
 
     async def request(self, method: str, params: JsonObject, timeout: float) -> Json:
         """Send a request. Raises ``ServerGone``, ``RequestRefused`` and ``TimeoutError``."""
@@ -371,7 +383,7 @@ class LspClient:
         version = params.get("version")
         document.set_diagnostics(
             parse_diagnostics(params.get("diagnostics")),
-            version if isinstance(version, int) else document.version,
+            version if isinstance(version, int) else document.oldest_undiagnosed,
         )
         self._updated.set()
         if self._notify_timer is None:  # some say thousands of things in a row

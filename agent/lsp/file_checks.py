@@ -30,7 +30,17 @@ MAX_SHOWN = 20
 MAX_OTHER_FILES = 5
 """Further files whose errors are shown in addition to those of the edited one."""
 
-HEAD = "The language server reports errors in {path}. Mend those that this change brought in:"
+LATE_WAIT = 60.0
+"""Seconds for errors that did not come with the result of a change."""
+
+CURRENT_WAIT = 1.0
+"""Seconds to check that late errors are those of the file as it is."""
+
+HEAD = "The language server reports errors in {path}. Fix those that this change introduced:"
+LATE_HEAD = (
+    "The language server has now reported errors in {path}, which you changed before. Fix those "
+    "that your change introduced:"
+)
 MORE = "… and {count} more"
 
 
@@ -53,6 +63,8 @@ class FileChecks:
         self._env = env
         self._spills = spills
         self._sandbox = sandbox
+        self._awaited: dict[tuple[str, str], asyncio.Task[Mapping[str, Sequence[Diagnostic]]]] = {}
+        """Diagnostics that are still to come, by session and path."""
 
     @cached_property
     def formatters(self) -> tuple[Formatter, ...]:
@@ -81,26 +93,66 @@ class FileChecks:
                     problems.append(problem)
         return " ".join(problems)
 
-    async def error_report(self, paths: Sequence[str]) -> str:
-        """Return the errors in *paths* as text for the model.
+    async def error_report(self, session_id: str, paths: Sequence[str]) -> str:
+        """Return the errors in *paths*, which the session has changed, as text for the model.
 
-        Empty where there are none, or where none came in time.
+        Empty where there are none. Those that do not come in time are in a later ``late_report``.
         """
-        served = [path for path in paths if self._servers.serves(path)]
+        served = [path for path in paths if self._servers.serves(path)][: MAX_OTHER_FILES + 1]
         if not served:
             return ""
-        found = await self._servers.diagnostics(served[: MAX_OTHER_FILES + 1])
+        found = await self._servers.diagnostics(served)
+        for path in served:
+            self._forget(session_id, path)
+            if path not in found:
+                work = self._servers.diagnostics((path,), LATE_WAIT)
+                task = asyncio.create_task(work, name="waiting for diagnostics")
+                self._awaited[session_id, path] = task
+        return self._report(found, HEAD)
+
+    async def late_report(self, session_id: str) -> str:
+        """Return the errors of earlier changes of the session that have come since, as text for the
+        model; "" without any. Errors of a text that is no longer in the file are left out."""
+        came = [
+            (path, task)
+            for (session, path), task in self._awaited.items()
+            if session == session_id and task.done()
+        ]
+        for path, _ in came:
+            self._forget(session_id, path)
+        wrong = [path for path, task in came if any(map(_errors, task.result().values()))]
+        if not wrong:
+            return ""
+        return self._report(await self._servers.diagnostics(wrong, CURRENT_WAIT), LATE_HEAD)
+
+    @property
+    def waits(self) -> bool:
+        """True if diagnostics of a change are still to come."""
+        return not all(task.done() for task in self._awaited.values())
+
+    def close(self) -> None:
+        """End the wait for diagnostics."""
+        for task in self._awaited.values():
+            task.cancel()
+        self._awaited.clear()
+
+    def _forget(self, session_id: str, path: str) -> None:
+        task = self._awaited.pop((session_id, path), None)
+        if task is not None:
+            task.cancel()
+
+    def _report(self, found: Mapping[str, Sequence[Diagnostic]], head: str) -> str:
         return "\n\n".join(
-            self._file_report(path, errors)
-            for path in served
-            if (errors := [d for d in found.get(path, ()) if d.severity == "error"])
+            self._file_report(path, errors, head)
+            for path, diagnostics in found.items()
+            if (errors := _errors(diagnostics))
         )
 
-    def _file_report(self, path: str, errors: Sequence[Diagnostic]) -> str:
+    def _file_report(self, path: str, errors: Sequence[Diagnostic], head: str) -> str:
         file = Path(path)
         inside = file.is_relative_to(self._project)
         shown = str(file.relative_to(self._project)) if inside else path
-        lines = [HEAD.format(path=shown)]
+        lines = [head.format(path=shown)]
         lines += [f"  {diagnostic_line(error)}" for error in errors[:MAX_SHOWN]]
         if len(errors) > MAX_SHOWN:
             lines.append(f"  {MORE.format(count=f'{len(errors) - MAX_SHOWN:,}')}")
@@ -131,6 +183,10 @@ class FileChecks:
             why = f": {lines[-1][:200]}" if lines else ""
             return f"The formatter {formatter.id} ended with code {done.exit_code}{why}."
         return ""
+
+
+def _errors(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    return [one for one in diagnostics if one.severity == "error"]
 
 
 def diagnostic_line(one: Diagnostic) -> str:

@@ -20,6 +20,9 @@ from agent.records.json import Json, JsonObject
 DIAGNOSTICS_WAIT = 1.5
 """Seconds that a tool waits for diagnostics of its change."""
 
+COLD_WAIT = 10.0
+"""The same for the first diagnostics of a server, which has to start and to read the project."""
+
 REQUEST_TIMEOUT = 10.0
 """Seconds for a request of the model's own."""
 
@@ -50,19 +53,23 @@ class LspService:
         *,
         max_memory: int = MAX_MEMORY,
         request_timeout: float = REQUEST_TIMEOUT,
+        cold_wait: float = COLD_WAIT,
     ) -> None:
         """*find* looks for the servers in use once one can be needed; *project* is the root of the
-        folder; *request_timeout* is in seconds."""
+        folder; *request_timeout* and *cold_wait* are in seconds."""
         self._find = find
         self._project = project
         self._env = env
         self._bus = bus
         self._most_memory = max_memory
         self._answer = request_timeout
+        self.cold_wait = cold_wait
         self._clients: dict[Key, LspClient] = {}
         self._starting: dict[Key, asyncio.Task[None]] = {}
         self._starts: dict[Key, int] = {}
         self._missed: dict[Key, int] = {}
+        self._warm: set[Key] = set()
+        """Servers whose first diagnostics came, or were waited for."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
 
@@ -90,7 +97,8 @@ class LspService:
     ) -> dict[str, tuple[Diagnostic, ...]]:
         """Return the servers' diagnostics of *paths* as they are on disk, by path.
 
-        A server that has not started or reports nothing within *wait* seconds is skipped.
+        A server that has not started or reports nothing within *wait* seconds is skipped; the
+        first time each server gets longer.
         """
         wanted = [(path, spec) for path in paths for spec in self.specs if spec.handles(path)]
         found: dict[str, tuple[Diagnostic, ...]] = {}
@@ -138,9 +146,20 @@ class LspService:
         self, spec: ServerSpec, path: str, wait: float
     ) -> tuple[Diagnostic, ...] | None:
         key = (spec.id, self._root(spec, path))
+        if key not in self._warm:
+            wait = max(wait, self.cold_wait)
         deadline = asyncio.get_running_loop().time() + wait
         try:
-            async with asyncio.timeout(wait):
+            return await self._diagnose_within(spec, key, path, deadline)
+        finally:
+            self._warm.add(key)
+
+    async def _diagnose_within(
+        self, spec: ServerSpec, key: Key, path: str, deadline: float
+    ) -> tuple[Diagnostic, ...] | None:
+        """Return the diagnostics of *path*, None if none came until *deadline* (loop time)."""
+        try:
+            async with asyncio.timeout_at(deadline):
                 client = await self._ready_client(spec, key)
                 if client is None or not await self._sync_file(client, path):
                     return None
@@ -171,6 +190,7 @@ class LspService:
         if alive or self._closing or self._starts.get(key, 0) >= MAX_STARTS:
             return
         self._starts[key] = self._starts.get(key, 0) + 1
+        self._warm.discard(key)
         self._missed[key] = 0
         changed = self._change_notifier(spec.id)
         self._clients[key] = begun = LspClient(spec, root, self._env, changed)

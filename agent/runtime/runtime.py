@@ -123,6 +123,7 @@ class Runtime:
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self.session_hooks.close()
         await self.titles.close()
+        self.code.file_checks.close()
         kill_all()
         await self.clients.aclose()
         await self.store.close()

@@ -16,9 +16,9 @@ from agent.records.errors import ToolError
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.change import (
-    AppliedChange,
     ChangedSinceShown,
     check_still_as_shown,
+    excerpt_of,
     run_formatters,
 )
 from agent.tools.files.diffs import make_diff
@@ -162,7 +162,7 @@ def _result(changes: tuple[FileChange, ...], note: str) -> Result:
     for change in changes:
         if change.before is None or change.after is None or not change.diff.spans:
             continue
-        excerpt = AppliedChange(change.target, change.after, change.diff, "").excerpt()
+        excerpt = excerpt_of(change.diff)
         room -= excerpt.count("\n") + 1
         if room < 0:
             lines.append("…")

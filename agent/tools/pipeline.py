@@ -1,7 +1,7 @@
 """The pipeline that every tool call goes through.
 
     find by name → validate → hooks before → prepare → permission → execute → hooks after
-    → truncate and spill
+    → diagnostics → truncate and spill
 
 A call ends with one of two outcomes and never with an exception, except for ``CancelledError``:
 any fault of a tool is caught here. A command that the user edits, and arguments that a hook
@@ -31,6 +31,7 @@ from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext
 from agent.tools.core.call_hooks import CallHooks, PreToolOutcome
 from agent.tools.core.clean_text import encodable_record
 from agent.tools.core.truncate import Truncated, Truncator
+from agent.tools.files.later_changes import contents, with_later_changes
 from agent.tools.registry import AnyTool, Registry
 from agent.tracing import Tracing
 
@@ -326,11 +327,9 @@ class Pipeline:
             # A hook may change any file.
             await context.before_change(plan.writes if hooks is None else None)
         result = await call.tool.execute(plan, reply, context)
+        result, notes, stop = await _run_after_hooks(hooks, call, result, context)
+        comments += notes
         result = await _with_diagnostics(call, result, context)
-        stop = False
-        if hooks is not None:
-            result, notes, stop = await hooks.after_call(call.input, result)
-            comments += notes
         done = await self._completed(call, result, comments, progress)
         return replace(done, stop_turn=stop) if stop else done
 
@@ -422,6 +421,17 @@ async def _run_before_hooks(
         raise
 
 
+async def _run_after_hooks(
+    hooks: CallHooks | None, call: ResolvedCall, result: Result, context: ToolContext
+) -> tuple[Result, tuple[str, ...], bool]:
+    """Return the result as the hooks left it, their notes, and whether they end the turn."""
+    if hooks is None or not hooks.runs_after(call.input):
+        return result, (), False
+    before = await contents(() if call.safe else result.touched)
+    result, notes, stop = await hooks.after_call(call.input, result)
+    return await with_later_changes(result, before, context), notes, stop
+
+
 async def _with_diagnostics(call: ResolvedCall, result: Result, context: ToolContext) -> Result:
     """Return *result* with the diagnostics of the files that the call changed."""
     if context.file_checks is None or not result.touched:
@@ -429,5 +439,5 @@ async def _with_diagnostics(call: ResolvedCall, result: Result, context: ToolCon
     if call.safe:
         context.file_checks.warm_up(result.touched)
         return result
-    found = await context.file_checks.error_report(result.touched)
+    found = await context.file_checks.error_report(context.session_id, result.touched)
     return replace(result, output=f"{result.output}\n\n{found}") if found else result

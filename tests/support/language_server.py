@@ -2,6 +2,8 @@
 its behavior:
 
     good      push an error for each line that contains ERROR (with the document version)
+    late      the same, once the file of the second argument exists
+    plain     the same as late, without the version
     pull      the same on request (textDocument/diagnostic)
     silent    start, then answer nothing
     mute      never start
@@ -17,6 +19,7 @@ It writes each received message as a line to the file in ``LSP_LOG``, if that is
 
 import json
 import os
+import queue
 import sys
 import threading
 import time
@@ -86,13 +89,25 @@ def drip(uri, version):
         time.sleep(0.01)
 
 
+def tell_late(late):
+    while True:
+        uri, version, found = late.get()
+        while not Path(sys.argv[2]).exists():
+            time.sleep(0.01)
+        tell(uri, version, found)
+
+
 def tell(uri, version, found):
     said = {"uri": uri, "version": version, "diagnostics": found}
+    said = said if version is not None else {"uri": uri, "diagnostics": found}
     write({"method": "textDocument/publishDiagnostics", "params": said})
 
 
 def serve(mode):
     texts, held, log = {}, [], os.environ.get("LSP_LOG")
+    late = queue.Queue()
+    if mode in {"late", "plain"}:
+        threading.Thread(target=tell_late, args=(late,), daemon=True).start()
     while True:
         message = read()
         if log:
@@ -127,6 +142,9 @@ def serve(mode):
                 flood(uri, document["version"])
             if mode == "ceaseless":
                 threading.Thread(target=drip, args=(uri, document["version"]), daemon=True).start()
+            if mode in {"late", "plain"}:
+                version = document["version"] if mode == "late" else None
+                late.put((uri, version, errors(texts[uri])))
             if mode in {"good", "fat", "spoken"}:
                 tell(uri, document["version"], errors(texts[uri]))
         elif method == "shutdown":

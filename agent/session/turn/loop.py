@@ -80,6 +80,7 @@ class Reason(StrEnum):
     STREAM_LOST = "stream_lost"
     USER_MESSAGE = "user_message"
     REPORT = "report"
+    LATE_ERRORS = "late_errors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +137,11 @@ async def _run_step(
     )
     if isinstance(step, TurnEnd):
         return step
+    if late := await turn.late_report():
+        step = replace(step, request=await turn.add_reminder(late, request))
     last = any(isinstance(g, StepLimit) and g.is_last(step.totals) for g in limits)
     if last:
-        step = replace(step, request=await turn.add_reminder(LAST_STEP_REMINDER, request))
+        step = replace(step, request=await turn.add_reminder(LAST_STEP_REMINDER, step.request))
     result = await _ask_model(turn, session_id, state, step, with_tools=not last)
     totals = step.totals.add_step(result.usage, result.cost).add_extra(*result.extra_usage)
     turn.totals = totals
@@ -234,6 +237,10 @@ async def _continue_turn(
     ):
         reminder = await turn.add_reminder(why, step.request)
         return replace(state, reason=Reason.STOP_HOOK, stop_hooks=state.stop_hooks + 1), reminder
+    if late := await turn.late_report():
+        return replace(state, reason=Reason.LATE_ERRORS), await turn.add_reminder(
+            late, step.request
+        )
     target = step.settings.target_tokens
     if target is not None:
         output = result.usage.output if result.usage else 0

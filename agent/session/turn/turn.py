@@ -33,6 +33,8 @@ from agent.records.messages import (
     Usage,
     UserMessage,
 )
+from agent.records.reminders import reminder
+from agent.redact import without_known_secrets
 from agent.session.context.conversation import Conversation
 from agent.session.context.token_meter import StepSettings
 from agent.session.queue import is_queued
@@ -269,6 +271,12 @@ class Turn:
             change=change,
         )
         await self.services.store.save(note)
+
+    async def late_report(self) -> str:
+        """Return a reminder of errors in earlier changes that came since, "" without any."""
+        checks = self.services.file_checks
+        found = await checks.late_report(self.session.id) if checks is not None else ""
+        return reminder(without_known_secrets(found)) if found else ""
 
     async def remove_message(self, message: AssistantMessage) -> None:
         """Remove the message of a step; its usage stays counted."""

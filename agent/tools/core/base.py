@@ -147,8 +147,12 @@ class FileChecks(Protocol):
         """Format a file in place. Return what went wrong as a sentence, or ""."""
         ...
 
-    async def error_report(self, paths: Sequence[str]) -> str:
-        """Return the problems in changed files, for the model, "" without any."""
+    async def error_report(self, session_id: str, paths: Sequence[str]) -> str:
+        """Return the errors in files that a session has changed, for the model, "" without any."""
+        ...
+
+    async def late_report(self, session_id: str) -> str:
+        """Return the errors of earlier changes that have come since, "" without any."""
         ...
 
 

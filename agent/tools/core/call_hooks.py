@@ -72,13 +72,15 @@ class CallHooks:
         reason = REFUSED.format(reason=answer.reason or NO_REASON)
         return answer.decision, reason if answer.decision == "deny" else ""
 
+    def runs_after(self, arguments: JsonObject) -> bool:
+        """Return whether any hook runs after the call."""
+        return not self.context.by_user and self._any_for("PostToolUse", arguments)
+
     async def after_call(
         self, arguments: JsonObject, result: Result
     ) -> tuple[Result, tuple[str, ...], bool]:
         """Run the hooks after the call; return the result as they left it, their notes for the
-        model, and whether they end the turn."""
-        if self.context.by_user or not self._any_for("PostToolUse", arguments):
-            return result, (), False
+        model, and whether they end the turn. See ``runs_after``."""
         response: JsonObject = {"output": result.output[:MAX_SENT]}
         if result.exit_code is not None:
             response["exit_code"] = result.exit_code

@@ -14,6 +14,7 @@ from agent.records.errors import ToolError
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.files.diffs import FileDiff, Span, apply_hunks, change_note, make_diff
+from agent.tools.files.later_changes import new_lines
 from agent.tools.files.paths import ToolPath, edit_needs
 from agent.tools.files.text_file import (
     LoadedText,
@@ -28,6 +29,8 @@ from agent.tools.files.text_file import (
 )
 
 PayloadT = TypeVar("PayloadT")
+
+FORMATTED = "A formatter changed {path} after that; the file as it is now counts as read."
 
 MAX_EXCERPT = 40
 """Lines of excerpts in one result."""
@@ -68,15 +71,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class AppliedChange:
-    """The whole *text* that was written, its *diff*, and a *note* on hunks and formatters."""
+    """The whole *text* that the file has now, its *diff*, a *note* on hunks and formatters, and the
+    text that was *written* before the formatters ran."""
 
     target: ToolPath
     text: str
     diff: FileDiff
     note: str
+    written: str
 
     def to_result(self, message: str, verb: str, *, excerpt: bool = False) -> Result:
-        parts = [message, self.note, self.excerpt() if excerpt else ""]
+        shown = excerpt_of(self.diff) if excerpt else ""
+        if not excerpt and self.written != self.text:
+            shown = new_lines(self.written, self.text)
+        parts = [message, self.note, shown]
         return Result(
             "\n".join(part for part in parts if part),
             label=ToolLabel(verb, self.target.shown, change_note(self.diff.block)),
@@ -84,16 +92,17 @@ class AppliedChange:
             touched=(self.target.real,),
         )
 
-    def excerpt(self) -> str:
-        """Return the changed places of the new text as numbered lines."""
-        shown: list[str] = []
-        for hunk in self.diff.block.hunks:
-            lines = [f"{line.new}: {line.text}" for line in hunk.lines if line.new is not None]
-            if len(shown) + len(lines) > MAX_EXCERPT:
-                shown.append("…")
-                break
-            shown.extend(lines)
-        return "\n".join(shown)
+
+def excerpt_of(diff: FileDiff) -> str:
+    """Return the changed places of the new text as numbered lines."""
+    shown: list[str] = []
+    for hunk in diff.block.hunks:
+        lines = [f"{line.new}: {line.text}" for line in hunk.lines if line.new is not None]
+        if len(shown) + len(lines) > MAX_EXCERPT:
+            shown.append("…")
+            break
+        shown.extend(lines)
+    return "\n".join(shown)
 
 
 def check_text(text: str, field: str) -> None:
@@ -121,18 +130,19 @@ async def apply_change(
         held = await asyncio.to_thread(check_still_as_shown, target, change.stamp, ctx, "change")
         if held is not None:
             await save_unsaved(target, held, ctx)
-        text = await write_back(target, data, ctx, create=change.creates) or text
-        text, problem = await run_formatters(target, text, ctx)
+        written = await write_back(target, data, ctx, create=change.creates) or text
+        text, problem = await run_formatters(target, written, ctx)
     diff = change.diff
     if text is not change.new:
         kind = "create" if change.creates else "modify"
         diff = await asyncio.to_thread(make_diff, target.shown, change.old, text, kind)
-    return AppliedChange(target, text, diff, "\n".join(word for word in (note, problem) if word))
+    notes = "\n".join(word for word in (note, problem) if word)
+    return AppliedChange(target, text, diff, notes, written)
 
 
 async def run_formatters(target: ToolPath, text: str, ctx: ToolContext) -> tuple[str, str]:
-    """Run the formatters of a file that was written as *text*; return its text and what went
-    wrong. The caller holds the file's lock."""
+    """Run the formatters of a file that was written as *text*; return its text and a note about a
+    change and about what went wrong. The caller holds the file's lock."""
     if ctx.file_checks is None or not ctx.file_checks.has_formatters:
         return text, ""
     problem = await ctx.file_checks.format(target.real)
@@ -140,7 +150,7 @@ async def run_formatters(target: ToolPath, text: str, ctx: ToolContext) -> tuple
     if loaded is None or loaded.file.text == text:
         return text, problem
     ctx.files.record(ctx.session_id, target.real, loaded.stamp)
-    return loaded.file.text, problem
+    return loaded.file.text, " ".join(filter(None, (FORMATTED.format(path=target.shown), problem)))
 
 
 def check_still_as_shown(

@@ -11,7 +11,7 @@ from agent.records.blocks import DiffBlock
 from agent.records.messages import Completed, Failed, ToolPart
 from tests.support.harness import Harness, open_harness
 from tests.support.lsp import PATIENCE, SCRIPT, until, write
-from tests.support.script import Call, Text, answer
+from tests.support.script import Call, Hold, Text, answer
 
 FORMATTER = """
 import sys
@@ -27,7 +27,8 @@ open(path, "w").write(text.upper() if "SHOUT" in text else text)
 def settings(tmp_path: Path, mode: str = "good") -> dict[str, object]:
     script = tmp_path / "formatter.py"
     script.write_text(FORMATTER)
-    server = {"command": [sys.executable, SCRIPT, mode], "extensions": [".tiny"]}
+    gate = str(tmp_path / "gate")
+    server = {"command": [sys.executable, SCRIPT, mode, gate], "extensions": [".tiny"]}
     formatter = {"command": [sys.executable, str(script), "$FILE"], "extensions": [".tiny"]}
     return {
         "lsp": {"tiny": server},
@@ -50,6 +51,143 @@ async def warm(harness: Harness) -> None:
     write(harness.folder / "warm.tiny", "fine\n")
     found = await runtime.code.servers.diagnostics((str(harness.folder / "warm.tiny"),), PATIENCE)
     assert found
+
+
+WRONG = Call("write", {"file_path": "a.tiny", "content": "ERROR one\n"})
+RIGHT = Call(
+    "edit", {"file_path": "a.tiny", "old_string": "ERROR one", "new_string": "one and all"}
+)
+
+
+async def test_the_first_change_waits_for_a_server_that_starts(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path)) as harness:
+        harness.runtime.code.servers.cold_wait = PATIENCE
+        (part,) = await results(harness, WRONG)
+        assert isinstance(part.state, Completed)
+        assert "1:1 error: ERROR one" in part.state.output
+
+
+async def came(harness: Harness) -> None:
+    """Wait until the late diagnostics of all changes have come."""
+    await until(lambda: not harness.runtime.code.file_checks.waits)
+
+
+async def test_late_errors_come_with_the_next_step(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path, "late")) as harness:
+        harness.runtime.code.servers.cold_wait = 0
+        await warm_late(harness, tmp_path)
+        hold = Hold()
+        harness.server.script(
+            answer(WRONG),
+            answer(hold, Call("glob", {"pattern": "*.none"})),
+            answer(Text("fixing")),
+        )
+        session = await harness.session()
+        before = len(harness.events)
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        (tmp_path / "gate").touch()
+        await came(harness)
+        hold.gate.set()
+        assert (await harness.idle(session, after=before)).outcome == "completed"
+        first, second, third = (r.body["messages"] for r in harness.server.requests)
+        assert "ERROR one" not in str(second[len(first) + 1 :])
+        reminder = third[-1]
+        assert reminder["role"] == "user"
+        assert reminder["content"].startswith("<system-reminder>")
+        assert "1:1 error: ERROR one" in reminder["content"]
+        await harness.turn(session, "and?")
+        assert str(harness.server.requests[-1].body).count("error: ERROR one") == 1
+
+
+async def test_late_errors_continue_a_turn_that_would_end(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path, "late")) as harness:
+        await warm_late(harness, tmp_path)
+        hold = Hold()
+        harness.server.script(
+            answer(WRONG), answer(Text("do"), hold, Text("ne")), answer(RIGHT), answer(Text("ok"))
+        )
+        session = await harness.session()
+        before = len(harness.events)
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        (tmp_path / "gate").touch()
+        await came(harness)
+        hold.gate.set()
+        assert (await harness.idle(session, after=before)).outcome == "completed"
+        assert len(harness.server.requests) == 4
+        assert "1:1 error: ERROR one" in str(harness.server.requests[2].body["messages"][-1])
+
+
+@pytest.mark.parametrize("mode", ["late", "plain"])
+async def test_late_errors_of_an_earlier_text_are_not_reported(tmp_path: Path, mode: str) -> None:
+    """The text was corrected before they came, with or without a version that says so."""
+    async with open_harness(tmp_path, **settings(tmp_path, mode)) as harness:
+        await warm_late(harness, tmp_path)
+        hold = Hold()
+        harness.server.script(
+            answer(WRONG),
+            answer(RIGHT),
+            answer(hold, Call("glob", {"pattern": "*.none"})),
+            answer(Text("done")),
+        )
+        session = await harness.session()
+        before = len(harness.events)
+        await harness.send(session, "go")
+        await hold.reached.wait()
+        (tmp_path / "gate").touch()
+        await came(harness)
+        hold.gate.set()
+        assert (await harness.idle(session, after=before)).outcome == "completed"
+        assert "reports errors" not in str(harness.server.requests[-1].body)
+        assert "reported errors" not in str(harness.server.requests[-1].body)
+
+
+async def warm_late(harness: Harness, tmp_path: Path) -> None:
+    """Start the server, so that a change waits only as long as for one that is warm."""
+    (tmp_path / "gate").touch()
+    await warm(harness)
+    (tmp_path / "gate").unlink()
+
+
+@pytest.mark.parametrize("again", ["write", "edit"])
+async def test_a_file_that_a_hook_changed_counts_as_read(tmp_path: Path, again: str) -> None:
+    """Its errors are those of the text after the hook, and the model learns what changed."""
+    command = "sed -i 's/^one$/ERROR one/' a.tiny"
+    hook = {"matcher": "write", "hooks": [{"type": "command", "command": command}]}
+    given = {**settings(tmp_path), "hooks": {"PostToolUse": [hook]}}
+    async with open_harness(tmp_path, **given) as harness:
+        await warm(harness)
+        session = await harness.session()
+        repeat = (
+            RIGHT
+            if again == "edit"
+            else Call("write", {"file_path": "a.tiny", "content": "fine\n"})
+        )
+        harness.server.script(
+            answer(Call("write", {"file_path": "a.tiny", "content": "zero\none\n"})),
+            answer(repeat),
+            answer(Text("done")),
+        )
+        await harness.turn(session, "go")
+        first, second = (part.state for part in await harness.tools(session))
+        assert isinstance(first, Completed)
+        assert "a.tiny was changed after that" in first.output
+        assert "\n2: ERROR one" in first.output
+        assert "2:1 error: ERROR one" in first.output
+        assert isinstance(second, Completed), second
+
+
+@pytest.mark.parametrize("tool", ["write", "edit"])
+async def test_the_result_says_that_the_file_was_formatted(tmp_path: Path, tool: str) -> None:
+    async with open_harness(tmp_path, **settings(tmp_path)) as harness:
+        await warm(harness)
+        old = {"old_string": "", "new_string": "a SHOUT\n"}
+        given = old if tool == "edit" else {"content": "a SHOUT\n"}
+        (part,) = await results(harness, Call(tool, {"file_path": "a.tiny", **given}))
+        assert isinstance(part.state, Completed)
+        assert "A formatter changed a.tiny" in part.state.output
+        assert "1: A SHOUT" in part.state.output
 
 
 async def test_errors_of_a_change_come_with_its_result(tmp_path: Path) -> None:
@@ -81,7 +219,7 @@ async def test_the_model_is_shown_a_few_of_many_errors(tmp_path: Path) -> None:
         report = ""
         async with asyncio.timeout(PATIENCE):
             while "more" not in report:
-                report = await harness.runtime.code.file_checks.error_report((file,))
+                report = await harness.runtime.code.file_checks.error_report("ses", (file,))
         assert report.endswith("… and 9,980 more")
         assert len(report.splitlines()) == 22
 
