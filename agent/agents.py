@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from agent.config.loading import LoadedConfig
-from agent.config.model import SMALL_MODEL, AgentConfig
+from agent.config.markdown_files import SMALL_MODEL
+from agent.config.model import AgentConfig
 from agent.permission.rules import DEFAULT, DEFAULT_RULES, Rule, evaluate, is_project_rule
 from agent.records.errors import AgentNotFound
 from agent.records.requests import Action, PermissionNeed

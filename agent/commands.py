@@ -7,7 +7,7 @@ holds.
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -98,6 +98,15 @@ def available_commands(loaded: LoadedConfig) -> tuple[CommandInfo, ...]:
             source=loaded.source_of(f"command.{name}."),
         )
     return tuple(found[name] for name in sorted(found))
+
+
+def find_command(known: Sequence[CommandInfo], name: str) -> CommandInfo | None:
+    """Return the command *name*. One in a folder is found by its last word too, if that is clear,
+    and with colons, as Claude Code writes it."""
+    wanted = name.replace(":", "/")
+    exact = [each for each in known if each.name in {name, wanted}]
+    ends = [each for each in known if each.name.endswith(f"/{wanted}")]
+    return exact[0] if exact else ends[0] if len(ends) == 1 else None
 
 
 def expand_template(template: str, argument: str, piped: str = "") -> tuple[TemplatePart, ...]:

@@ -47,11 +47,15 @@ def from_claude_settings(
     off = raw.get("disabledMcpjsonServers")
     names = [name for name in off if isinstance(name, str)] if isinstance(off, list) else []
     made: JsonObject = {"mcp": {name: {"enabled": False} for name in names}} if names else {}
+    ignored: list[tuple[KeyPath, str]] = [
+        ((key,), reason)
+        for key, reason in _IGNORED.items()
+        if key in raw and not (key == "model" and str(raw[key]).isalpha())
+    ]
     given = raw.get("permissions")
     if not isinstance(given, dict):
-        return made, []
+        return made, ignored
     table: JsonObject = {}
-    ignored: list[tuple[KeyPath, str]] = []
     for key in given:
         if (
             key not in {*ACTION_ORDER, "additionalDirectories"}
@@ -79,6 +83,17 @@ def from_claude_settings(
         made["permission"] = table
     return made, ignored
 
+
+_IGNORED = {
+    "env": "set variables in the shell that starts this program",
+    # An alias such as "opus" means the usual model, which is the default here too.
+    "model": "the model is chosen in this program's own settings",
+    "apiKeyHelper": "keys are stored with opencode-py auth login",
+    "outputStyle": "instructions go into AGENTS.md",
+    "mcpServers": "servers are read from .mcp.json",
+}
+"""Keys of Claude Code's settings that would change the agent's work there, with the reason why they
+do not here. All others are about Claude Code itself."""
 
 _DEFAULT_MODE = ("defaultMode", "default")
 

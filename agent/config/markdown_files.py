@@ -14,7 +14,6 @@ from typing import cast
 
 from agent.config.definition_files import DEFINITION_FOLDERS, DefinitionFile, DefinitionKind
 from agent.config.discovery import read_text
-from agent.config.model import SMALL_MODEL
 from agent.records.json import Json, JsonObject
 from agent.records.tool_facts import CLAUDE_PERMISSIONS, TOOL_FACTS
 
@@ -142,6 +141,9 @@ def _json(value: object) -> Json:
 
 TOOL_PERMISSIONS = tuple(sorted(set(CLAUDE_PERMISSIONS.values())))
 """Permissions that another program's list of tools can exclude."""
+
+SMALL_MODEL = "small"
+"""An agent's model: the small one of the provider."""
 
 NOT_TOOLS = ("external_directory", "doom_loop", "network", "unsandboxed", "hook")
 """Permissions that no list of tools excludes: they are about how tools are used."""

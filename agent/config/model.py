@@ -1,8 +1,7 @@
 """Every setting, documented once: validation, the JSON schema and the defaults come from here.
 
-These are plain frozen dataclasses, so that a start without any config file loads no validation
-library; ``agent.config.validation`` hands them to pydantic when there is a file. Keys are written
-in files as here unless ``FILE_KEYS`` gives another spelling. Times are milliseconds, as in
+Plain frozen dataclasses, so that a start without a config file loads no validation library; keys
+are written as here unless ``FILE_KEYS`` gives another spelling. Times are milliseconds, as in
 opencode's files, which are read unchanged. None means that a value was not set.
 """
 
@@ -21,6 +20,7 @@ FILE_KEYS = {
     "client_secret": "clientSecret",
     "callback_port": "callbackPort",
     "argument_hint": "argument-hint",
+    "allowed_env": "allowedEnvVars",
 }
 """Field names with another key in a file."""
 
@@ -74,9 +74,6 @@ class FormatterConfig:
     """True to switch it off."""
 
 
-SMALL_MODEL = "small"
-"""An agent's model: the small one of the provider."""
-
 PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
 """One action for everything, or for each permission an action or patterns in order."""
 
@@ -92,8 +89,7 @@ class AgentConfig:
     prompt: str | None = None
     """Its instructions."""
     model: str | None = None
-    """Its model, as ``provider/model``; ``small`` for the small one of the default model's
-    provider."""
+    """Its model, as ``provider/model``; ``small`` for the small one of the usual provider."""
     permission: PermissionSetting | None = None
     """Its permission rules, which come after the general ones."""
     steps: int | None = None
@@ -150,14 +146,20 @@ class SkillsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCommand:
-    """One program that a hook runs. It gets JSON on its standard input."""
+    """A program that a hook runs with JSON on its standard input, or an address that gets it."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
 
-    type: Literal["command"] = "command"
-    """The kind of hook; only programs are supported."""
-    command: str
+    type: Literal["command", "http"] = "command"
+    """A program or an address."""
+    command: str = ""
     """The shell command."""
+    url: str = ""
+    """The address."""
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Further headers; ``$NAME`` is a variable of *allowedEnvVars*."""
+    allowed_env: tuple[str, ...] = ()
+    """The variables that headers may name."""
     timeout: float | None = None
     """The time limit in seconds; 60 if not set."""
     sandbox: ProgramSandbox = "off"

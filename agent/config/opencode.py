@@ -42,7 +42,7 @@ UNSUPPORTED: dict[str, str] = {
     "provider.*.models.*.modalities": "say vision or documents instead",
     "provider.*.models.*.options": "a request carries only what is known of the model; see efforts",
     "provider.*.models.*.headers": "headers are set for the whole provider, in its options",
-    "provider.*.models.*.variants": "levels of reasoning are named in efforts",
+    "provider.*.models.*.variants": "only levels of reasoning such as high are read",
     "provider.*.models.*.interleaved": "how reasoning goes back is known by the model's name",
     "provider.*.models.*.experimental": _NO_MEANING,
     "provider.*.models.*.status": _NO_MEANING,
@@ -59,6 +59,15 @@ _PROTOCOLS = {
     "@ai-sdk/anthropic": "anthropic-messages",
     "@ai-sdk/google": "gemini",
 }
+_PROTOCOL_NAMES = {
+    "openai": "openai-chat",
+    "anthropic": "anthropic-messages",
+    "google": "gemini",
+}
+"""Protocols by the names of their providers, which some files have in ``api``."""
+
+_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Variants of a model that are levels of reasoning, lowest first."""
 
 
 _SERVER_KINDS = {
@@ -87,6 +96,11 @@ def translate(raw: JsonObject) -> None:
         _rename(command, "variant", "effort")
     for _, provider in _entries(raw.get("provider")):
         _translate_provider(provider)
+    if isinstance(servers := raw.get("mcpServers"), dict) and isinstance(raw.get("mcp", {}), dict):
+        del raw["mcpServers"]
+        own = _child(raw, "mcp")
+        for name, server in servers.items():
+            own.setdefault(name, server)
     for _, server in _entries(raw.get("mcp")):
         _translate_server(server)
 
@@ -111,6 +125,8 @@ def _translate_provider(provider: JsonObject) -> None:
         options = provider.setdefault("options", {})
         if isinstance(options, dict):
             options.setdefault("baseURL", api)
+    elif isinstance(api, str):
+        provider["api"] = _PROTOCOL_NAMES.get(api.lower(), api)
     package = provider.get("npm")
     if isinstance(package, str) and package in _PROTOCOLS:
         del provider["npm"]
@@ -124,6 +140,19 @@ def _translate_provider(provider: JsonObject) -> None:
         if isinstance(attachment := model.get("attachment"), bool):
             del model["attachment"]
             model.setdefault("vision", attachment)
+        _translate_variants(model)
+
+
+def _translate_variants(model: JsonObject) -> None:
+    """Turn the *variants* of a model into its levels of reasoning, if they are named like these."""
+    variants = model.get("variants")
+    if not isinstance(variants, dict) or not {*variants} <= {*_EFFORTS}:
+        return
+    del model["variants"]
+    off = {n for n, each in variants.items() if isinstance(each, dict) and each.get("disabled")}
+    if levels := [name for name in _EFFORTS if name in variants and name not in off]:
+        model.setdefault("efforts", list[Json](levels))
+        model.setdefault("reasoning", True)
 
 
 def _translate_server(server: JsonObject) -> None:

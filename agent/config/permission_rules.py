@@ -19,7 +19,7 @@ _SWITCHES = {
     "patch": "edit",
     **{name: "edit" for name in (*TOOL_FACTS, *FORMER_TOOLS) if permission_of(name) == "edit"},
 }
-"""Names in opencode's older ``tools`` switches, with the permission that covers several of them."""
+"""Names of tools that several share a permission of, with that permission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,13 @@ def parse_rules(setting: Json, source: str) -> ParsedRules:
         )
     rules: list[ConfigRule] = []
     faults: list[RuleFault] = []
-    for permission, value in setting.items():
+    for name, value in setting.items():
+        permission = _SWITCHES.get(name, name)
         patterns = value if isinstance(value, dict) else {"*": value}
         for pattern, wanted in patterns.items():
             action = _action(wanted)
             if action is None:
-                place = (permission, pattern) if isinstance(value, dict) else (permission,)
+                place = (name, pattern) if isinstance(value, dict) else (name,)
                 faults.append(RuleFault(place, f"expected {_ONE_OF}"))
             rules.append(ConfigRule(permission, pattern, action or "ask", source))
     return ParsedRules(tuple(rules), tuple(faults))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from agent.hooks.http import post
 from agent.hooks.records import NO_ANSWER, Decision, Hook, HookAnswer, HookCall, HookEvent
 from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable
 from agent.process import (
@@ -144,6 +145,8 @@ async def run_hook(hook: Hook, call: HookCall, programs: HookPrograms) -> HookAn
     call = as_named(hook, call)
     if hook.function is not None:
         return await _call_function(hook, call)
+    if hook.url:
+        return await _post(hook, call, programs.env)
     try:
         with tempfile.TemporaryDirectory(prefix="opencode-py-hook-") as folder:
             return await _run_command(hook, call, programs, Path(folder))
@@ -176,6 +179,18 @@ async def _call_function(hook: Hook, call: HookCall) -> HookAnswer:
         log.exception("a hook of %s failed", hook.source)
         raise HookFailed(f"failed: {type(error).__name__}: {error}") from error
     return answer or NO_ANSWER
+
+
+async def _post(hook: Hook, call: HookCall, env: Mapping[str, str]) -> HookAnswer:
+    try:
+        async with asyncio.timeout(hook.timeout):
+            return parse_answer(hook.event, await post(hook, json.dumps(payload(hook, call)), env))
+    except TimeoutError as error:
+        raise HookFailed(f"took longer than {hook.timeout:g} seconds") from error
+    except OSError as error:
+        raise HookFailed(f"cannot be reached: {error}") from error
+    except ValueError as error:
+        raise HookFailed(str(error)) from error
 
 
 async def _run_command(
@@ -218,9 +233,23 @@ def payload(hook: Hook, call: HookCall) -> dict[str, object]:
         "session_id": call.session_id,
         "transcript_path": "",
         "cwd": call.directory,
+        "permission_mode": "default",
         "hook_event_name": call.event,
         **call.details,
     }
-    if hook.uses_claude_names and isinstance(name := fields.get("tool_name"), str):
-        fields["tool_name"] = claude_name(name)
+    if hook.uses_claude_names:
+        if isinstance(name := fields.get("tool_name"), str):
+            fields["tool_name"] = claude_name(name)
+        if isinstance(given := call.details.get("tool_input"), dict):
+            fields["tool_input"] = _with_absolute_paths(given, call.directory)
     return fields
+
+
+def _with_absolute_paths(arguments: JsonObject, directory: str) -> JsonObject:
+    """Return *arguments* with the paths of files as Claude Code has them."""
+    found = {
+        key: str(Path(directory, value))
+        for key in ("file_path", "notebook_path", "path")
+        if isinstance(value := arguments.get(key), str) and value and not value.startswith("~")
+    }
+    return {**arguments, **found}

@@ -44,6 +44,10 @@ def find_hooks(
                 event=event,
                 source=source,
                 command=each.command,
+                url=each.url if each.type == "http" else "",
+                headers=tuple(each.headers.items()),
+                variables=each.allowed_env,
+                from_project=source in loaded.project_files,
                 matcher=group.matcher,
                 timeout=each.timeout if each.timeout is not None else TIMEOUT,
                 sandbox=each.sandbox,
@@ -57,7 +61,9 @@ def find_hooks(
     trusted = trusted and not env_variables.is_on(env, "DISABLE_PROJECT_CONFIG")
     places = [home, *(f for f in folder_chain(directory, project) if trusted and f != home)]
     for path in (place / name for place in places for name in CLAUDE_FILES):
-        _read_claude_file(path, display_path(path, env), hooks, notes)
+        inside = path.is_relative_to(project) and not path.is_relative_to(home / ".claude")
+        shown = path.relative_to(project).as_posix() if inside else display_path(path, env)
+        _read_claude_file(path, shown, hooks, notes, from_project=inside)
     return FoundHooks(_restricted(hooks, loaded), tuple(notes))
 
 
@@ -78,7 +84,9 @@ def _event(name: str) -> HookEvent | None:
     return next((event for event in EVENTS if event == name), None)
 
 
-def _read_claude_file(path: Path, source: str, hooks: list[Hook], notes: list[str]) -> None:
+def _read_claude_file(
+    path: Path, source: str, hooks: list[Hook], notes: list[str], *, from_project: bool
+) -> None:
     """Add the hooks of one of Claude Code's files, of which nothing else is read."""
     try:
         values = jsonc.parse(read_text(path))
@@ -92,21 +100,32 @@ def _read_claude_file(path: Path, source: str, hooks: list[Hook], notes: list[st
     table = values.get("hooks")
     if not isinstance(table, dict) or values.get("disableAllHooks") is True:
         return
+    unknown = ", ".join(name[:60] for name in table if _event(name) is None)
+    if unknown:
+        notes.append(f"{source}: hooks for {unknown} have no effect here; {_KNOWN}.")
     for name, groups in table.items():
         event = _event(name)
-        if event is None:
-            notes.append(f"{source}: hooks for {name[:60]} have no effect here; {_KNOWN}.")
-            continue
-        for matcher, each in _entries(groups):
-            command = each.get("command")
-            if each.get("type", "command") != "command" or not isinstance(command, str):
-                notes.append(f"{source}: a hook for {name} has no effect: only commands are run.")
+        for matcher, each in _entries(groups) if event is not None else ():
+            kind = each.get("type", "command")
+            target = each.get({"command": "command", "http": "url"}.get(str(kind), ""))
+            if event is None or not isinstance(target, str):
+                notes.append(
+                    f"{source}: a hook for {name} has no effect: only commands are run, and"
+                    " addresses called."
+                )
                 continue
+            headers, allowed = each.get("headers"), each.get("allowedEnvVars")
             hooks.append(
                 Hook(
                     event=event,
                     source=source,
-                    command=command,
+                    command=target if kind == "command" else "",
+                    url=target if kind == "http" else "",
+                    headers=tuple((n, str(t)) for n, t in headers.items())
+                    if isinstance(headers, dict)
+                    else (),
+                    variables=tuple(map(str, allowed)) if isinstance(allowed, list) else (),
+                    from_project=from_project,
                     matcher=matcher,
                     timeout=_seconds(each.get("timeout")),
                     uses_claude_names=True,

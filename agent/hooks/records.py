@@ -18,7 +18,9 @@ HookEvent = Literal[
     "PreRequest",
     "PreCompact",
     "Notification",
+    "SubagentStart",
     "SubagentStop",
+    "TaskCompleted",
     "Stop",
 ]
 
@@ -81,6 +83,14 @@ class Hook:
     source: str
     """The file or plugin that it comes from."""
     command: str = ""
+    url: str = ""
+    """The address that the input is posted to, in place of a command."""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Further headers of the request; ``$NAME`` is a variable."""
+    variables: tuple[str, ...] = ()
+    """The environment variables that *headers* may name."""
+    from_project: bool = False
+    """True if a project defines it: variables with keys are not sent."""
     function: HookFunction | None = None
     matcher: str = ""
     """A regular expression for the whole of ``HookCall.about``, empty for all."""
@@ -93,8 +103,8 @@ class Hook:
 
     @property
     def label(self) -> str:
-        """The command or function, as shown to users."""
-        return self.command or f"a function of {self.source}"
+        """The command, address or function, as shown to users."""
+        return self.command or self.url or f"a function of {self.source}"
 
 
 _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")

@@ -1,13 +1,14 @@
 """Runs the hooks of an event and merges their answers."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from agent.bus import Bus
 from agent.hooks.execution import HookFailed, HookPrograms, matches, run_hook
 from agent.hooks.records import NO_ANSWER, Hook, HookAnswer, HookCall, HookEvent, merge_answers
 from agent.records.events import Notice, PluginFailed
+from agent.records.json import JsonObject
 from agent.redact import without_known_secrets
 
 FAIL_CLOSED_EVENTS: frozenset[HookEvent] = frozenset({"PreToolUse"})
@@ -21,6 +22,8 @@ class Hooks:
         self._bus = bus
         self._programs = programs
         self._hooks = list(hooks)
+        self.session_facts: Callable[[HookCall], Awaitable[JsonObject]] | None = None
+        """Return what programs are told of the session of a call, beside its details."""
 
     @property
     def all(self) -> tuple[Hook, ...]:
@@ -38,6 +41,8 @@ class Hooks:
         due = list(self._matching(call.event, call.about, call.former))
         if not due:
             return NO_ANSWER
+        if self.session_facts is not None and any(hook.function is None for hook in due):
+            call = replace(call, details={**await self.session_facts(call), **call.details})
         answer = _without_secrets(
             merge_answers(await asyncio.gather(*(self._run_one(hook, call) for hook in due)))
         )

@@ -49,6 +49,6 @@ async def read_settings(
         overrides,
         paths=paths,
         trusted=True,
-        providers_with_keys=KNOWN_PROVIDERS,
+        providers_with_keys=[spec.id for spec in KNOWN_PROVIDERS.values() if not spec.local],
     )
     return loaded, trust

@@ -16,6 +16,7 @@ from agent.agents import Agents
 from agent.bus import Bus
 from agent.config.loading import LoadedConfig
 from agent.config.model import Config
+from agent.config.notices import by_file
 from agent.config.paths import Paths, ensure_folder
 from agent.files import Editor, FileTracker
 from agent.git import project_root
@@ -288,7 +289,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
     folder = SessionRepository(store, agents, str(opened.directory), str(opened.project))
     sandbox = command_sandbox(config, opened.paths, opened.env, bus)
     hooks, unused = hook_service(opened, loaded, sandbox)
-    session_hooks = SessionHooks(hooks, bus, store, str(opened.directory))
+    session_hooks = SessionHooks(hooks, bus, store, str(opened.directory), opened.transcripts)
     session_hooks.start()
     code = code_service(opened, loaded, sandbox)
     services = _session_services(
@@ -319,7 +320,7 @@ def _compose(opened: OpenedFolder) -> Runtime:
         guidance=guidance,
         titles=titles,
         context_usage=ContextMeter(services, folder),
-        notices=(*loaded.notices, *unused, *store.notices),
+        notices=by_file((*loaded.notices, *unused, *store.notices), loaded.files),
         hooks=hooks,
         session_hooks=session_hooks,
         plugins=opened.plugins,

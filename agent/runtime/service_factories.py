@@ -65,6 +65,11 @@ class OpenedFolder:
     answering: Answering = "text"
     terminals: Terminals | None = None
 
+    @property
+    def transcripts(self) -> Path:
+        """The folder of the messages that hooks read."""
+        return self.paths.cache / "transcripts"
+
 
 def permission_service(opened: OpenedFolder, agents: Agents, config: Config) -> PermissionService:
     return PermissionService(
@@ -89,6 +94,12 @@ def models_and_agents(opened: OpenedFolder) -> tuple[Catalog, Agents, LoadedConf
             raise
         loaded = _without(loaded, "model", error.message)
         catalog = catalog_from_config(loaded, opened.paths, opened.env)
+    provider = catalog.default_model().partition("/")[0]
+    if loaded.from_project("model") and not catalog.access.is_usable(provider):
+        other = _without(loaded, "model", f"there is no key for {provider}.")
+        own = catalog_from_config(other, opened.paths, opened.env)
+        if own.access.is_usable(own.default_model().partition("/")[0]):
+            catalog, loaded = own, other
     agents = Agents(loaded, catalog.small_model(catalog.default_model().partition("/")[0]))
     default = loaded.config.default_agent
     try:

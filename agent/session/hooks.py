@@ -4,19 +4,37 @@ The hooks of tool calls are in ``agent.tools.core.call_hooks``.
 """
 
 import asyncio
-from collections.abc import Awaitable
+import logging
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from agent.bus import Bus, Subscription
 from agent.hooks.records import HookAnswer, HookCall, HookEvent
 from agent.hooks.service import Hooks
-from agent.records.errors import PromptRefused
-from agent.records.events import Event, PermissionAsked, QuestionAsked, SessionDeleted, SessionIdle
+from agent.hooks.transcript import write_transcript
+from agent.records.blocks import TodoItem
+from agent.records.errors import PromptRefused, SessionNotFound, StoreError
+from agent.records.events import (
+    Event,
+    PermissionAsked,
+    QuestionAsked,
+    SessionDeleted,
+    SessionIdle,
+    TodoUpdated,
+)
 from agent.records.json import JsonObject
 from agent.records.messages import AssistantMessage, Session
 from agent.records.reminders import reminder
 from agent.session.api import PromptInput
 from agent.store.store import Store
+
+_FREQUENT = frozenset(
+    {"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PreRequest"}
+)
+"""Events of single calls."""
+
+log = logging.getLogger(__name__)
 
 BLOCKED = "A hook refused this prompt: {reason}"
 NO_SUMMARY = "A hook refused the summary: {reason}"
@@ -28,12 +46,19 @@ CONTEXT = "A hook that the user configured adds:\n{context}"
 class SessionHooks:
     """The hooks of an opened folder for the events of sessions."""
 
-    def __init__(self, hooks: Hooks, bus: Bus, store: Store, directory: str) -> None:
+    def __init__(
+        self, hooks: Hooks, bus: Bus, store: Store, directory: str, transcripts: Path
+    ) -> None:
+        """*transcripts* is a folder for the messages of sessions, which programs can read."""
         self._hooks = hooks
+        self._transcripts = transcripts
+        self._done: dict[str, frozenset[str]] = {}
+        hooks.session_facts = self._facts
         self._bus = bus
         self._store = store
         self._directory = directory
         self._begun: dict[str, Session] = {}
+        self._begun_children: set[str] = set()
         self._objected: dict[str, str] = {}
         self._following: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[object]] = set()
@@ -57,8 +82,10 @@ class SessionHooks:
     async def prompted(self, session: Session, prompt: PromptInput) -> PromptInput:
         """Return *prompt* with the context that hooks add. Raises ``PromptRefused`` if one
         refuses."""
-        if session.parent_id is not None or not self._hooks.all:
+        if not self._hooks.all:
             return prompt
+        if session.parent_id is not None:
+            return await self._task_given(session, prompt)
         contexts: list[str] = []
         if session.id not in self._begun:
             self._begun[session.id] = session
@@ -72,8 +99,17 @@ class SessionHooks:
         if answer.decision == "deny" or answer.stop is not None:
             raise PromptRefused(BLOCKED.format(reason=reason or NO_REASON))
         contexts.append(answer.context)
-        added = "\n".join(each for each in contexts if each)
-        return replace(prompt, context=reminder(CONTEXT.format(context=added))) if added else prompt
+        return _with_context(prompt, *contexts)
+
+    async def _task_given(self, child: Session, prompt: PromptInput) -> PromptInput:
+        """Return the *prompt* of a sub-agent with the context that hooks add to its first one."""
+        if child.turns or child.id in self._begun_children:
+            return prompt
+        self._begun_children.add(child.id)
+        kind = prompt.agent or child.agent
+        details: JsonObject = {"agent_id": child.id, "agent_type": kind}
+        answer = await self._run_hooks("SubagentStart", child.parent_id or child.id, details, kind)
+        return _with_context(prompt, answer.context)
 
     async def stopping(self, message: AssistantMessage) -> str | None:
         """Return why the turn that ends with *message* must continue, None if no hook objects."""
@@ -83,7 +119,11 @@ class SessionHooks:
         event: HookEvent = "Stop" if session.parent_id is None else "SubagentStop"
         again = self._objected.get(session.id) == message.turn_id
         details: JsonObject = {"agent": message.agent, "stop_hook_active": again}
-        answer = await self._run_hooks(event, session.id, details)
+        about = ""
+        if event == "SubagentStop":
+            about = message.agent
+            details |= {"agent_id": session.id, "agent_type": message.agent}
+        answer = await self._run_hooks(event, session.id, details, about)
         if answer.decision != "deny" or answer.stop is not None:
             return None
         self._objected[session.id] = message.turn_id
@@ -131,8 +171,35 @@ class SessionHooks:
                 return self._notify(session_id, "opencode-py waits for you", "idle_prompt")
             case SessionDeleted(session_id=session_id) if session_id in self._begun:
                 return self._end(self._begun.pop(session_id), "deleted")
+            case TodoUpdated(session_id=session_id, items=items):
+                return self._tasks_completed(session_id, items)
             case _:
                 return None
+
+    async def _tasks_completed(self, session_id: str, items: Sequence[TodoItem]) -> None:
+        """Run the hooks for the to-dos that are newly completed."""
+        before = self._done.get(session_id, frozenset())
+        done = {str(at): item.content for at, item in enumerate(items, 1) if _is_done(item)}
+        self._done[session_id] = frozenset(done.values())
+        for number, content in done.items():
+            if content not in before:
+                details: JsonObject = {"task_id": number, "task_subject": content}
+                await self._run_hooks("TaskCompleted", session_id, details)
+
+    async def _facts(self, call: HookCall) -> JsonObject:
+        """Return what programs are told of a session: its messages as a file, written anew except
+        for calls of tools, of which a turn can have hundreds; and its mode."""
+        path = self._transcripts / f"{call.session_id}.jsonl"
+        try:
+            session = await self._store.session(call.session_id)
+            if call.event not in _FREQUENT or not path.exists():
+                messages = await self._store.messages(session.id)
+                await asyncio.to_thread(write_transcript, path, messages, session.directory)
+        except (SessionNotFound, StoreError, OSError) as error:
+            log.warning("no transcript for a hook: %s", error)
+            return {}
+        mode = "plan" if session.agent == "plan" else "default"
+        return {"transcript_path": str(path), "permission_mode": mode}
 
     def _notify(self, session_id: str, message: str, kind: str) -> Awaitable[object]:
         details: JsonObject = {"message": message, "notification_type": kind}
@@ -155,4 +222,14 @@ class SessionHooks:
 
 
 def _triggers_hooks(event: Event) -> bool:
-    return isinstance(event, PermissionAsked | QuestionAsked | SessionIdle | SessionDeleted)
+    followed = PermissionAsked | QuestionAsked | SessionIdle | SessionDeleted | TodoUpdated
+    return isinstance(event, followed)
+
+
+def _is_done(item: TodoItem) -> bool:
+    return item.status == "completed"
+
+
+def _with_context(prompt: PromptInput, *contexts: str) -> PromptInput:
+    added = "\n".join(each for each in contexts if each)
+    return replace(prompt, context=reminder(CONTEXT.format(context=added))) if added else prompt

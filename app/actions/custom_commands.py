@@ -1,14 +1,15 @@
 """The user's own slash commands and the prompts of MCP servers, as actions."""
 
 import shlex
-from collections.abc import Callable, Coroutine, Iterable
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.records.errors import OpencodePyError, ToolError
 from app.commands.context import ActionContext
-from app.commands.registry import Action
+from app.commands.registry import Action, find_by_slash
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # not loaded for the first frame
@@ -94,11 +95,23 @@ def _mcp_prompt_action(server: str, prompt: "Prompt") -> Action:
 
 
 def user_command_actions(commands: Iterable["CommandInfo"]) -> list[Action]:
-    return [_user_command_action(command) for command in commands]
+    known = list(commands)
+    ends = Counter(command.name.rpartition("/")[2] for command in known)
+    return [_user_command_action(command, ends) for command in known]
 
 
-def _user_command_action(command: "CommandInfo") -> Action:
+def _user_command_action(command: "CommandInfo", ends: Mapping[str, int]) -> Action:
+    """Return the action of a command. One in a folder has its other names (``find_command``) too,
+    where these are not taken; *ends* counts the last words of all names."""
     name = command.name
+    end = name.rpartition("/")[2]
+    others = (name.replace("/", ":"), *([end] if ends[end] == 1 else []))
+    aliases = [
+        other
+        for other in others
+        if other != name
+        and ((taken := find_by_slash(other)) is None or taken.id == f"{PREFIX}{name}")
+    ]
 
     async def make(
         runtime: "Runtime", argument: str, session: "Session", base: "PromptInput"
@@ -110,7 +123,7 @@ def _user_command_action(command: "CommandInfo") -> Action:
         title=sanitize_line(command.description) or f"The {command.kind} {sanitize_line(name)}",
         run=partial(_send, name, make),
         group="Commands",
-        slash=(name,),
+        slash=(name, *dict.fromkeys(aliases)),
         argument=sanitize_line(command.hint),
         sends_prompt=True,
         note=sanitize_line(f"the {command.kind} in {command.source}"),

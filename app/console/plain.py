@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TextIO
 
+from agent.commands import find_command
 from agent.records.errors import OpencodePyError
 from agent.records.events import (
     Event,
@@ -272,7 +273,7 @@ class PlainConsole:
 
     async def _is_command(self, name: str) -> bool:
         known = await self.runtime.commands.all() if name.startswith("/") else ()
-        return any(each.name == name[1:] for each in known)
+        return find_command(known, name[1:]) is not None
 
     async def _run_command(self, name: str, argument: str) -> None:
         """Send the prompt of a user's slash command, after asking for its permissions."""

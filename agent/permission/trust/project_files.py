@@ -37,6 +37,8 @@ MAX_HASHED = 16 * 1024 * 1024
 MAX_PATTERN_FILES = 200
 """Limit of the files that one pattern of instructions names."""
 
+_RULES = ".claude/rules"
+
 _CHECKED_KEYS = frozenset({"permission", "tools", "$schema", *PROGRAM_KEYS})
 
 SteeringKind = Literal["instructions", "command", "agent", "skill", "settings"]
@@ -111,6 +113,13 @@ def pattern_files(pattern: str, directory: Path, project: Path) -> list[Path]:
     return list(found)
 
 
+def rule_files(project: Path) -> list[Path]:
+    """Return the files of Claude Code's rules in *project*, sorted; none that leads outside."""
+    found = islice((project / _RULES).rglob("*.md"), MAX_PATTERN_FILES)
+    real = project.resolve()
+    return sorted(p for p in found if p.is_file() and p.resolve().is_relative_to(real))
+
+
 class _Scanner:
     """Collects findings; names are relative to the project's root if possible."""
 
@@ -159,6 +168,8 @@ class _Scanner:
         for name in INSTRUCTION_FILES:
             if (folder / name).is_file():
                 self.add_steering("instructions", folder / name)
+        for path in rule_files(folder) if folder == self._project else ():
+            self.add_steering("instructions", path)
         for name in () if own_hooks else HOOK_FILES:
             try:
                 values = jsonc.parse(read_text(folder / name))

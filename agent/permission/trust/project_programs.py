@@ -91,6 +91,8 @@ def _programs_of_entry(
         yield ProjectProgram(kind=kind, name=name, source=source, detail=detail, raw=raw)
     for argv, extra in commands:
         yield ProjectProgram(kind=kind, name=name, source=source, argv=argv, detail=extra, raw=raw)
+    for address in _called_addresses(entry) if commands else ():
+        yield ProjectProgram(kind=kind, name=name, source=source, detail=address, raw=raw)
 
 
 def _commands(value: Json) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -115,6 +117,17 @@ def _commands(value: Json) -> Iterator[tuple[tuple[str, ...], str]]:
         return
     for item in value.values():
         yield from _commands(item)
+
+
+def _called_addresses(value: Json) -> Iterator[str]:
+    """Yield the addresses of the hooks in *value* that are called."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _called_addresses(item)
+    elif isinstance(value, dict):
+        if value.get("type") == "http" and isinstance(url := value.get("url"), str):
+            yield url
+        yield from _called_addresses(value.get("hooks"))
 
 
 def _addresses(value: Json) -> Iterator[str]:

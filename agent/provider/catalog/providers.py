@@ -237,6 +237,13 @@ _ALL = (
         key_check="/key",
     ),
     remote(
+        "opencode",
+        "OpenCode Zen",
+        "https://opencode.ai/zen/v1",
+        "OPENCODE_API_KEY",
+        key_page="opencode.ai/auth",
+    ),
+    remote(
         "azure",
         "Azure OpenAI",
         "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",

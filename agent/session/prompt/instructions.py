@@ -28,6 +28,7 @@ from agent.permission.trust.project_files import INSTRUCTION_FILES, MAX_PATTERN_
 from agent.permission.trust.trust import TrustStatus
 from agent.records.json import encodable
 from agent.records.messages import Completed
+from agent.session.prompt.claude_rules import rule_text, rules_for
 from agent.tools.files.paths import printable
 
 MAX_CHARACTERS = 40_000
@@ -281,7 +282,7 @@ class Instructions:
         def add(path: Path, bounds: ImportBounds, scope: InstructionScope) -> None:
             text = read_instructions(path, bounds, reading)
             if text is not None:
-                found.append(Instruction(bounds.display_name(path), text, scope))
+                found.append(Instruction(bounds.display_name(path), rule_text(path, text), scope))
 
         for path in self._user_file():
             add(path, own, "yours")
@@ -298,6 +299,8 @@ class Instructions:
             inside = ImportBounds(project.resolve(), project)
             for path in project_files(directory, project, self._mode):
                 add(path, inside, "project")
+            for path in rules_for(project) if self._uses_claude_files() else ():
+                add(path, inside, "project")
             for entry in self._entries:
                 for path in pattern_files(entry, directory, project):
                     add(path, inside, "config")
@@ -308,12 +311,15 @@ class Instructions:
     def _user_file(self) -> list[Path]:
         """Return the user's own file: ours, else another program's."""
         candidates = [self._paths.config / "AGENTS.md", opencode_folder(self._env) / "AGENTS.md"]
-        if not any(
-            env_variables.is_on(self._env, name)
-            for name in ("DISABLE_CLAUDE_CODE", "DISABLE_CLAUDE_CODE_PROMPT")
-        ):
+        if self._uses_claude_files():
             candidates.append(self._home / ".claude" / "CLAUDE.md")
         return [path for path in candidates if path.is_file()][:1]
+
+    def _uses_claude_files(self) -> bool:
+        return not any(
+            env_variables.is_on(self._env, name)
+            for name in ("DISABLE_CLAUDE_CODE", "DISABLE_CLAUDE_CODE_PROMPT")
+        )
 
     def _files_outside(self, entry: str) -> list[Path]:
         """Return the files of an entry with an absolute path (only the user's config has such)."""
@@ -341,10 +347,12 @@ class Instructions:
         bounds = ImportBounds(project.resolve(), project)
         reading = ReadState()
         found: list[Instruction] = []
-        for path in nested_files(touched, directory, project):
+        rules = rules_for(project, touched) if self._uses_claude_files() else []
+        for path in (*nested_files(touched, directory, project), *rules):
             source = bounds.display_name(path)
             text = read_instructions(path, bounds, reading) if source not in known else None
             if text is not None:
+                text = rule_text(path, text)
                 if len(text) > MAX_NESTED:
                     text = f"{text[:MAX_NESTED]}\n[Cut here. Read {source} for the rest.]"
                 found.append(Instruction(source, text, "folder"))

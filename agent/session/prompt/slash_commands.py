@@ -17,6 +17,7 @@ from agent.commands import (
     TemplatePart,
     available_commands,
     expand_template,
+    find_command,
     joined_texts,
     unknown_command,
 )
@@ -91,7 +92,7 @@ class SlashCommands:
         an unknown command, or one whose command line or file was refused.
         """
         known = await self.all()
-        command = next((each for each in known if each.name == name), None)
+        command = find_command(known, name)
         if command is None:
             raise unknown_command(name, (each.name for each in known))
         agent = command.agent or base.agent or session.agent

@@ -4,7 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from agent.commands import joined_texts, parse_slash, unknown_command
+from agent.commands import find_command, joined_texts, parse_slash, unknown_command
 from agent.records.messages import Session
 from agent.runtime.headless import HeadlessRun
 from agent.session.api import Mention, PromptInput
@@ -39,9 +39,9 @@ async def prompt_of(
     if name == "init":
         runtime.trust.trust_own_file()
         return replace(base, text=init_prompt(joined_texts(argument, piped)))
-    known = {each.name for each in await runtime.commands.all()}
-    if name not in known:
-        raise unknown_command(name, (*known, "init"))
+    known = await runtime.commands.all()
+    if find_command(known, name) is None:
+        raise unknown_command(name, (*(each.name for each in known), "init"))
     made = await headless.command_prompt(name, argument, session, base, piped)
     return replace(made, mentions=tuple(dict.fromkeys((*files, *made.mentions))))
 

@@ -247,7 +247,7 @@ def test_claude_codes_permissions_without_effect_are_reported(setting: Setting) 
     setting.write(
         setting.home / ".claude/settings.local.json", {"permissions": {"allow": ["Bash"]}}
     )
-    mode, unknown, every = setting.load().notices
+    *_, mode, unknown, every = setting.load().notices
     assert "permissions.defaultMode has no effect: the mode is chosen" in mode
     assert "Unknown(x) names no tool" in unknown
     assert "Bash allows every command, which only settings of this program's own" in every

@@ -319,3 +319,20 @@ async def test_files_of_deeper_folders_come_with_touched_files(place: Place) -> 
     assert await place.nested("x.py") == []
     assert await place.nested("inner/sub/y.py") == []
     assert await place.nested("../elsewhere/x.py") == []
+
+
+async def test_rules_of_claude_code_count_for_every_file_or_for_theirs(place: Place) -> None:
+    place.write(
+        {
+            "AGENTS.md": "main",
+            ".claude/rules/style.md": "---\ndescription: d\n---\nUse tabs.",
+            ".claude/rules/front/ui.md": '---\npaths: ["src/**/*.{ts,tsx}"]\n---\nUse hooks.',
+        }
+    )
+    found = await place.collect()
+    assert [(each.source, each.text) for each in found.files] == [
+        ("AGENTS.md", "main"),
+        (".claude/rules/style.md", "Use tabs."),
+    ]
+    assert await place.nested("src/a/b.tsx") == [".claude/rules/front/ui.md"]
+    assert await place.nested("src/a/b.py") == []

@@ -151,3 +151,17 @@ async def test_skills_of_folders_that_the_settings_name(tmp_path):
     async with open_harness(tmp_path, skills={"paths": [str(tmp_path / "elsewhere")]}) as harness:
         found = await harness.runtime.guidance.find_skills()
         assert list(found.skills) == ["tidy"]
+
+
+async def test_a_command_in_a_folder_has_the_names_that_claude_code_gives_it(tmp_path):
+    folder = tmp_path / "home/.claude/commands"
+    for name in ("front/component", "front/test", "back/test"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.md").write_text(f"Do {name}.")
+    async with open_harness(tmp_path) as harness:
+        session, base = await harness.session(), PromptInput(text="x")
+        commands = harness.runtime.commands
+        for typed in ("front/component", "front:component", "component"):
+            assert (await commands.prompt(typed, "", session, base)).text == "Do front/component."
+        with pytest.raises(CommandError, match="There is no command /test"):
+            await commands.prompt("test", "", session, base)
