@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
+from agent.documentation import documentation_folder
 from agent.permission.rules import UNSANDBOXED
 from agent.permission.sandbox.kept_files import NOTHING_KEPT, KeptFiles, keep_files, kept_notes
 from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
@@ -186,6 +187,11 @@ class BashTool:
         self._sandbox = sandbox
         self._settings = settings
         self._truncator = truncator
+        documentation = documentation_folder()
+        self._readable = (
+            str(truncator.spills.folder),
+            *((documentation,) if documentation else ()),
+        )
         self._shells = shells
         self.spec = ToolSpec(
             name="bash",
@@ -271,7 +277,7 @@ class BashTool:
             command,
             directory=directory,
             project=ctx.project,
-            readable=(str(self._truncator.spills.folder),),
+            readable=self._readable,
             start=directory if gone else ctx.directory,
         )
 

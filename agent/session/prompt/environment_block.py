@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from agent.documentation import documentation_folder
 from agent.git import git_outputs
 from agent.records.reminders import escape_reminders, reminder
 from agent.session.prompt.instructions import Instruction
@@ -33,6 +34,12 @@ NOBODY = (
 
 SOMEBODY = "The user is here again: they can answer questions and approve what needs approval."
 """The reminder after an unattended run."""
+
+DOCUMENTATION = (
+    "Documentation of opencode-py, this program: {folder}. Before you answer questions about it "
+    "or configure it, read README.md there and the page that it names."
+)
+"""The line about the program's own documentation."""
 
 COMMITS = 5
 """Number of recent commits in the session block."""
@@ -148,6 +155,7 @@ class Environment:
             f"Date: {self.date}",
             *([f"Model: {self.model}"] if self.model else []),
             *([] if self.attended else [f"User: {NOBODY}"]),
+            *([DOCUMENTATION.format(folder=folder)] if (folder := documentation_folder()) else []),
         ]
         return "<environment>\n" + "\n".join(lines) + "\n</environment>"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from posixpath import dirname, expanduser, join
 from typing import Literal
 
+from agent.documentation import documentation_folder
 from agent.files.disk import NotRegular
 from agent.permission.protected import has_secret_name, is_guarded, is_secret
 from agent.permission.shell.paths import folder_pattern
@@ -140,6 +141,15 @@ def outside_need(target: ToolPath, *, folder: bool = False) -> tuple[PermissionN
     )
 
 
+def _outside_read_need(target: ToolPath, *, folder: bool = False) -> tuple[PermissionNeed, ...]:
+    """Return the permission for reading outside the project; the program's documentation is free
+    to read."""
+    documentation = documentation_folder()
+    if documentation is not None and within(target.real, documentation):
+        return ()
+    return outside_need(target, folder=folder)
+
+
 def read_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
     """Return the permissions for reading one file: it is allowed inside the project unless the file
     can contain secrets."""
@@ -155,7 +165,7 @@ def read_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
         aliases=_aliases(target),
         root=target.project,
     )
-    return (*outside_need(target), need)
+    return (*_outside_read_need(target), need)
 
 
 def edit_needs(target: ToolPath) -> tuple[PermissionNeed, ...]:
@@ -200,7 +210,7 @@ def search_needs(
                 root=root.project,
             )
         )
-    return (*outside_need(root, folder=folder), *needs)
+    return (*_outside_read_need(root, folder=folder), *needs)
 
 
 def _aliases(target: ToolPath) -> tuple[str, ...]:
