@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, Protocol, TypeVar, cast
 
 import anyio
@@ -37,6 +36,7 @@ from agent.mcp.sampling import SampleMessage, SampleRequest, SamplingRefused
 from agent.mcp.transports import ConnectionHost, TransportState, open_transport
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
+from agent.records.program import own_version
 from agent.tools.core.clean_text import without_invisible
 
 SAMPLING_REFUSED = -1
@@ -311,7 +311,7 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
     state = TransportState(host.gone)
     sdk_client = Client(
         open_transport(host, state),
-        client_info=types.Implementation(name="opencode-py", version=_version()),
+        client_info=types.Implementation(name="opencode-py", version=own_version()),
         list_roots_callback=roots,
         elicitation_callback=elicit,
         sampling_callback=sample,
@@ -320,13 +320,6 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
     client = McpClient(sdk_client, state, host.transport)
     async with sdk_client:
         yield client
-
-
-def _version() -> str:
-    try:
-        return version("opencode-py")
-    except PackageNotFoundError:
-        return "0"
 
 
 def instructions_of(text: str | None) -> str:

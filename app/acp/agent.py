@@ -1,6 +1,5 @@
 """The agent's side of the protocol: one method per request."""
 
-import importlib.metadata
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +11,7 @@ from acp.meta import PROTOCOL_VERSION
 
 from agent.records.events import SessionIdle
 from agent.records.messages import Session
+from agent.records.program import own_version
 from agent.session.api import PromptInput
 from agent.session.prompt.templates import init_prompt
 from app.acp import options
@@ -57,7 +57,7 @@ class AcpAgent:
             agent_info=schema.Implementation(
                 name="opencode-py",
                 title="opencode-py",
-                version=importlib.metadata.version("opencode-py"),
+                version=own_version(),
             ),
             agent_capabilities=schema.AgentCapabilities(
                 load_session=True,

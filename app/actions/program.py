@@ -3,12 +3,12 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from agent.records.blocks import TodoItem
+from agent.records.program import own_version
 from agent.records.sandbox import PROGRAM_SANDBOXES
 from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
@@ -129,7 +129,7 @@ def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
     trusted = runtime.trust.status in {"trusted", "nothing"}
     shells = [one for one in runtime.shells.snapshot() if one.state == "running"]
     return [
-        Fact("Version", _version()),
+        Fact("Version", own_version()),
         Fact("Folder", str(runtime.directory)),
         Fact("Trust", "" if trusted else UNTRUSTED, "$tone-warn"),
         *sandbox_facts(sandbox),
@@ -182,10 +182,3 @@ def todo_text(todos: Sequence[TodoItem]) -> Content:
         for item in todos
     ]
     return Content("\n").join(rows)
-
-
-def _version() -> str:
-    try:
-        return version("opencode-py")
-    except PackageNotFoundError:
-        return "unknown (not installed)"

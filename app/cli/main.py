@@ -50,7 +50,7 @@ UNSUPPORTED: dict[str, str] = {
     "attach": "opencode-py has no server to attach to: use --session ID to resume a session.",
     "share": "opencode-py shares nothing by itself: opencode-py export writes a session to a file.",
     "upgrade": "opencode-py does not upgrade itself: use the tool that installed it "
-    "(uv tool upgrade opencode-py, or pipx upgrade opencode-py).",
+    "(uv tool upgrade opencode-py-agent, or pipx upgrade opencode-py-agent).",
     "uninstall": "opencode-py does not remove itself: use the tool that installed it.",
     "github": "opencode-py has no GitHub action: opencode-py run works in any pipeline.",
     "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
@@ -59,19 +59,6 @@ UNSUPPORTED: dict[str, str] = {
     "folder, or install a package that has some; opencode-py debug plugins lists them.",
 }
 """Commands of opencode and of other programs that do not exist here, each with the alternative."""
-
-
-def version() -> str:
-    """The version of the installed package."""
-    from importlib.metadata import (  # 15 ms, only for --version
-        PackageNotFoundError,
-        version,
-    )
-
-    try:
-        return version("opencode-py")
-    except PackageNotFoundError:
-        return "unknown (not installed)"
 
 
 def _epilog() -> str:
@@ -154,7 +141,9 @@ def _open(arguments: "argparse.Namespace") -> int:
     from app.cli.runner import report  # already loaded
 
     if arguments.version:
-        sys.stdout.write(f"opencode-py {version()}\n")
+        from agent.records.program import DISTRIBUTION, own_version  # loads the agent package
+
+        sys.stdout.write(f"opencode-py {own_version()} ({DISTRIBUTION})\n")
         return DONE
     launch = _launch_options(arguments)
     if isinstance(launch, str):

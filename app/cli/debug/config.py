@@ -15,7 +15,7 @@ from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.plugins.loading import LoadedPlugin, load_plugins
 from agent.records.json import Json, JsonObject
-from app.cli.main import version as own_version
+from agent.records.program import own_version
 from app.cli.runner import DONE, FAILED, read_folder_settings
 from app.text.sanitize import sanitize, sanitize_line
 
