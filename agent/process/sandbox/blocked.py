@@ -8,7 +8,7 @@ from agent.process.sandbox.policy import SandboxPolicy, has_network
 LOOKED_AT = 20_000
 """Characters at the end of the output that are searched."""
 
-READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
+READ_ONLY = re.compile(r"read-only file system|\bEROFS\b|\bisn't writable", re.IGNORECASE)
 
 BUSY = re.compile(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
 """The error of a program that replaces a protected file."""
@@ -33,6 +33,18 @@ UNREACHED = re.compile(
 )
 """Also what a server that does not run looks like."""
 
+SOCKET = re.compile(
+    r"^(?=.*(?:\bcan(?:no|')t\b|could ?n[o']t|unable|failed|denied|not permitted|refused))"
+    r".*(?:\.sock(?![\w.-]*\w)|\bunix:|\bdocker daemon\b|\bssh-agent\b"
+    r"|\bauthentication agent\b|\bgpg-agent\b|\bS\.gpg-agent\b|\bd-?bus\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A Unix socket, by which Docker, agents for keys and desktops are reached."""
+
+TERMINAL = re.compile(
+    r"pseudo-?(?:terminal|tty)|\bopenpty\b|/dev/ptmx|out of pty devices|forkpty", re.IGNORECASE
+)
+
 PRIVILEGE = re.compile(
     r"no new privileges|must be setuid root|effective uid is not 0|must be owned by uid 0",
     re.IGNORECASE,
@@ -52,6 +64,13 @@ def blocked(output: str, exit_code: int | None, policy: SandboxPolicy) -> str:
     text = output[-LOOKED_AT:]
     if PRIVILEGE.search(text):
         return "The sandbox blocked it: a command can't become another user."
+    if SOCKET.search(text):
+        return (
+            "The sandbox probably blocked a socket of another program: Docker and the agents that "
+            "hold keys cannot be reached."
+        )
+    if TERMINAL.search(text):
+        return "The sandbox probably blocked it: some have no pseudo-terminals."
     if READ_ONLY.search(text):
         return f"The sandbox blocked a write: {_writes(policy)}"
     if not has_network(policy):
