@@ -2,10 +2,14 @@
 
 import asyncio
 import os
+import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal, cast
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, model_validator
 
 from agent.permission.hard_links import Identity, kept_identities, shared_identity
 from agent.permission.protected import is_secret
@@ -14,6 +18,7 @@ from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
+from agent.tools.core.truncate import MAX_BYTES, head_of, shared_width
 from agent.tools.files.paths import (
     ToolPath,
     missing_file_error,
@@ -22,14 +27,30 @@ from agent.tools.files.paths import (
     search_needs,
     show_path,
 )
+from agent.tools.search.file_types import fits_type, type_globs
 from agent.tools.search.globs import check_glob
-from agent.tools.search.newest_hits import LIMIT, PARTIAL, TIMED_OUT, NewestMatches
-from agent.tools.search.searcher import MAX_COUNT, Outcome, Searcher, find_rg
+from agent.tools.search.newest_hits import (
+    LIMIT,
+    PARTIAL,
+    TIMED_OUT,
+    FoundLine,
+    NewestMatches,
+    mtime_of,
+)
+from agent.tools.search.searcher import MAX_RECORD, Outcome, Searcher, find_rg
 from agent.tools.search.tree import IgnoreRules, find_links, is_ignored
 from agent.tools.search.worker import SearchRequest
 
-MAX_COLUMNS = 500
-"""Characters shown of a matching line, so that 100 lines are below the limit of an output."""
+MAX_LIMIT = 1_000
+"""The maximum number of results that a call can ask for."""
+
+MAX_CONTEXT = 100
+"""The maximum number of lines of context before and after a match."""
+
+SHOWN_COLUMNS = 500
+"""Characters of a line in the transcript's block."""
+
+Output = Literal["content", "files_with_matches", "count"]
 
 
 class GrepArgs(ToolArgs):
@@ -44,12 +65,68 @@ class GrepArgs(ToolArgs):
         validation_alias=AliasChoices("include", "glob"),
         description="A glob that file names must match, for example *.{ts,tsx}",
     )
+    type: str | None = Field(
+        default=None, description="A type of files: py, js, ts, go, rust, java, md, …"
+    )
+    output_mode: Output = Field(
+        default="content", description="Lines, only the names of files, or matches per file"
+    )
+    context: int = Field(
+        default=0,
+        ge=0,
+        validation_alias=AliasChoices("context", "-C"),
+        description="Lines to show around each match",
+    )
+    before: int = Field(
+        default=0,
+        ge=0,
+        validation_alias=AliasChoices("before", "-B"),
+        description="Lines before it",
+    )
+    after: int = Field(
+        default=0,
+        ge=0,
+        validation_alias=AliasChoices("after", "-A"),
+        description="Lines after it",
+    )
+    ignore_case: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("ignore_case", "-i", "case_insensitive"),
+        description="Ignore case",
+    )
+    multiline: bool = Field(
+        default=False, description="Matches can span lines; . matches line breaks"
+    )
+    limit: int = Field(
+        default=LIMIT,
+        ge=0,
+        validation_alias=AliasChoices("limit", "head_limit", "max_results"),
+        description=f"Results to return, at most {MAX_LIMIT}",
+    )
+    offset: int = Field(default=0, ge=0, description="Results to skip: the next page")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_line_numbers(cls, values: Any) -> Any:
+        """Remove Claude Code's switch for line numbers, which are always shown."""
+        if not isinstance(values, dict):
+            return values
+        given = cast("dict[str, Any]", values)
+        return {key: value for key, value in given.items() if key != "-n"}
+
+    @property
+    def page_size(self) -> int:
+        """Return the number of results to return."""
+        return min(self.limit or MAX_LIMIT, MAX_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
 class GrepPlan:
     root: ToolPath
     request: SearchRequest
+    output: Output = "content"
+    limit: int = LIMIT
+    offset: int = 0
     rules: ReadRules | None = None
     """The rules for reading, None if they restrict nothing here."""
 
@@ -67,7 +144,6 @@ class GrepTool:
         name="grep",
         verb="Grep",
         aliases=("search", "ripgrep", "search_files", "grep_search"),
-        variables={"limit": str(LIMIT)},
     )
     args = GrepArgs
 
@@ -88,10 +164,13 @@ class GrepTool:
             check_glob(args.include, "include")
             if args.include.startswith("!"):
                 raise ToolError("include names what to search; a leading ! is not supported.")
+        if args.type is not None and not re.fullmatch(r"\.?[\w+-]+", args.type.strip()):
+            raise ToolError(f"{args.type!r} is no type of files. Give one such as py, or include.")
         root = resolve_path(args.path or ".", ctx)
         payload = await asyncio.to_thread(_plan, args, root, ctx)
         where = f" in {root.shown}" if args.path else ""
-        which = f" ({args.include})" if args.include else ""
+        names = ", ".join(filter(None, (args.include, args.type and f"type {args.type}")))
+        which = f" ({names})" if names else ""
         is_folder = payload.request.root == payload.request.folder
         needs = search_needs("grep", args.pattern, root, folder=is_folder, spill=self._spill)
         if needs and ctx.read_rules is not None and (rules := await ctx.read_rules()).restrict:
@@ -113,7 +192,7 @@ class GrepTool:
         outcome = await self._searcher.run(plan.payload.request, hits.take)
         if plan.payload.rules is not None and plan.payload.rules.deny:
             # What the pattern finds in denied files must not show in their number.
-            listing = replace(plan.payload.request, pattern=None)
+            listing = replace(plan.payload.request, pattern=None, multiline=False)
             await self._searcher.run(listing, hits.take_denied)
         links = [] if hits.found_any else await asyncio.to_thread(_linked_folders, plan.payload)
         return hits.result(outcome, links, ctx)
@@ -129,7 +208,8 @@ class _Hits:
         self._kept: dict[Identity, str] | None = None
         self._other_names: dict[str, str | None] = {}
         self._named_secret = plan.root.is_secret
-        self._found = NewestMatches()
+        self._found = NewestMatches(plan.offset + plan.limit)
+        self._counts: Counter[str] = Counter()
         self._secrets: set[str] = set()
         self._asked: set[str] = set()
         self._denied: dict[str, str] = {}
@@ -145,7 +225,7 @@ class _Hits:
         """Take a part of the list of all files that were searched."""
         for record in records:
             path = os.fsdecode(record)
-            found = self._restriction(path)
+            found = self._restriction(path) if self._is_wanted_type(path) else None
             if found is not None and found.action == "deny" and not self._is_ignored(path):
                 self._denied[path] = found.reason
 
@@ -155,19 +235,28 @@ class _Hits:
 
     def _take(self, record: bytes) -> None:
         name, zero, rest = record.partition(b"\0")
-        number, colon, line = rest.partition(b":")
-        if not (zero and colon and number.isdigit()):
+        parts = _RECORD.match(rest) if zero else None
+        if parts is None:
             return  # a message of the program, not a match
         path = os.fsdecode(name)
+        if not self._is_wanted_type(path):
+            return
         if not self._named_secret and self._is_secret(path):
             self._secrets.add(path)
             return
         if self._is_ignored(path) or self._is_kept(path):
             return
-        text = line.decode("utf-8", "replace").removesuffix("\r")
-        if len(text) > MAX_COLUMNS:
-            text = text[:MAX_COLUMNS] + "…"
-        self._found.offer(path, f"{int(number)}: {text}")
+        if self._plan.output == "content":
+            columns = not self._plan.request.spans_lines
+            line = _found_line(parts, columns=columns, cut=len(record) >= MAX_RECORD)
+            self._found.offer(path, line)
+        elif parts["mark"] == b":":
+            self._counts[path] += 1
+
+    def _is_wanted_type(self, path: str) -> bool:
+        # For ripgrep an include glob counts before the type.
+        types = self._plan.request.types if self._plan.request.include else ()
+        return not types or fits_type(path, types)
 
     def _is_ignored(self, path: str) -> bool:
         if self._ignore is None:
@@ -224,7 +313,7 @@ class _Hits:
 
     @property
     def found_any(self) -> bool:
-        return self._found.total > 0
+        return self._found.total > 0 or bool(self._counts)
 
     def result(self, outcome: Outcome, links: list[str], ctx: ToolContext) -> Result:
         """Return the result. *links* are linked folders that were not searched."""
@@ -232,28 +321,76 @@ class _Hits:
         if links:
             names = ", ".join(show_path(link, ctx) for link in links[:3])
             notes.append(f"Links to folders were not followed ({names}); name one as path.")
-        lines: list[str] = []
-        items: list[str] = []
-        for path, matches in self._found.groups():
-            shown = show_path(path, ctx)
-            lines += [shown, *(f"  {match}" for match in matches), ""]
-            items += [f"{shown}:{match}" for match in matches]
-        total = self._found.total
-        if total > len(items):
-            notes.insert(
-                0,
-                f"At least {total:,} lines match in {self._found.files:,} files; these are the "
-                f"{len(items)} in the newest files. Narrow the pattern, path or include.",
-            )
-        if not items:
-            lines = ["No lines match.", ""]
+        page = self._lines(ctx) if self._plan.output == "content" else self._files(ctx)
+        lines = list(page.lines)
+        if not page.items:
+            none = f"No results from {self._plan.offset:,} on." if page.total else "No lines match."
+            lines = [none, ""]
+        notes = [*page.notes, *notes]
         if notes:
+            lines += [""] * (lines[-1] != "")
             lines.append(f"({' '.join(notes)})")
         return Result(
             "\n".join(lines).rstrip("\n"),
-            blocks=(ListingBlock(tuple(items), total),),
-            facts=(f"{total:,} {'match' if total == 1 else 'matches'}",),
+            blocks=(ListingBlock(page.items, page.total),),
+            facts=(f"{page.total:,} {page.unit}",),
         )
+
+    def _lines(self, ctx: ToolContext) -> "_Page":
+        """Return the page of lines, by file."""
+        request, found, offset = self._plan.request, self._found, self._plan.offset
+        groups = found.page(offset, request.before, request.after)
+        names = {path: show_path(path, ctx) for path, _ in groups}
+        width = _line_width(groups, names.values())
+        lines: list[str] = []
+        items: list[str] = []
+        for path, matches in groups:
+            lines.append(names[path])
+            last = matches[0].number
+            for line in matches:
+                if line.number > last + 1 and (request.before or request.after):
+                    lines.append("  --")
+                last = line.number
+                mark = "-" if line.column is None else ":"
+                lines.append(f"  {line.number}{mark} {_shown_text(line, width)}")
+                if line.column is not None:
+                    items.append(f"{names[path]}:{line.number}: {line.text[:SHOWN_COLUMNS]}")
+            lines.append("")
+        unit = "match" if found.total == 1 else "matches"
+        notes: list[str] = []
+        if found.total > offset + len(items):
+            which = f"the {len(items)} in the newest files"
+            if offset:
+                which = f"{offset + 1:,} to {offset + len(items):,}, newest files first"
+            notes.append(
+                f"At least {found.total:,} lines match in {found.files:,} "
+                f"{'file' if found.files == 1 else 'files'}; these are {which}. Narrow the "
+                f"pattern, path or include, or go on with offset={offset + len(items)}."
+            )
+        if any(_is_cut(line, width) for _, matches in groups for line in matches):
+            notes.append("Long lines are cut; read shows the rest of one with offset and column.")
+        return _Page(lines, tuple(items), found.total, unit, notes)
+
+    def _files(self, ctx: ToolContext) -> "_Page":
+        """Return the page of files, with the number of their matches if that is wanted."""
+        counts, offset = self._counts, self._plan.offset
+        ordered = sorted(counts, key=lambda path: (-mtime_of(path), path))
+        page = ordered[offset : offset + self._plan.limit]
+        counted = self._plan.output == "count"
+        items = tuple(
+            f"{show_path(path, ctx)}{f': {counts[path]:,}' if counted else ''}" for path in page
+        )
+        total = len(ordered)
+        notes: list[str] = []
+        if counted and total:
+            lines, files = counts.total(), "file" if total == 1 else "files"
+            notes.append(f"{lines:,} {'line' if lines == 1 else 'lines'} in {total:,} {files}.")
+        if total > offset + len(page):
+            notes.append(
+                f"{total:,} files match; these are {offset + 1:,} to {offset + len(page):,}, "
+                f"newest first. Go on with offset={offset + len(page)}."
+            )
+        return _Page(list(items), items, total, "file" if total == 1 else "files", notes)
 
     def _notes(self, outcome: Outcome) -> list[str]:
         notes: list[str] = []
@@ -281,6 +418,69 @@ class _Hits:
         if outcome.partial:
             notes.append(PARTIAL)
         return notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page of results: the *lines* for the model, the *items* for the transcript."""
+
+    lines: list[str]
+    items: tuple[str, ...]
+    total: int
+    unit: str
+    notes: list[str]
+
+
+_RECORD = re.compile(rb"(?P<number>\d+)(?P<mark>[:-])(?P<rest>.*)", re.DOTALL)
+_COLUMN = re.compile(rb"(\d{1,9}):(.*)", re.DOTALL)
+
+
+def _found_line(parts: re.Match[bytes], *, columns: bool, cut: bool) -> FoundLine:
+    raw, column = parts["rest"], None
+    if parts["mark"] == b":":
+        column = 1
+        given = _COLUMN.match(raw) if columns else None
+        # ripgrep leaves the column out for a match after the end of the last line.
+        if given is not None and int(given[1]) <= len(given[2]) + 1:
+            raw = given[2]
+            column = len(raw[: int(given[1]) - 1].decode("utf-8", "replace")) + 1
+    text = raw.decode("utf-8", "replace").removesuffix("\r")
+    return FoundLine(int(parts["number"]), text, column, cut)
+
+
+def _line_width(groups: list[tuple[str, list[FoundLine]]], names: Iterable[str]) -> int | None:
+    """Return the bytes that a line can have so that all fit in an output, None if they do."""
+    sizes = [len(name) + 2 for name in names]
+    sizes += [
+        len(line.text.encode("utf-8", "replace")) + NUMBER_BYTES
+        for _, lines in groups
+        for line in lines
+    ]
+    width = shared_width(sizes, MAX_BYTES - NOTE_BYTES)
+    return None if width is None else max(width - NUMBER_BYTES - MARK_BYTES, SHOWN_COLUMNS)
+
+
+NUMBER_BYTES, MARK_BYTES, NOTE_BYTES = 14, 60, 2_048
+"""Bytes for the number of a line, the mark of a cut one, and the notes of a result."""
+
+
+def _is_cut(line: FoundLine, width: int | None) -> bool:
+    size = len(line.text.encode("utf-8", "replace"))
+    return line.cut or (width is not None and size > width + MARK_BYTES)
+
+
+def _shown_text(line: FoundLine, width: int | None) -> str:
+    """Return the text of *line*; of a line that is too long, the part with the match."""
+    text = line.text
+    if not _is_cut(line, width):
+        return text
+    whole = f"over {len(text):,}" if line.cut else f"{len(text):,}"
+    if width is None:
+        return f"{text}… (of {whole} characters)"
+    start = min(max(0, (line.column or 1) - 1 - width // 4), len(text))
+    part = head_of(text[start:], width)
+    marks = ("…" if start else "", "…" if start + len(part) < len(text) or line.cut else "")
+    return f"{marks[0]}{part}{marks[1]} (characters {start + 1:,}–{start + len(part):,} of {whole})"
 
 
 def _named_need(
@@ -317,6 +517,22 @@ def _plan(args: GrepArgs, root: ToolPath, ctx: ToolContext) -> GrepPlan:
         ignored=args.path is not None and is_ignored(root.path, ctx.project),
         pattern=args.pattern,
         include=args.include,
-        max_count=MAX_COUNT,
+        types=type_globs(args.type) if args.type else (),
+        max_count=None,
+        before=_context(args, args.before),
+        after=_context(args, args.after),
+        ignore_case=args.ignore_case,
+        multiline=args.multiline,
+        texts=args.output_mode == "content",
     )
-    return GrepPlan(root, order)
+    if args.output_mode == "files_with_matches":
+        order = replace(order, max_count=1)
+    elif args.output_mode == "content" and not order.spans_lines:
+        # One more shows that there are more. Over lines it would count matches, not lines.
+        order = replace(order, max_count=args.offset + args.page_size + 1)
+    return GrepPlan(root, order, args.output_mode, args.page_size, args.offset)
+
+
+def _context(args: GrepArgs, lines: int) -> int:
+    """Return the lines of context on a side for which *lines* are wanted."""
+    return 0 if args.output_mode != "content" else min(lines or args.context, MAX_CONTEXT)

@@ -16,15 +16,14 @@ from pathlib import Path
 
 from agent.records.errors import ToolError
 from agent.tools.search.tree import IgnoreRules
-from agent.tools.search.worker import MAX_LINE, SearchRequest, encode_request
+from agent.tools.search.worker import SearchRequest, encode_request
 
 TIME_LIMIT = 30.0
 """The time limit of a search in seconds; it ends with what it has found."""
 
-MAX_COUNT = 100
-"""The maximum number of matches in one file."""
+MAX_RECORD = 64 * 1024
+"""The maximum number of bytes of a record; the rest of a longer line is dropped."""
 
-_MAX_RECORD = 64 * 1024
 _CHUNK = 64 * 1024
 _ROOT = str(Path(__file__).resolve().parents[3])
 
@@ -103,16 +102,29 @@ class Searcher:
             argv += ["--no-require-git", "--no-ignore-parent"]
         if order.hidden:
             argv.append("--hidden")
+        argv += [f"--type-add=wanted:{glob}" for glob in order.types]
+        if order.types:
+            argv.append("--type=wanted")
         if order.include:
             argv.append(f"--glob={order.include}")
         argv.append("--glob=!.git")  # the last glob that matches decides
         if order.pattern is None:
             return [*argv, "--files", "--null", "--", order.root]
-        if "\n" in order.pattern or "\\n" in order.pattern.replace("\\\\", ""):
-            argv.append("--multiline")
+        # Of a match over several lines ripgrep gives the first column for each of them.
+        argv.append("--multiline" if order.spans_lines else "--column")
+        if order.multiline:
+            argv.append("--multiline-dotall")
+        if order.ignore_case:
+            argv.append("--ignore-case")
+        if order.before or order.after:
+            argv += [f"--before-context={order.before}", f"--after-context={order.after}"]
+            argv.append("--no-context-separator")
         argv += ["--null", "--line-number", "--no-heading", "--with-filename"]
-        argv += [f"--max-columns={MAX_LINE}", "--max-columns-preview"]
-        argv += [f"--max-count={order.max_count}", f"--regexp={order.pattern}"]
+        if not order.texts:
+            argv.append("--max-columns=1")
+        if order.max_count is not None:
+            argv.append(f"--max-count={order.max_count}")
+        argv.append(f"--regexp={order.pattern}")
         return [*argv, "--", order.root]
 
     def _own_argv(self) -> list[str]:
@@ -137,7 +149,7 @@ class _PathSplitter:
 
 
 class _MatchSplitter:
-    """Splits matches: ``path NUL line:text LF``, where a path can hold line breaks, too.
+    """Splits matches: ``path NUL … LF``, where a path can hold line breaks, too.
 
     Messages of the program are on lines of their own between them, without a NUL; all paths
     begin with *root*.
@@ -155,7 +167,7 @@ class _MatchSplitter:
                 break
             remark = data.rfind(self._root, start, zero)
             begin = remark + 1 if remark >= 0 else start
-            complete.append(data[begin : min(end, begin + _MAX_RECORD)])
+            complete.append(data[begin : min(end, begin + MAX_RECORD)])
             start = end + 1
         return complete, data[start:]
 
@@ -172,8 +184,8 @@ async def _read_records(
         if complete:
             take(complete)
         await asyncio.sleep(0)  # lets the event loop run while data keeps coming
-        if len(rest) > _MAX_RECORD:
-            rest = rest[:_MAX_RECORD]
+        if len(rest) > MAX_RECORD:
+            rest = rest[:MAX_RECORD]
     if rest:
         take([rest])
 

@@ -140,10 +140,116 @@ async def test_another_name_of_a_file_with_secrets_is_left_out(
 async def test_long_lines_and_odd_bytes(
     tool: GrepTool, make_context: MakeContext, tmp_path: Path
 ) -> None:
-    (tmp_path / "a").write_bytes(b"needle \xff" + b"x" * 100_000 + b"\n")
+    (tmp_path / "a").write_bytes(b"needle \xff" + b"x" * 20_000 + b"\n")
     result = await run(tool, make_context(), pattern="needle")
-    assert len(result.output) < 600
-    assert "needle \ufffdxx" in result.output
+    assert result.output == "a\n  1: needle \ufffd" + "x" * 20_000
+
+
+async def test_lines_that_do_not_fit_are_cut_around_the_match(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, "a", f"{'é' * 20_000} needle {'y' * 20_000}\n" * 2 + "a needle\n")
+    result = await run(tool, make_context(), pattern="needle")
+    assert 48 * 1024 < len(result.output.encode()) < 50 * 1024
+    assert result.output.count(" needle ") == 2
+    assert "of 40,008)\n  3: a needle\n" in result.output
+    assert "Long lines are cut; read shows the rest of one with offset and column." in result.output
+
+
+async def test_a_line_of_any_length_is_no_problem(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, "a", f"needle {'x' * 3_000_000}\nneedle\n")
+    result = await run(tool, make_context(), pattern="needle", context=1)
+    assert len(result.output) < 51_200
+    assert "  1: needle xxx" in result.output
+    assert "  2: needle\n" in result.output
+
+
+PAGES = "".join(f"line {n}\n" for n in range(1, 8))
+
+
+HINT = "Narrow the pattern, path or include, or go on with offset="
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"context": 1}, "a.py\n  3- line 3\n  4: line 4\n  5- line 5"),
+        ({"-C": 1}, "a.py\n  3- line 3\n  4: line 4\n  5- line 5"),
+        ({"-A": 2, "-n": True}, "a.py\n  4: line 4\n  5- line 5\n  6- line 6"),
+        ({"-B": 1}, "a.py\n  3- line 3\n  4: line 4"),
+        (
+            {"pattern": "[26]", "context": 1},
+            (
+                "a.py\n  1- line 1\n  2: line 2\n  3- line 3\n  --\n  5- line 5\n  6: line 6\n"
+                "  7- line 7"
+            ),
+        ),
+        ({"pattern": "LINE 4"}, "No lines match."),
+        ({"pattern": "LINE 4", "-i": True}, "a.py\n  4: line 4"),
+        ({"pattern": "4.*5", "multiline": True}, "a.py\n  4: line 4\n  5: line 5"),
+        ({"pattern": r"4\nline"}, "a.py\n  4: line 4\n  5: line 5"),
+        ({"pattern": "line", "output_mode": "count"}, "a.py: 7\nb.md: 1\n\n(8 lines in 2 files.)"),
+        ({"pattern": "line", "output_mode": "files_with_matches"}, "a.py\nb.md"),
+        ({"pattern": "line", "type": "md"}, "b.md\n  1: line"),
+        ({"pattern": "line", "type": "Markdown", "include": "*.{md,py}"}, "b.md\n  1: line"),
+        ({"pattern": "line", "type": "js"}, "No lines match."),
+        (
+            {"pattern": "line", "limit": 2},
+            (
+                "a.py\n  1: line 1\n  2: line 2\n\n(At least 4 lines match in 2 files; these "
+                f"are the 2 in the newest files. {HINT}2.)"
+            ),
+        ),
+        ({"pattern": "line", "limit": 2, "offset": 6}, "a.py\n  7: line 7\n\nb.md\n  1: line"),
+        (
+            {"pattern": "line", "limit": 1, "offset": 3, "context": 1},
+            (
+                "a.py\n  3- line 3\n  4: line 4\n  5- line 5\n\n(At least 6 lines match in 2 "
+                f"files; these are 4 to 4, newest files first. {HINT}4.)"
+            ),
+        ),
+        ({"pattern": "line", "offset": 8}, "No results from 8 on."),
+        (
+            {"pattern": "line", "output_mode": "files_with_matches", "limit": 1},
+            "a.py\n\n(2 files match; these are 1 to 1, newest first. Go on with offset=1.)",
+        ),
+    ],
+)
+async def test_options(
+    tool: GrepTool,
+    make_context: MakeContext,
+    tmp_path: Path,
+    arguments: dict[str, object],
+    expected: str,
+) -> None:
+    _file(tmp_path, "a.py", PAGES)
+    _file(tmp_path, "b.md", "line\n", age=1)
+    result = await run(tool, make_context(), **{"pattern": "4", **arguments})
+    assert result.output == expected
+
+
+async def test_more_than_a_hundred_matches_in_one_file_are_reported(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, "a", "hit\n" * 150)
+    first = await run(tool, make_context(), pattern="hit")
+    assert "At least 101 lines match in 1 file" in first.output
+    rest = await run(tool, make_context(), pattern="hit", offset=100)
+    assert rest.output.startswith("a\n  101: hit\n")
+    assert rest.output.endswith("  150: hit")
+
+
+async def test_secrets_are_kept_from_every_form_of_result(
+    tool: GrepTool, make_context: MakeContext, tmp_path: Path
+) -> None:
+    _file(tmp_path, ".env", "A=1\nTOKEN=hunter2\nB=2\n")
+    for more in ({"context": 1}, {"output_mode": "count"}, {"output_mode": "files_with_matches"}):
+        result = await run(tool, make_context(), pattern="TOKEN", **more)
+        assert "A=1" not in result.output
+        assert ".env" not in result.output
+        assert "1 file that may hold secrets matches too" in result.output
 
 
 async def test_outside_the_project_asks(make_context: MakeContext, tmp_path: Path) -> None:

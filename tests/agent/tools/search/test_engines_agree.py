@@ -31,10 +31,16 @@ GREPS = [
     {"pattern": "--needle"},
     {"pattern": "größe"},
     {"pattern": "x{3,}"},
+    {"pattern": "needle", "context": 2},
+    {"pattern": "needle", "before": 1, "output_mode": "count"},
+    {"pattern": "needle", "output_mode": "files_with_matches", "limit": 3, "offset": 2},
+    {"pattern": "needle", "type": "py", "include": "**/*.{py,md}"},
+    {"pattern": r"needle\s+needle", "multiline": True, "ignore_case": True},
+    {"pattern": "needle", "limit": 5, "offset": 3, "after": 1},
 ]
 
 
-async def tool_output(tool: Any, ctx: Any, **arguments: str) -> str:
+async def tool_output(tool: Any, ctx: Any, **arguments: Any) -> str:
     try:
         return (await run(tool, ctx, **arguments)).output
     except ToolError as error:
@@ -64,6 +70,37 @@ async def test_both_engines_return_the_same(
             tool_output(GrepTool(with_rg), ctx, **query),
             tool_output(GrepTool(without), ctx, **query),
         )
+        assert first == second, query
+
+
+LINES = "1\nNEEDLE\n\nneedle other 1\n2\nneedle\r\n\n" * 3 + "12:other"
+
+
+@pytest.mark.skipif(RG is None, reason="no ripgrep on this machine")
+@pytest.mark.parametrize(
+    "pattern",
+    ["needle", "^[^n]", "$", "^$", "e+", r"n\w+$", "(?i)NEEDLE", r"e.*o", r"\d\n", r"\n\n", r"\s+"],
+)
+@pytest.mark.parametrize("multiline", [False, True])
+async def test_both_engines_agree_on_lines(
+    make_context: MakeContext, tmp_path: Path, pattern: str, multiline: bool
+) -> None:
+    (tmp_path / "open.md").write_text(LINES)
+    (tmp_path / "closed.py").write_text(f"{LINES}\n")
+    (tmp_path / "empty.py").touch()
+    (tmp_path / "wide.md").write_bytes(LINES.encode("utf-16"))
+    ctx = make_context()
+    tools = [GrepTool(Searcher(RG)), GrepTool(Searcher(None))]
+    for more in (
+        {},
+        {"before": 1},
+        {"after": 2, "limit": 3, "offset": 1},
+        {"context": 1, "ignore_case": True, "type": "md"},
+        {"output_mode": "files_with_matches", "type": "py"},
+        {"output_mode": "count"} if not multiline else {"limit": 200},
+    ):
+        query = {"pattern": pattern, "multiline": multiline, **more}
+        first, second = [await tool_output(tool, ctx, **query) for tool in tools]
         assert first == second, query
 
 
