@@ -14,6 +14,7 @@ from bench.growing import growing_blocks, large_paste
 from bench.idle import idle
 from bench.long_sessions import append_lines, open_long_session
 from bench.sandbox import sandbox
+from bench.sizes import sizes
 from bench.startup import commands, first_frame, first_prompt
 from bench.steps import steps
 from bench.streaming import cancel_latency, fast_deltas, key_echo, markdown_deltas, paced_deltas
@@ -22,6 +23,7 @@ from bench.testbed import Testbed, open_testbed
 from bench.transports import transports
 
 ROWS: dict[str, Callable[[Testbed], list[Row]]] = {
+    "sizes": sizes,
     "start": first_frame,
     "commands": commands,
     "first": first_prompt,

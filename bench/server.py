@@ -7,7 +7,7 @@ the word END and N, any other response with DONE.
 
 LOG gets JSON lines: ``event`` (``request``, ``mark``, ``ended`` or ``closed``), ``t`` (of
 ``time.monotonic``, which all processes of a machine share) and, for marks, the ``word`` sent just
-before.
+before. LOG.requests gets the bodies of the first requests, one a line.
 """
 
 import asyncio
@@ -25,6 +25,9 @@ from tests.support.script import Answer, Call, Done, Finish, Pause, Piece, Text,
 CHARACTERS = 4
 """Characters of a request for each reported token."""
 
+FIRST = 5
+"""Requests whose bodies are written."""
+
 STEP = 0.01
 """Seconds between two paced deltas."""
 
@@ -36,6 +39,8 @@ class Model:
     def __init__(self, server: ModelServer, log: Path, *, lenient: bool = False) -> None:
         self._server = server
         self._lenient = lenient
+        self._bodies = Path(f"{log}.requests")
+        self._written = 0
         self._log = log.open("a", buffering=1, encoding="utf-8")
         self._watching: set[asyncio.Task[None]] = set()
 
@@ -44,6 +49,10 @@ class Model:
         aside = self._lenient and not body.get("tools") and "/plain/" not in request.path
         if aside:  # a title request, or a check of the model
             return answer(Text("A bill"))
+        if self._written < FIRST:
+            self._written += 1
+            with self._bodies.open("a", encoding="utf-8") as bodies:
+                bodies.write(json.dumps(body) + "\n")
         self._tell("request")
         watching = asyncio.create_task(self._watch(request))
         self._watching.add(watching)

@@ -6,7 +6,6 @@ of ``BENCH_PEERS``. Each gets its own home and the scripted model; nothing reach
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -15,11 +14,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from bench.peers.agents import AGENTS, Agent
+from bench.peers.agents import AGENTS, Agent, ours
 from bench.peers.measure import FAST, MANY, PACED, Figures, PeerEnvironment, measure, started_agent
 from bench.peers.tmux import Tmux
 from bench.table import calibration, table
-from bench.testbed import COMMAND, ROOT, config, open_testbed
+from bench.testbed import open_testbed
 
 ROWS = (
     ("to the first prompt, s of CPU", "start_cpu", 1.0, 2),
@@ -55,7 +54,7 @@ def main(words: Sequence[str]) -> int:
         print("Peers are measured on the terminals of tmux, which is not installed.")
         return 0
     path = os.pathsep.join(filter(None, (os.environ.get("BENCH_PEERS"), os.environ["PATH"])))
-    known = {agent.name: agent for agent in (_ours(), *AGENTS)}
+    known = {agent.name: agent for agent in (ours(), *AGENTS)}
     wanted = [given.look] if given.look else given.names or list(known)
     if unknown := [name for name in wanted if name not in known]:
         print(f"There is no entry {unknown[0]}. The entries are: {', '.join(known)}.")
@@ -107,20 +106,6 @@ def look(testbed: PeerEnvironment, agents: Sequence[Agent]) -> None:
 
 def _cell(value: float | None, factor: float, decimals: int) -> str:
     return "–" if value is None else f"{value * factor:.{decimals}f}"
-
-
-def _ours() -> Agent:
-    return Agent(
-        name="opencode-py",
-        command=COMMAND,
-        env={"PYTHONPATH": str(ROOT)},
-        ready=r"Ask for anything",
-        settings=lambda url, _: {".config/opencode-py/config.json": json.dumps(config(url))},
-        cancelled="Interrupted|Stopping",
-        read=("read", "file_path"),
-        headless=("run",),
-        resume=("--continue",),
-    )
 
 
 @contextmanager

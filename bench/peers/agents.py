@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.testbed import COMMAND, ROOT, config
+
 KEY = "sk-bench-0001"
 MODEL = "one"
 MUCH = 1_000_000
@@ -42,6 +44,24 @@ class Agent:
     def found(self, path: str) -> str | None:
         """Return the path of the program, None where it is not installed."""
         return shutil.which(self.command, path=path)
+
+    def prepared(
+        self, home: Path, url: str, project: Path, path: str
+    ) -> tuple[list[str], dict[str, str]]:
+        """Write the settings under *home*; return the command and its environment."""
+        url = url.replace("/v1", "/plain/v1") if self.plain else url
+        home.mkdir(parents=True, exist_ok=True)
+        for name, text in self.settings(url, project).items():
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).write_text(text)
+
+        def filled(text: str) -> str:
+            return text.replace("{HOME}", str(home)).replace("{URL}", url)
+
+        env = {"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "TERM": "tmux-256color"}
+        env |= {"COLORTERM": "truecolor", "SHELL": "/bin/sh"}
+        env |= {name: filled(value) for name, value in self.env.items()}
+        return [self.found(path) or self.command, *map(filled, self.arguments)], env
 
 
 def _opencode(url: str, _project: Path) -> dict[str, str]:
@@ -209,3 +229,18 @@ AGENTS = (
         types_at_work=False,
     ),
 )
+
+
+def ours() -> Agent:
+    """Return the entry of this program, from this checkout."""
+    return Agent(
+        name="opencode-py",
+        command=COMMAND,
+        env={"PYTHONPATH": str(ROOT)},
+        ready=r"Ask for anything",
+        settings=lambda url, _: {".config/opencode-py/config.json": json.dumps(config(url))},
+        cancelled="Interrupted|Stopping",
+        read=("read", "file_path"),
+        headless=("run",),
+        resume=("--continue",),
+    )

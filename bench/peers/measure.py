@@ -103,19 +103,8 @@ def started_agent(
 def _command(testbed: PeerEnvironment, agent: Agent, mark: str) -> tuple[list[str], dict[str, str]]:
     """Write the settings of *agent*; return its command and environment."""
     home = testbed.home / agent.name
-    url = testbed.url.replace("/v1", "/plain/v1") if agent.plain else testbed.url
-    home.mkdir(parents=True, exist_ok=True)
-    for name, text in agent.settings(url, testbed.project).items():
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_text(text)
-
-    def filled(text: str) -> str:
-        return text.replace("{HOME}", str(home)).replace("{URL}", url)
-
-    env = {"HOME": str(home), "PATH": testbed.path, "LANG": "C.UTF-8", "TERM": "tmux-256color"}
-    env |= {"COLORTERM": "truecolor", "SHELL": "/bin/sh", processes.MARK: mark}
-    env |= {name: filled(value) for name, value in agent.env.items()}
-    return [agent.found(testbed.path) or agent.command, *map(filled, agent.arguments)], env
+    argv, env = agent.prepared(home, testbed.url, testbed.project, testbed.path)
+    return argv, {**env, processes.MARK: mark}
 
 
 def measure(testbed: PeerEnvironment, agent: Agent, number: int, figures: Figures) -> None:

@@ -15,6 +15,7 @@ from bench.peers import processes
 from bench.peers.__main__ import main
 from bench.peers.agents import AGENTS, Agent
 from bench.server import read_call, requested_work
+from bench.sizes import request_size
 from bench.table import Row, p95, show, table, to_loop, verdict
 
 URL = "http://127.0.0.1:1/v1"
@@ -35,6 +36,42 @@ RESPONSES = [
     {"type": "function_call", "call_id": "a"},
     {"type": "function_call_output", "call_id": "a", "output": "text"},
 ]
+
+
+TOOL = {"name": "read", "description": "Read a file.", "parameters": {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {
+            "messages": [{"role": "system", "content": "Be brief."}, *CHAT],
+            "tools": [{"type": "function", "function": TOOL}],
+        },
+        {
+            "system": [{"type": "text", "text": "Be brief."}],
+            "messages": MESSAGES,
+            "tools": [{**TOOL, "parameters": None, "input_schema": TOOL["parameters"]}],
+        },
+        {"instructions": "Be brief.", "input": RESPONSES, "tools": [{"type": "function", **TOOL}]},
+        {
+            "input": [
+                {"role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]}
+            ],
+            "tools": [TOOL],
+        },
+        {
+            "systemInstruction": {"parts": [{"text": "Be brief."}]},
+            "contents": [],
+            "tools": [{"functionDeclarations": [TOOL]}],
+        },
+    ],
+)
+def test_sizes_of_requests_are_read_in_every_protocol(body: dict) -> None:
+    size = request_size(body)
+    assert size.number == 1
+    assert size.system == request_size({"system": "Be brief."}).system > 0
+    assert size.tools == request_size({"tools": [TOOL]}).tools > 0
 
 
 @pytest.mark.parametrize("body", [{"messages": CHAT}, {"messages": MESSAGES}, {"input": RESPONSES}])
