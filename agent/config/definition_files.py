@@ -6,7 +6,6 @@ Each kind has its folders in a *config folder*: the user's own, ``.opencode``, `
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ from typing import Literal
 from agent.config import env_variables
 from agent.config.discovery import folder_chain
 from agent.config.paths import Paths, display_path, expand_home, home_folder, opencode_folder
+from agent.records.frozen import frozen
 
 DefinitionKind = Literal["command", "agent", "skill", "plugin", "tool"]
 
@@ -39,7 +39,7 @@ MAX_FILES = 500
 """Files of one kind in one config folder; further ones are ignored."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DefinitionFile:
     """A file that defines something."""
 

@@ -2,12 +2,12 @@
 
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from agent.config import env_variables
 from agent.config.paths import Paths, display_path, expand_home, home_folder, opencode_folder
+from agent.records.frozen import frozen
 
 SIZE_LIMIT = 1_048_576
 """Bytes of a config file; a larger one is no config file."""
@@ -24,7 +24,7 @@ CLAUDE_FILES = ("settings.json", "settings.local.json")
 """Settings files of Claude Code in a folder ``.claude``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A file or text with settings."""
 
@@ -42,7 +42,7 @@ class Source:
     form: SourceForm = "ours"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigSources:
     """All sources; later ones win: the user's files, the project's, then those of the command."""
 

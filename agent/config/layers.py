@@ -22,6 +22,7 @@ from agent.config.permission_rules import ConfigRule
 from agent.config.project_restrictions import UserOwned
 from agent.config.substitution import AllowedReads, substitute
 from agent.config.validation import dotted_key
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.redact import remember_secrets
 
@@ -48,7 +49,7 @@ class Layer:
     """The environment variables that it reads."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TrustLimits:
     """The limits of a project that the user trusts."""
 

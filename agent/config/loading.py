@@ -5,7 +5,7 @@ A start without config files takes the short way: no parser and no validation is
 
 from collections.abc import Collection, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,14 @@ from agent.config.permission_rules import (
     join_rules,
 )
 from agent.config.saved_rule_marks import marked_rules
+from agent.records.frozen import frozen
 from agent.records.json import Json
 
 if TYPE_CHECKING:  # loads pydantic
     from agent.config.layers import Layer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LoadedConfig:
     """The settings of an opened folder and their sources."""
 
@@ -98,7 +99,7 @@ def load_config(
     return _load(found, given, Source("command line", directory), env, definitions, paths.config)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Definitions:
     """Agents and commands defined in markdown, and the limits of the project's ones."""
 

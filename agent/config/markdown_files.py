@@ -8,12 +8,12 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from agent.config.definition_files import DEFINITION_FOLDERS, DefinitionFile, DefinitionKind
 from agent.config.discovery import read_text
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.tool_facts import CLAUDE_PERMISSIONS, TOOL_FACTS
 
@@ -29,7 +29,7 @@ class FrontmatterError(Exception):
     """The frontmatter cannot be read; ``str()`` is what was expected, with the line."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """A markdown file."""
 

@@ -5,9 +5,10 @@ are written as here unless ``FILE_KEYS`` gives another spelling. Times are milli
 opencode's files, which are read unchanged. None means that a value was not set.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.requests import Action
 from agent.records.sandbox import ProgramSandbox, SandboxSetting
@@ -38,7 +39,7 @@ CHECKED: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LspServerConfig:
     """A language server: changes to a known one, or one of the user's own, which needs its
     *command* and *extensions*."""
@@ -57,7 +58,7 @@ class LspServerConfig:
     """True to switch it off."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FormatterConfig:
     """A formatter: changes to a known one, or one of the user's own, which needs its *command*
     and *extensions*."""
@@ -78,7 +79,7 @@ PermissionSetting: TypeAlias = Action | dict[str, Action | dict[str, Action]]
 """One action for everything, or for each permission an action or patterns in order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AgentConfig:
     """An agent: changes to a built-in one, or one of the user's own."""
 
@@ -110,7 +111,7 @@ class AgentConfig:
     """True to switch it off."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CommandConfig:
     """A slash command: a prompt to send, with places to fill in."""
 
@@ -134,7 +135,7 @@ class CommandConfig:
     """True to run it in a sub-agent. Not set: true if its agent is a sub-agent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SkillsConfig:
     """Places of skills in addition to the usual ones."""
 
@@ -144,7 +145,7 @@ class SkillsConfig:
     """Further folders of skills; each skill is a folder with a ``SKILL.md``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HookCommand:
     """A program that a hook runs with JSON on its standard input, or an address that gets it."""
 
@@ -167,7 +168,7 @@ class HookCommand:
     ``workspace-write``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HookGroup:
     """Programs that run together, for some of the calls of an event."""
 
@@ -180,7 +181,7 @@ class HookGroup:
     """The programs, which run in parallel."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class McpOAuthConfig:
     """The login at a remote server that does not describe it."""
 
@@ -197,7 +198,7 @@ class McpOAuthConfig:
     """The local port that the browser is redirected to. Not set: any free one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class McpConfig:
     """An MCP server: a local program, or the URL of a remote server."""
 
@@ -227,7 +228,7 @@ class McpConfig:
     any progress (120,000 if not set)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class UiConfig:
     """Look and behavior of the full screen."""
 
@@ -268,7 +269,7 @@ ProviderApi = Literal[
 """The wire protocols that a configured server can use."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LimitConfig:
     """Limits of a model in tokens."""
 
@@ -282,7 +283,7 @@ class LimitConfig:
     """The limit for one response."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TierConfig:
     """Prices of long prompts, in US dollars per million tokens."""
 
@@ -298,7 +299,7 @@ class TierConfig:
     """Price of prompt tokens written to the provider's cache."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CostConfig:
     """Prices in US dollars per million tokens; they replace those of the built-in catalog."""
 
@@ -316,7 +317,7 @@ class CostConfig:
     """Prices of calls whose prompt has more than 200,000 tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelConfig:
     """One model of a provider."""
 
@@ -348,7 +349,7 @@ class ModelConfig:
     """Prices."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProviderOptions:
     """Access to a provider's server."""
 
@@ -371,7 +372,7 @@ class ProviderOptions:
     """Path of a PEM file with the certificates to trust."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProviderConfig:
     """A provider: one that is built in, changed, or one of the user's own."""
 
@@ -398,7 +399,7 @@ class ProviderConfig:
     """Models by id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolOutputConfig:
     """The part of a long tool output that the model reads. The whole is kept in a file."""
 
@@ -410,7 +411,7 @@ class ToolOutputConfig:
     """Bytes (50 KB)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BashConfig:
     """Execution of commands."""
 
@@ -431,7 +432,7 @@ class BashConfig:
     """Further folders that commands can write in the sandbox, such as ``~/.local/share/pnpm``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WebfetchConfig:
     """Fetching of web pages."""
 
@@ -446,7 +447,7 @@ class WebfetchConfig:
     """The most bytes of a page, uncompressed (5 MB)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WebsearchConfig:
     """The search engine behind the ``websearch`` tool; without a *provider* there is no such
     tool. The key can also be in ``BRAVE_API_KEY``, ``TAVILY_API_KEY`` or ``EXA_API_KEY``."""
@@ -463,7 +464,7 @@ class WebsearchConfig:
     """Further HTTP headers of every search."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RetryConfig:
     """Retries when a provider fails temporarily."""
 
@@ -476,7 +477,7 @@ class RetryConfig:
     seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LimitsConfig:
     """Limits that end a turn. Not set: no limit."""
 
@@ -495,7 +496,7 @@ class LimitsConfig:
     tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CompactionConfig:
     """Compaction of a session that does not fit the model's context window."""
 
@@ -517,7 +518,7 @@ class CompactionConfig:
     """Tools, in addition to ``skill``, whose output is never shortened."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Config:
     """All settings after merging. The defaults apply where no file sets a value."""
 

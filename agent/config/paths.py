@@ -6,16 +6,16 @@ latter, cache and logs move along. Otherwise ``XDG_*`` counts, else the platform
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from agent.records.errors import ConfigError
+from agent.records.frozen import frozen
 
 NAME = "opencode-py"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paths:
     """The four folders, absolute. None is created before ``ensure_folder`` is called for it."""
 

@@ -5,10 +5,11 @@ placed so that none of them lifts a ``deny`` of the user's own.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 from agent.config.jsonc import KeyPath
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action
 from agent.records.tool_facts import FORMER_TOOLS, TOOL_FACTS, permission_of
@@ -22,7 +23,7 @@ _SWITCHES = {
 """Names of tools that several share a permission of, with that permission."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigRule:
     """A permission rule of a config file."""
 
@@ -36,7 +37,7 @@ class ConfigRule:
     """True for an answer "always" that was saved to the user's settings."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleFault:
     """A value that is no action."""
 
@@ -45,7 +46,7 @@ class RuleFault:
     expected: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParsedRules:
     """The rules of a permission setting."""
 

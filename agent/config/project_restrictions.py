@@ -6,10 +6,11 @@ belongs to the user: keys and where they are sent, what their money and rules al
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.config.jsonc import KeyPath
 from agent.config.permission_rules import ConfigRule
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.sandbox import PROGRAM_SANDBOXES
 
@@ -53,7 +54,7 @@ _ROUTE = "how your requests travel is set in your own settings"
 _SLOTS = "a project may not put variables of your environment into a request"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class UserOwned:
     """The providers and programs that already belong to the user."""
 

@@ -14,6 +14,7 @@ from agent.config.discovery import read_text
 from agent.config.jsonc import KeyPath
 from agent.config.paths import expand_home
 from agent.process.child_environment import is_harmless
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 _OPEN_KEYS = frozenset(
@@ -57,7 +58,7 @@ class _Missing(Exception):
     """A placeholder cannot be filled in, or must not be."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllowedReads:
     """The variables and files that a project's files can read."""
 

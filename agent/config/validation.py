@@ -5,7 +5,7 @@ Loaded only when there is a file, since it loads pydantic.
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints
@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent.config.jsonc import KeyPath
 from agent.config.model import CHECKED, Config, file_key
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 # The lowest sensible value of a number; 0 for those not named.
@@ -40,7 +41,7 @@ _EXPECTED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigFault:
     """A value that was removed."""
 

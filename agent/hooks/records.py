@@ -1,9 +1,10 @@
 """Hooks, the calls that they receive and their answers."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, get_args
 
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.sandbox import ProgramSandbox
 
@@ -32,7 +33,7 @@ TIMEOUT = 60.0
 Decision = Literal["allow", "ask", "deny"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HookCall:
     """An event as a hook receives it."""
 
@@ -47,7 +48,7 @@ class HookCall:
     """Values of the event, such as ``tool_input``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HookAnswer:
     """The answer of a hook, by default none."""
 
@@ -75,7 +76,7 @@ HookFunction: TypeAlias = Callable[[HookCall], HookAnswer | Awaitable[HookAnswer
 """A hook in Python; an exception in it is shown, and blocks a tool call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Hook:
     """A hook: a shell command or a function."""
 

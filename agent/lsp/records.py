@@ -1,8 +1,9 @@
 """Records of language servers and of their results."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 
 Severity = Literal["error", "warning", "information", "hint"]
@@ -11,7 +12,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")
 LspState = Literal["starting", "ready", "failed", "ended"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ServerSpec:
     """A known or configured language server."""
 
@@ -31,7 +32,7 @@ class ServerSpec:
         return path.endswith(self.extensions)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnostic:
     """One diagnostic of a file; *line* and *column* count from 1."""
 
@@ -43,7 +44,7 @@ class Diagnostic:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Location:
     """A position in a file: *line* and *column* count from 1."""
 
@@ -54,7 +55,7 @@ class Location:
     """The symbol at this position, if known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LspStatus:
     """The status of one server."""
 

@@ -4,11 +4,12 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from agent.config.model import McpConfig, McpOAuthConfig
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.sandbox import ProgramSandbox
 
@@ -22,7 +23,7 @@ ServerState = Literal["disabled", "connecting", "connected", "needs auth", "fail
 Transport = Literal["stdio", "http", "sse"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Server:
     """A server as configured."""
 
@@ -91,7 +92,7 @@ class Server:
         return self.url or " ".join(self.command)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolDefinition:
     """A tool as its server describes it."""
 
@@ -110,7 +111,7 @@ class ToolDefinition:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Resource:
     """A resource that a server can be asked to read."""
 
@@ -120,14 +121,14 @@ class Resource:
     mime: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PromptArgument:
     name: str
     description: str = ""
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Prompt:
     """A prompt template of a server."""
 
@@ -136,7 +137,7 @@ class Prompt:
     arguments: tuple[PromptArgument, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """A piece of text."""
 
@@ -145,7 +146,7 @@ class Text:
     """The resource that it is the content of, if any."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Blob:
     """Binary content."""
 
@@ -159,7 +160,7 @@ class Blob:
         return base64.b64decode(self.data, validate=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResourceLink:
     """A link to a resource, without its content."""
 
@@ -171,7 +172,7 @@ class ResourceLink:
 Content: TypeAlias = Text | Blob | ResourceLink
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerResponse:
     """The result of a call, a resource or a prompt."""
 
@@ -180,7 +181,7 @@ class ServerResponse:
     """True if the server itself says that the call failed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Listing:
     """Everything that a server offers at the moment."""
 
@@ -193,7 +194,7 @@ class Listing:
     """Sentences on the unused parts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ServerStatus:
     """The status of a server."""
 

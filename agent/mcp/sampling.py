@@ -4,13 +4,13 @@ The user has to allow it. A model of the session responds, and the session pays.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.mcp.records import Blob, Content, Text
 from agent.provider.client import AssistantTurn, MediaContent, TextContent, UserTurn
 from agent.records.blocks import TextBlock
 from agent.records.errors import OpencodePyError, PermissionRejected
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed
 from agent.tools.core.base import Completer, CompletionRequest, ToolContext
 from agent.tools.core.clean_text import without_invisible
@@ -29,7 +29,7 @@ class SamplingRefused(Exception):
     """A prompt gets no response; ``str`` is the reason, for the server."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleMessage:
     """A message of the prompt."""
 
@@ -37,7 +37,7 @@ class SampleMessage:
     content: tuple[Content, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SampleResult:
     """A model's response."""
 
@@ -46,7 +46,7 @@ class SampleResult:
     """The model that responded, as ``provider/model``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SampleRequest:
     """A prompt of a server, for a model to respond to."""
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.messages import Finish, Usage
 
@@ -32,7 +33,7 @@ Api = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """The prices of a model in US dollars per million tokens."""
 
@@ -50,7 +51,7 @@ class Price:
     """The price of reasoning tokens, None where it is that of the rest of the output."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelInfo:
     """The properties of one model. Limits are in tokens, None where unknown."""
 
@@ -96,13 +97,13 @@ class ModelInfo:
         return f"{self.provider}/{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextContent:
     text: str
     opaque: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MediaContent:
     """An image or a document."""
 
@@ -113,7 +114,7 @@ class MediaContent:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningContent:
     text: str
     field_name: str | None = None
@@ -128,7 +129,7 @@ class ToolCallContent:
     opaque: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResultContent:
     call_id: str
     name: str
@@ -137,7 +138,7 @@ class ToolResultContent:
     media: tuple[MediaContent, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserTurn:
     content: tuple[TextContent | MediaContent, ...]
     role: Literal["user"] = "user"
@@ -154,7 +155,7 @@ class AssistantTurn:
     role: Literal["assistant"] = "assistant"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolTurn:
     """The results of the assistant turn before it: one for each of its calls, in order."""
 
@@ -175,7 +176,7 @@ class ToolSchema:
     """A JSON schema of type object."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelRequest:
     """One model call."""
 
@@ -200,22 +201,22 @@ class ModelRequest:
     """Headers in addition to those of the provider."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningStart:
     field_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningDelta:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningEnd:
     opaque: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextStart:
     """The start of a text."""
 
@@ -223,17 +224,17 @@ class TextStart:
     """True if the text is the model's refusal."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextEnd:
     opaque: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolInputStart:
     """The start of a call's input."""
 
@@ -245,18 +246,18 @@ class ToolInputStart:
     """The provider's id of the call, None where it gives none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolInputDelta:
     key: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolInputEnd:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """A complete call."""
 
@@ -273,7 +274,7 @@ class ToolCall:
     """True if the output limit truncated the arguments: such a call must not run."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepFinish:
     """The end of a complete response."""
 
@@ -285,7 +286,7 @@ class StepFinish:
     """None where the provider sent none; usage is never estimated."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamError:
     error: ProviderError
     usage: Usage | None = field(default=None)
@@ -321,7 +322,7 @@ LEADING_THINKING = re.compile(
 """Reasoning at the start of a response, from models without a separate field for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completion:
     """The text of a whole response."""
 

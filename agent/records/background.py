@@ -1,12 +1,13 @@
 """Work in the background: sub-agents and shell commands that no tool call waits for."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from agent.records.frozen import frozen
 
 ShellState = Literal["running", "exited", "killed", "timed out"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ShellInfo:
     """The current state of a background shell."""
 
@@ -38,7 +39,7 @@ SILENT_STATES: frozenset[BackgroundTaskState] = frozenset({"cancelled", "rejecte
 are still reported."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BackgroundTask:
     """The background task of a sub-agent's session: the work of a tool call that did not wait for
     its end."""

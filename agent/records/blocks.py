@@ -5,13 +5,14 @@ are frozen, contain plain text (a front end sanitizes it before it is shown), an
 with their part.
 """
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from agent.records.frozen import frozen
 
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiffLine:
     """One line of a hunk. *old* and *new* are 1-based line numbers, None on the other side."""
 
@@ -21,7 +22,7 @@ class DiffLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hunk:
     """Neighboring changes with their context. *index* counts from 0 over all the diffs of a
     request, so that a reply can name hunks by it."""
@@ -30,7 +31,7 @@ class Hunk:
     lines: tuple[DiffLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiffBlock:
     """A change of one file. *omitted* counts the diff lines that a very long diff leaves out."""
 
@@ -44,7 +45,7 @@ class DiffBlock:
     kind: Literal["diff"] = "diff"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShellBlock:
     """A command and the end of its output."""
 
@@ -60,7 +61,7 @@ class ShellBlock:
     kind: Literal["shell"] = "shell"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeBlock:
     """Lines of a file. *first_line* is 1-based; *language* is a lexer name or empty."""
 
@@ -71,7 +72,7 @@ class CodeBlock:
     kind: Literal["code"] = "code"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListingBlock:
     """Paths or matches, in order. *total* can exceed the number of items."""
 
@@ -80,7 +81,7 @@ class ListingBlock:
     kind: Literal["listing"] = "listing"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoItem:
     """One entry of a session's todo list."""
 
@@ -89,20 +90,20 @@ class TodoItem:
     priority: Literal["high", "medium", "low"] = "medium"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoBlock:
     items: tuple[TodoItem, ...]
     kind: Literal["todo"] = "todo"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableBlock:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     kind: Literal["table"] = "table"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageBlock:
     """An image or PDF that the model got. Sizes in pixels and bytes; 0 where unknown."""
 
@@ -114,7 +115,7 @@ class ImageBlock:
     kind: Literal["image"] = "image"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubtaskBlock:
     """A sub-agent's work."""
 
@@ -132,7 +133,7 @@ class SubtaskBlock:
     kind: Literal["subtask"] = "subtask"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextBlock:
     text: str
     markdown: bool = False
@@ -152,7 +153,7 @@ Block: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolLabel:
     """A tool call in a few words: ``Read src/a.py``, ``Edit src/a.py +4 −2``.
 

@@ -1,14 +1,15 @@
 """Message parts that carry context to the model: reminders, compaction markers, background task
 reports."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from agent.records.background import BackgroundTaskState
+from agent.records.frozen import frozen
 from agent.records.usage import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ContextPart:
     """Context that the model gets in addition to the user's words. It is never displayed."""
 
@@ -24,7 +25,7 @@ class ContextPart:
     type: Literal["context"] = "context"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CompactionPart:
     """A compaction marker. From here on the conversation consists of *pins*, *summary* and the
     messages from *tail_start_id* on."""
@@ -69,7 +70,7 @@ _STATE_VERBS: dict[BackgroundTaskState, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReportPart:
     """The report of a background task, as users see it; the model reads a separate text part."""
 

@@ -1,8 +1,8 @@
 """Decisions to allow or reject a tool call, as they are stored with it."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from agent.records.frozen import frozen
 from agent.records.sandbox import SandboxLevel, sandbox_label
 
 DecisionAnswer: TypeAlias = Literal["allow", "once", "always", "reject"]
@@ -13,7 +13,7 @@ DecisionSource: TypeAlias = Literal["person", "rule", "mode", "policy", "hook"]
 policy of an unattended run, or a hook."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Decision:
     """One decision about a call."""
 

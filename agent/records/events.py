@@ -5,41 +5,42 @@ contains everything and the status is Idle. Handle the union with ``match`` and 
 that the type checker lists every place that a new event concerns.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from agent.records.background import ShellInfo
 from agent.records.blocks import TodoItem
+from agent.records.frozen import frozen
 from agent.records.messages import ErrorInfo, Finish, Message, Outcome, Part, Session, SessionStatus
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionCreated:
     session: Session
     type: Literal["session.created"] = "session.created"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionUpdated:
     session: Session
     type: Literal["session.updated"] = "session.updated"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionDeleted:
     session_id: str
     type: Literal["session.deleted"] = "session.deleted"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionStatusChanged:
     session_id: str
     status: SessionStatus
     type: Literal["session.status"] = "session.status"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionIdle:
     """The end of a turn. Exit codes and notifications follow from *outcome*."""
 
@@ -51,7 +52,7 @@ class SessionIdle:
     type: Literal["session.idle"] = "session.idle"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionError:
     """A failure that belongs to a session (or to none) but does not end a turn."""
 
@@ -60,7 +61,7 @@ class SessionError:
     type: Literal["session.error"] = "session.error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageUpdated:
     message: Message
     number: int = field(default=0, compare=False)
@@ -68,14 +69,14 @@ class MessageUpdated:
     type: Literal["message.updated"] = "message.updated"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageRemoved:
     session_id: str
     message_id: str
     type: Literal["message.removed"] = "message.removed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartUpdated:
     """A new state of a part. It replaces the consumer's previous state as a whole."""
 
@@ -86,7 +87,7 @@ class PartUpdated:
 DeltaField = Literal["text", "raw"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartDelta:
     """Text to append to an open part: ``text`` of text and reasoning, ``raw`` of a pending tool
     call."""
@@ -102,7 +103,7 @@ class PartDelta:
     type: Literal["part.delta"] = "part.delta"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartRemoved:
     session_id: str
     message_id: str
@@ -110,13 +111,13 @@ class PartRemoved:
     type: Literal["part.removed"] = "part.removed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionAsked:
     request: PermissionRequest
     type: Literal["permission.asked"] = "permission.asked"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionReplied:
     """The end of a permission request. *reply* is None when it was withdrawn (cancel, session
     deleted, exit)."""
@@ -127,13 +128,13 @@ class PermissionReplied:
     type: Literal["permission.replied"] = "permission.replied"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionAsked:
     question: Question
     type: Literal["question.asked"] = "question.asked"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionReplied:
     question_id: str
     session_id: str
@@ -141,14 +142,14 @@ class QuestionReplied:
     type: Literal["question.replied"] = "question.replied"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoUpdated:
     session_id: str
     items: tuple[TodoItem, ...]
     type: Literal["todo.updated"] = "todo.updated"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShellChanged:
     """The current state of a background shell that was started or ended."""
 
@@ -157,7 +158,7 @@ class ShellChanged:
     type: Literal["shell.changed"] = "shell.changed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueueChanged:
     """The ids of the queued user messages of a session, oldest first."""
 
@@ -166,7 +167,7 @@ class QueueChanged:
     type: Literal["queue.changed"] = "queue.changed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionDiff:
     """The files that a step changed: paths relative to the project, lines added and removed."""
 
@@ -175,13 +176,13 @@ class SessionDiff:
     type: Literal["session.diff"] = "session.diff"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compacted:
     session_id: str
     type: Literal["session.compacted"] = "session.compacted"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackgroundTaskProgress:
     """The current activity of a background task, for the session that it works for. Its start and
     end are published as ``SessionUpdated`` of the sub-agent's own session."""
@@ -192,7 +193,7 @@ class BackgroundTaskProgress:
     type: Literal["background_task.progress"] = "background_task.progress"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileEdited:
     """A step changed the file at *path* (relative to the project), with whatever tool."""
 
@@ -201,26 +202,26 @@ class FileEdited:
     type: Literal["file.edited"] = "file.edited"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpChanged:
     server: str
     type: Literal["mcp.changed"] = "mcp.changed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LspChanged:
     server: str
     type: Literal["lsp.changed"] = "lsp.changed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PluginFailed:
     plugin: str
     message: str
     type: Literal["plugin.failed"] = "plugin.failed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """A sentence for the user that belongs to no session: a config fault, a missing program."""
 
@@ -229,7 +230,7 @@ class Notice:
     type: Literal["notice"] = "notice"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resync:
     """The subscriber fell too far behind and its queue was dropped: it must rebuild from the
     store."""

@@ -7,13 +7,14 @@ never changed: use ``dataclasses.replace``.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from agent.records.background import BackgroundTask
 from agent.records.blocks import Block, ToolLabel
 from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
 from agent.records.decisions import Decision
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.usage import Usage
 
@@ -24,7 +25,7 @@ Delivery = Literal["steer", "follow_up"]
 Outcome = Literal["completed", "cancelled", "rejected", "limit_reached", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorInfo:
     """A failure as it is stored and shown."""
 
@@ -33,7 +34,7 @@ class ErrorInfo:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SideUsage:
     """Usage of *model* for calls of which the session keeps no message: titles, quick questions,
     discarded responses."""
@@ -43,7 +44,7 @@ class SideUsage:
     cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Session:
     """A session."""
 
@@ -79,7 +80,7 @@ class Session:
     """The background task of a sub-agent's session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class UserMessage:
     """A message of the user, or of the program on the user's side."""
 
@@ -102,7 +103,7 @@ class UserMessage:
     role: Literal["user"] = "user"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AssistantMessage:
     """One step: a model response and its tool calls."""
 
@@ -128,7 +129,7 @@ class AssistantMessage:
 Message: TypeAlias = UserMessage | AssistantMessage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TextPart:
     """Text of the user or the model."""
 
@@ -151,7 +152,7 @@ class TextPart:
     type: Literal["text"] = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReasoningPart:
     """Reasoning of the model."""
 
@@ -170,7 +171,7 @@ class ReasoningPart:
     type: Literal["reasoning"] = "reasoning"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Pending:
     """A call whose input is still streaming."""
 
@@ -179,7 +180,7 @@ class Pending:
     status: Literal["pending"] = "pending"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Running:
     """A call whose input is complete."""
 
@@ -196,7 +197,7 @@ class Running:
     status: Literal["running"] = "running"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Completed:
     """A call that ended with a result."""
 
@@ -227,7 +228,7 @@ class Completed:
 FailureKind = Literal["error", "invalid", "denied", "aborted", "interrupted"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Failed:
     """A call that ended without a result."""
 
@@ -252,7 +253,7 @@ class Failed:
 ToolState: TypeAlias = Pending | Running | Completed | Failed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolPart:
     """One tool call."""
 
@@ -272,7 +273,7 @@ class ToolPart:
     type: Literal["tool"] = "tool"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FilePart:
     """A file attached to a user message or a tool result."""
 
@@ -289,7 +290,7 @@ class FilePart:
     type: Literal["file"] = "file"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StepStartPart:
     id: str
     session_id: str
@@ -298,7 +299,7 @@ class StepStartPart:
     type: Literal["step-start"] = "step-start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StepFinishPart:
     id: str
     session_id: str
@@ -311,7 +312,7 @@ class StepFinishPart:
     type: Literal["step-finish"] = "step-finish"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PatchPart:
     """The files that a step changed, from the snapshot *base* to the snapshot *tree*."""
 
@@ -324,7 +325,7 @@ class PatchPart:
     type: Literal["patch"] = "patch"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SubtaskPart:
     id: str
     session_id: str
@@ -336,7 +337,7 @@ class SubtaskPart:
     type: Literal["subtask"] = "subtask"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RetryPart:
     id: str
     session_id: str
@@ -349,7 +350,7 @@ class RetryPart:
     type: Literal["retry"] = "retry"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AgentPart:
     """A sub-agent that the user named with ``@``."""
 
@@ -392,7 +393,7 @@ def is_open(part: Part) -> bool:
             return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageWithParts:
     message: Message
     parts: tuple[Part, ...]
@@ -408,12 +409,12 @@ def messages_before(
     return messages[: next(places, len(messages))]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Idle:
     type: Literal["idle"] = "idle"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Busy:
     """A turn runs."""
 
@@ -426,7 +427,7 @@ class Busy:
     type: Literal["busy"] = "busy"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retry:
     """The provider failed, and the request is sent again at *next_at* (seconds since the epoch)."""
 

@@ -4,11 +4,12 @@ A request is a record with an id; the future that waits for the answer stays ins
 asks. The first reply wins and a later one is refused.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent.records.blocks import Block
 from agent.records.decisions import DecisionSource
+from agent.records.frozen import frozen
 from agent.records.sandbox import SandboxGrant
 
 Action = Literal["allow", "ask", "deny"]
@@ -18,7 +19,7 @@ PermissionMode = Literal["ask", "accept edits", "auto"]
 automatically; everything is accepted automatically. Denied calls stay denied in each."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionNeed:
     """One permission that a tool call needs."""
 
@@ -67,7 +68,7 @@ class PermissionNeed:
     """True for a path that a pattern in a command matches, and no word names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvaluatedNeed:
     """A need with the verdict of the rules: one row of the dialog."""
 
@@ -76,7 +77,7 @@ class EvaluatedNeed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionRequest:
     """One permission dialog."""
 
@@ -117,7 +118,7 @@ class PermissionRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionReply:
     """The answer to a permission request."""
 
@@ -134,13 +135,13 @@ class PermissionReply:
     """The source of the reply; replies from different sources compare equal."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionOption:
     label: str
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A question of the ``question`` tool."""
 
@@ -159,7 +160,7 @@ class Question:
     total: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionReply:
     """Chosen labels and free text; *dismissed* when the user closed the dialog."""
 

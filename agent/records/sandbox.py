@@ -1,7 +1,8 @@
 """The sandbox of a call: what its commands can change, and whether they have the network."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
+
+from agent.records.frozen import frozen
 
 SandboxLevel: TypeAlias = Literal["read-only", "workspace-write", "none"]
 """The level of a sandbox: commands write nothing, only in the project and its neighborhood, or
@@ -20,7 +21,7 @@ later one restricts more."""
 PROGRAM_SANDBOXES: tuple[ProgramSandbox, ...] = get_args(ProgramSandbox)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxGrant:
     """The sandbox that a call was allowed to run in."""
 

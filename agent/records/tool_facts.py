@@ -6,10 +6,11 @@ the tools, the registry and the pipeline need is in ``ToolSpec``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action
 
@@ -21,7 +22,7 @@ Answering = Literal["none", "choice", "text"]
 """The answers that a front end can get from the user: none, a choice of options, or any text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolFacts:
     """Facts about one built-in tool, for the layers that load before the tools."""
 
@@ -56,7 +57,7 @@ class ToolFacts:
     """The answers of the user that it needs: it is offered only where they can be given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FormerTool:
     """A tool that is now a part of another one.
 

@@ -1,9 +1,9 @@
 """Token usage of model calls."""
 
-from dataclasses import dataclass
+from agent.records.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Token usage of one or more model calls."""
 

@@ -1,16 +1,17 @@
 """The records that front ends exchange with the session service."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agent.records.background import BackgroundTask
 from agent.records.blocks import TodoItem
 from agent.records.events import BackgroundTaskProgress
+from agent.records.frozen import frozen
 from agent.records.messages import Delivery, FilePart, MessageWithParts, Session, SessionStatus
 from agent.records.requests import PermissionRequest, Question
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mention:
     """A file, folder or MCP resource that a prompt mentions."""
 
@@ -24,7 +25,7 @@ class Mention:
     """The MCP server of a resource; "" for a file or folder."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subtask:
     """A task that a sub-agent does before the model is called."""
 
@@ -36,7 +37,7 @@ class Subtask:
     """The complete instructions of the sub-agent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PromptInput:
     """One prompt. Agent, model and effort default to those of the session, then of the config."""
 
@@ -67,7 +68,7 @@ class PromptInput:
         return self.text if self.display_text is None else self.display_text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackgroundTaskStatus:
     """The state of a sub-agent in the background."""
 
@@ -82,7 +83,7 @@ class BackgroundTaskStatus:
         return self.task.state == "running"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackgroundTaskList:
     """The background tasks of one session, by the session ids of the sub-agents."""
 
@@ -129,7 +130,7 @@ def _line(child: Session, task: BackgroundTask, activity: str) -> BackgroundTask
     return BackgroundTaskStatus(child.agent, child.title, task, activity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SessionSnapshot:
     """The state of a session when a front end attaches."""
 

@@ -2,8 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.store.search import RawHit, SearchHit, find_hits, with_excerpts
 
@@ -21,7 +21,7 @@ _READABLE = "json_valid(data)"
 """Excludes records that are not JSON: one of them would fail the whole query."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionListItem:
     """One row of a session list."""
 
@@ -38,7 +38,7 @@ class SessionListItem:
     parent_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionHit:
     """A session and one of its texts that matches a search."""
 
@@ -46,7 +46,7 @@ class SessionHit:
     hit: SearchHit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionScope:
     """A selection of sessions."""
 

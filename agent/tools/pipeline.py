@@ -21,6 +21,7 @@ from agent.permission.service import PermissionContext, PermissionService
 from agent.records.blocks import Block, ToolLabel
 from agent.records.decisions import Decision
 from agent.records.errors import InvalidArguments, PermissionRejected, ToolError, ToolStopped
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject, encodable
 from agent.records.messages import FailureKind, FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
@@ -60,7 +61,7 @@ class CallObserver(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ResolvedCall:
     """A call whose tool was found and whose arguments are valid."""
 
@@ -76,7 +77,7 @@ class ResolvedCall:
     args: ToolArgs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CallCompleted:
     """A call with a result."""
 
@@ -101,7 +102,7 @@ class CallCompleted:
     """The files that it read or changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CallFailed:
     """A call without a result."""
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from agent.records.frozen import frozen
+
 Effect = Literal["unknown", "none", "read", "write", "execute", "network", "chdir"]
 """The effect of an option, or of a command without options.
 
@@ -66,7 +68,7 @@ Syntax = Literal[
 check of its own in ``side_effects`` or ``read_only``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """One option, or several with the same facts."""
 
@@ -103,7 +105,7 @@ class Option:
         return self.value not in ("none", "joined", "unknown")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listing:
     """A use of a command that prints nothing but names of files or, as a filter, whole lines of
     its input."""
@@ -140,7 +142,7 @@ class Listing:
     """True if it names only files in git's index."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wrapper:
     """The way in which a command runs the program that its operands name. Its options are those of
     the command: one that is not listed there makes the line ask."""

@@ -8,12 +8,13 @@ inherits nothing.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from agent.config.private_file import PrivateFile, objects_in
 from agent.permission.trust.project_files import ProjectFindings
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 TrustAnswer = Literal["trust", "refuse", "later"]
@@ -24,7 +25,7 @@ TrustStatus = Literal["nothing", "trusted", "refused", "open"]
 something changed since."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TrustQuestion:
     """A question to the user about a project."""
 
@@ -40,7 +41,7 @@ class TrustQuestion:
 AskTrust = Callable[[TrustQuestion], Awaitable[TrustAnswer]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedAnswer:
     """The stored answer about a project."""
 
@@ -93,7 +94,7 @@ class TrustStore:
             whole["folders"] = {**objects_in(whole, "folders"), str(project): kept}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trust:
     """The trust in one project."""
 

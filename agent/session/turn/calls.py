@@ -1,11 +1,12 @@
 """The tool calls of one turn: their executors, and the context in which each call runs."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.permission.service import PermissionContext
 from agent.records.blocks import Block
 from agent.records.decisions import Decision
+from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage, Session, ToolPart, Usage
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.context.conversation import Conversation
@@ -62,7 +63,7 @@ class TurnCalls:
         await self.services.trackers.include_saved_file(self.lineage.root_id, path)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _StepCalls:
     """The calls of one step (``executor.CallSupport``)."""
 

@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.messages import ErrorInfo
 from agent.records.units import money, tokens
@@ -34,7 +35,7 @@ def _limit_reached(text: str) -> TurnEnd:
     return TurnEnd("limit_reached", error=ErrorInfo("limit", text))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepLimit:
     """The most steps of a turn. One more step without tools follows, in which the model says what
     was done."""
@@ -50,7 +51,7 @@ class StepLimit:
         return totals.all_steps == self.steps
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TokenLimit:
     """The most input and output tokens of a turn."""
 
@@ -63,7 +64,7 @@ class TokenLimit:
         return step
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CostLimit:
     """The most that a turn can cost."""
 
@@ -76,7 +77,7 @@ class CostLimit:
         return step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TurnLimits:
     """The limits of each turn, its sub-agents included; None for no limit."""
 

@@ -5,11 +5,12 @@ replaced whole at every continuation, and each continuation has a named reason.
 """
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from agent.provider.client import ModelInfo, ModelRequest
 from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage, ErrorInfo, Finish, UserMessage
 from agent.records.reminders import reminder
 from agent.session.turn.empty_responses import FILTERED, empty_response_error, is_empty
@@ -83,7 +84,7 @@ class Reason(StrEnum):
     LATE_ERRORS = "late_errors"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopState:
     """The state of the loop between two steps."""
 

@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.agents import Agents
 from agent.bus import Bus
@@ -13,6 +13,7 @@ from agent.process import SpillStore, Terminals
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy
+from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage, MessageWithParts
 from agent.records.tool_facts import Answering, can_answer
 from agent.session.context.budget import Calibration
@@ -39,7 +40,7 @@ StopHook = Callable[[AssistantMessage], Awaitable[str | None]]
 """Called when a turn would end. A returned text keeps the turn going: the model reads it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CompactionSettings:
     """The settings of pruning and compaction."""
 
@@ -54,7 +55,7 @@ class CompactionSettings:
     session's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TurnServices:
     """The services, limits and settings that a turn works with."""
 

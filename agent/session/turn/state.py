@@ -1,12 +1,13 @@
 """The records that the loop and the guards of a turn share: totals, planned step, end."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from agent.records.frozen import frozen
 from agent.records.messages import ErrorInfo, Finish, Outcome, Usage, UserMessage
 from agent.session.context.token_meter import StepSettings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnTotals:
     """The usage of a turn so far, its sub-agents' included.
 
@@ -38,7 +39,7 @@ class TurnTotals:
         return replace(self, steps=self.steps + 1, usage=used, cost=total)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnEnd:
     """The end of a turn; published as ``SessionIdle``."""
 
@@ -47,7 +48,7 @@ class TurnEnd:
     error: ErrorInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedStep:
     """The step that comes next, as the guards see it."""
 

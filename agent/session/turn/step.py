@@ -6,12 +6,13 @@ has, and the loop continues.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.provider.client import ModelClient, ModelRequest, StreamEvent
 from agent.provider.transport.retry import give_up_reason, retry_delay
 from agent.provider.usage_parsing import cost as cost_of
 from agent.records.errors import ProviderError, ProviderErrorKind, StoreError
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.messages import (
     AssistantMessage,
@@ -37,7 +38,7 @@ INTERRUPTED = ErrorInfo(ProviderErrorKind.ABORTED, "Interrupted")
 """The error of a message that the user interrupted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepResult:
     """The result of a step."""
 

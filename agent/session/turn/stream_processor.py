@@ -6,7 +6,7 @@ publishes it, so the screen shows each state live.
 
 import time
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 from agent.provider.client import (
@@ -25,6 +25,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.messages import (
     AssistantMessage,
@@ -39,7 +40,7 @@ from agent.session.turn.executor import Slot, StepExecutor
 from agent.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamEnd:
     """The end of a stream."""
 

@@ -8,7 +8,7 @@ is what runs.
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
@@ -18,6 +18,7 @@ from agent.permission.read_rules import ReadRules
 from agent.process import Terminals
 from agent.provider.client import AssistantTurn, UserTurn
 from agent.records.blocks import Block, ToolLabel
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.messages import FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
@@ -35,7 +36,7 @@ ArgsT = TypeVar("ArgsT", bound=ToolArgs)
 PayloadT = TypeVar("PayloadT")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan(Generic[PayloadT]):
     """The effect that a call would have."""
 
@@ -55,7 +56,7 @@ class Plan(Generic[PayloadT]):
     """The call runs a command in the sandbox that its permission gives."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """The result of a call."""
 
@@ -82,7 +83,7 @@ class Result:
     attached once all calls of the step are done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CompletionRequest:
     """A prompt from outside the session, such as an MCP server's, for a model to respond to."""
 
@@ -156,7 +157,7 @@ class FileChecks(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolContext:
     """The session and the services that a call runs with."""
 
@@ -215,7 +216,7 @@ class ToolContext:
     """Called with the id of the editor's terminal that the call runs in."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSpec:
     """The fixed properties of a tool.
 

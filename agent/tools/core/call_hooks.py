@@ -1,11 +1,12 @@
 """The hooks of a tool call: before it, at its permission request, and after it."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.hooks.records import HookAnswer, HookCall, HookEvent
 from agent.hooks.service import Hooks
 from agent.records.errors import PermissionRejected
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Action, PermissionNeed
 from agent.records.tool_facts import former_name
@@ -20,7 +21,7 @@ ADDS = "A hook that the user configured adds to the {tool} call: {context}"
 NO_REASON = "it gave no reason"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreToolOutcome:
     """The decision of the hooks before a call."""
 
@@ -37,7 +38,7 @@ class PreToolOutcome:
     """Notes for the model."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallHooks:
     """The hooks of one call of the tool *name*, built once for the call."""
 

@@ -6,15 +6,15 @@ first answer wins. When the call that asks ends for another reason, its question
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from agent.bus import Bus
 from agent.records.errors import OpencodePyError, PermissionRejected, ToolError
 from agent.records.events import QuestionAsked, QuestionReplied
+from agent.records.frozen import frozen
 from agent.records.requests import Question, QuestionReply
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _PendingQuestion:
     """A question and its future. An exception is set as the *result*: an exception that is
     never retrieved would be logged."""

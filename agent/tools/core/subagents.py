@@ -1,14 +1,14 @@
 """The interface through which the tools of sub-agents reach the session service."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agent.records.background import BackgroundTaskState
+from agent.records.frozen import frozen
 from agent.records.usage import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SpawnRequest:
     """A task for a sub-agent."""
 
@@ -25,7 +25,7 @@ class SpawnRequest:
     """The call does not wait for the result."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SpawnResult:
     """The end of a sub-agent's turn."""
 
@@ -41,7 +41,7 @@ class SpawnResult:
     cost: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Detached:
     """The call is over and the sub-agent continues in the background."""
 
@@ -50,7 +50,7 @@ class Detached:
     another prompt."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SubagentStatus:
     """The status of a sub-agent of a session."""
 

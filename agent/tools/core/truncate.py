@@ -6,10 +6,10 @@ was and how to read the rest.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.process import CapturedOutput, SpillFile, SpillStore
+from agent.records.frozen import frozen
 
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
@@ -24,7 +24,7 @@ NOTE_LINES, NOTE_BYTES = 10, 1_024
 Keep = Literal["head", "tail"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """The limits of an output: lines, and UTF-8 bytes in all."""
 
@@ -42,7 +42,7 @@ class Limits:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Truncated:
     """The text for the model, with the notice."""
 

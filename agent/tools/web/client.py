@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.tools.web.addresses import (
     PORTS,
     AllowedHosts,
@@ -43,7 +44,7 @@ async def resolve(host: str, port: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WebLimits:
     """The limits of a request: *seconds* for all redirects together, without the time in which the
     user is asked, and *bytes* of the body."""
@@ -53,7 +54,7 @@ class WebLimits:
     redirects: int = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WebResponse:
     """The response of a server. *url* is the final URL; *proxy*: a proxy fetched it."""
 
@@ -90,20 +91,20 @@ class _Deadline:
             self.seconds_left = max(0.0, self.seconds_left - (time.monotonic() - began))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Request:
     url: "httpx2.URL"
     headers: Mapping[str, str]
     body: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Hop:
     response: WebResponse
     location: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Web:
     """Fetches pages from public addresses and *allowed* ones."""
 
