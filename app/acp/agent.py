@@ -12,13 +12,14 @@ from acp.meta import PROTOCOL_VERSION
 from agent.records.events import SessionIdle
 from agent.records.messages import Session
 from agent.records.program import own_version
+from agent.runtime.pool import RuntimePool
 from agent.session.api import PromptInput
 from agent.session.prompt.templates import init_prompt
 from app.acp import options
 from app.acp.errors import INVALID_PARAMS, protocol_errors, stop_reason, turn_error
 from app.acp.open_session import OpenSession
 from app.acp.prompts import Content, prompt_of, slash_command_in
-from app.acp.sessions import McpServers, OpenSessions, RuntimePool, start_announced
+from app.acp.sessions import McpServers, OpenSessions, start_announced
 
 PAGE_SIZE = 50
 """Sessions per page of a list; the client requests the next page."""

@@ -1,22 +1,17 @@
-"""The runtimes of the folders that a client works in, and its open sessions."""
+"""The sessions that a client has open."""
 
-import asyncio
-import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from acp.exceptions import RequestError
 from acp.interfaces import Client
 from acp.schema import AcpMcpServer, ClientCapabilities, HttpMcpServer, McpServerStdio, SseMcpServer
 
-from agent.files import Editor
-from agent.process import Terminals
 from agent.records.errors import ConfigError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Session, messages_before
-from agent.records.tool_facts import Answering
-from agent.runtime.runtime import Runtime, open_runtime
+from agent.runtime.pool import RuntimePool
+from agent.runtime.runtime import Runtime
 from agent.session.subagents.subagents import lineage_of
 from app.acp.client_services import editor_of, terminals_of
 from app.acp.errors import NOT_FOUND
@@ -26,62 +21,12 @@ from app.acp.updates import plan_update
 McpServers = Sequence[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]
 
 
-class RuntimePool:
-    """Runtimes by folder and by the MCP servers that the client passes; each is opened once.
-
-    *editor* is the client's files and *terminals* where its commands run; both are None until the
-    client has offered them. *answering* are the answers that the client can get from its user.
-    """
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self.editor: Editor | None = None
-        self.terminals: Terminals | None = None
-        self.answering: Answering = "choice"
-        self._env = env
-        self._opened: dict[tuple[str, str], Runtime] = {}
-        self._opening = asyncio.Lock()
-
-    async def open(self, cwd: str, servers: McpServers | None = None) -> Runtime:
-        """Return the runtime of *cwd*.
-
-        Raises ``ConfigError`` for a path that is not absolute, and what ``open_runtime`` raises.
-        """
-        path = Path(cwd)
-        if not path.is_absolute():
-            raise ConfigError(f"The folder {cwd} is not absolute: name it in full.")
-        given: dict[str, Json] = {}
-        for server in servers or ():
-            given |= _server_setting(server)
-        key = (_real_path(path), json.dumps(given, sort_keys=True))
-        async with self._opening:
-            if key not in self._opened:
-                overrides: dict[str, Json] = {"mcp": given} if given else {}
-                runtime = await open_runtime(
-                    path,
-                    env=self._env,
-                    overrides=overrides,
-                    editor=self.editor,
-                    terminals=self.terminals,
-                    answering=self.answering,
-                )
-                runtime.mcp.start()
-                self._opened[key] = runtime
-            return self._opened[key]
-
-    async def open_any(self, cwd: str | None) -> Runtime:
-        """Return a runtime that can read the store: of *cwd*, an open folder, or this one."""
-        if cwd is not None or not self._opened:
-            return await self.open(cwd if cwd is not None else str(Path.cwd()))
-        return next(iter(self._opened.values()))
-
-    async def close(self) -> None:
-        async with self._opening:
-            await asyncio.gather(*(runtime.close() for runtime in self._opened.values()))
-            self._opened.clear()
-
-
-def _real_path(path: Path) -> str:
-    return os.path.realpath(path)
+def _overrides(servers: McpServers | None) -> JsonObject:
+    """Return the settings of a client's MCP servers."""
+    given: JsonObject = {}
+    for server in servers or ():
+        given |= _server_setting(server)
+    return {"mcp": given} if given else {}
 
 
 def _server_setting(
@@ -135,14 +80,14 @@ class OpenSessions:
 
     async def new(self, cwd: str, servers: McpServers | None) -> OpenSession:
         """Create a session in *cwd*. Raises what ``RuntimePool.open`` raises, as do the next."""
-        runtime = await self._folders.open(cwd, servers)
+        runtime = await self._folders.open(cwd, _overrides(servers))
         default = runtime.config.config.default_agent
         session = await runtime.sessions.repository.create(agent=default)
         return await self._add(runtime, session)
 
     async def fork(self, cwd: str, session_id: str, servers: McpServers | None) -> OpenSession:
         """Open a copy of a session. Raises ``SessionNotFound`` too."""
-        runtime = await self._folders.open(cwd, servers)
+        runtime = await self._folders.open(cwd, _overrides(servers))
         session = await runtime.sessions.repository.fork(session_id)
         opened = await self._add(runtime, session)
         await opened.replay(await runtime.store.messages(session.id), send=False)
@@ -155,7 +100,7 @@ class OpenSessions:
 
         Raises ``SessionNotFound``, and ``ConfigError`` for a session of another folder.
         """
-        runtime = await self._folders.open(cwd, servers)
+        runtime = await self._folders.open(cwd, _overrides(servers))
         session = await runtime.sessions.repository.get(session_id)
         if Path(session.directory) != runtime.directory:
             raise ConfigError(f"The session {session_id} belongs to {session.directory}.")

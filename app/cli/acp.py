@@ -50,8 +50,8 @@ def _protocol_descriptors() -> tuple[int, int]:
 async def _serve(source: int, sink: int, env: Mapping[str, str]) -> int:
     from acp.core import AgentSideConnection  # for this command only
 
-    from app.acp.agent import AcpAgent  # loads the agent package
-    from app.acp.sessions import RuntimePool  # as above
+    from agent.runtime.pool import RuntimePool  # loads the agent package
+    from app.acp.agent import AcpAgent  # as above
     from app.acp.stdio import StdioTransport  # as above
 
     received: list[int] = []

@@ -34,6 +34,7 @@ COMMANDS: dict[str, CliCommand] = {
     "mcp": CliCommand("app.cli.mcp", "MCP servers: list, add, log in"),
     "models": CliCommand("app.cli.models", "list the models"),
     "run": CliCommand("app.cli.run", "one prompt without the screen, for scripts"),
+    "serve": CliCommand("app.cli.serve", "an HTTP server for editors, bots and browsers"),
     "session": CliCommand("app.cli.session", "list, read, search and delete sessions"),
     "export": CliCommand("app.cli.export", "write a session to a file"),
     "import": CliCommand("app.cli.import_", "read a session from a file"),
@@ -45,9 +46,9 @@ ALIASES: dict[str, str] = {"exec": "run", "e": "run", "sessions": "session"}
 """Other programs' names of commands. A folder of such a name is opened."""
 
 UNSUPPORTED: dict[str, str] = {
-    "serve": "opencode-py has no server: editors start opencode-py acp, scripts opencode-py run.",
-    "web": "opencode-py has no web page: it runs in the terminal where you start it.",
-    "attach": "opencode-py has no server to attach to: use --session ID to resume a session.",
+    "web": "opencode-py opens no browser: start opencode-py serve, and open its address.",
+    "attach": "opencode-py cannot show the sessions of a server: open its address in a browser, or "
+    "use --session ID to resume a session here.",
     "share": "opencode-py shares nothing by itself: opencode-py export writes a session to a file.",
     "upgrade": "opencode-py does not upgrade itself: use the tool that installed it "
     "(uv tool upgrade opencode-py-agent, or pipx upgrade opencode-py-agent).",

@@ -77,9 +77,9 @@ def test_commands_of_other_programs_are_answered_in_a_sentence(tmp_path: Path, w
 
 
 def test_the_commands_of_opencode_are_known() -> None:
-    assert {"serve", "attach", "share", "upgrade", "github"} <= set(UNSUPPORTED)
+    assert {"web", "attach", "share", "upgrade", "github"} <= set(UNSUPPORTED)
 
 
 def test_a_folder_of_such_a_name_is_opened(tmp_path: Path) -> None:
-    (tmp_path / "serve").mkdir()
-    assert "needs a terminal" in answered(tmp_path, "serve").stderr
+    (tmp_path / "web").mkdir()
+    assert "needs a terminal" in answered(tmp_path, "web").stderr

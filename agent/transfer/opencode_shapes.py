@@ -1,0 +1,433 @@
+"""Our records in the JSON shapes of opencode: what its clients and readers of its output expect.
+
+Times there are milliseconds. Its input tokens exclude cached tokens and its output tokens exclude
+reasoning; ours include both. Shapes follow payloads recorded from opencode 1.18.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock, TodoItem
+from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
+from agent.records.errors import ProviderErrorKind
+from agent.records.json import Json, JsonObject
+from agent.records.messages import (
+    AgentPart,
+    AssistantMessage,
+    Busy,
+    Completed,
+    ErrorInfo,
+    Failed,
+    FilePart,
+    Idle,
+    Message,
+    MessageWithParts,
+    Part,
+    PatchPart,
+    Pending,
+    ReasoningPart,
+    Retry,
+    RetryPart,
+    Running,
+    Session,
+    SessionStatus,
+    StepFinishPart,
+    StepStartPart,
+    SubtaskPart,
+    TextPart,
+    ToolPart,
+    ToolState,
+    Usage,
+)
+from agent.records.requests import PermissionReply, PermissionRequest, Question
+from agent.transfer.document import diff_text
+
+INPUT_KEYS = {
+    "file_path": "filePath",
+    "old_string": "oldString",
+    "new_string": "newString",
+    "replace_all": "replaceAll",
+}
+"""Tool arguments that have another name there."""
+
+
+def milliseconds(when: float) -> int:
+    return round(when * 1000)
+
+
+def project_id(project: str) -> str:
+    """Return a stable id of the project at the path *project*."""
+    return hashlib.sha1(project.encode(), usedforsecurity=False).hexdigest()
+
+
+def session_shape(session: Session, version: str) -> JsonObject:
+    """Return a session as ``GET /session/{id}`` gives it. *version* is the program's."""
+    shape: JsonObject = {
+        "id": session.id,
+        "slug": session.id,
+        "version": version,
+        "projectID": project_id(session.project),
+        "directory": session.directory,
+        "title": session.title or "New session",
+        "agent": session.agent,
+        "cost": session.cost or 0,
+        "tokens": tokens_shape(session.usage),
+        "time": {
+            "created": milliseconds(session.created),
+            "updated": milliseconds(session.updated),
+        },
+    }
+    if session.parent_id is not None:
+        shape["parentID"] = session.parent_id
+    if session.model is not None:
+        shape["model"] = {
+            "id": _model_name(session.model),
+            "providerID": _provider(session.model),
+            "variant": session.effort or "default",
+        }
+    if session.undone_at is not None:
+        shape["revert"] = {"messageID": session.undone_at}
+    return shape
+
+
+def tokens_shape(usage: Usage | None) -> JsonObject:
+    usage = usage or Usage()
+    return {
+        "total": usage.input + usage.output,
+        "input": max(0, usage.input - usage.cache_read - usage.cache_write),
+        "output": max(0, usage.output - usage.reasoning),
+        "reasoning": usage.reasoning,
+        "cache": {"read": usage.cache_read, "write": usage.cache_write},
+    }
+
+
+def message_shape(message: Message, directory: str, project: str) -> JsonObject:
+    """Return the ``info`` of a message of a session in *directory* of *project*."""
+    shape: JsonObject = {
+        "id": message.id,
+        "sessionID": message.session_id,
+        "role": message.role,
+        "time": {"created": milliseconds(message.created)},
+        "agent": message.agent,
+    }
+    model: JsonObject = {
+        "providerID": _provider(message.model),
+        "modelID": _model_name(message.model),
+    }
+    if not isinstance(message, AssistantMessage):
+        shape["model"] = model
+        return shape
+    own: JsonObject = {
+        "parentID": message.parent_id,
+        "mode": message.agent,
+        "path": {"cwd": directory, "root": project},
+        "cost": message.cost or 0,
+        "tokens": tokens_shape(message.usage),
+    }
+    shape |= model | own
+    if message.completed is not None:
+        shape["time"] = {
+            "created": milliseconds(message.created),
+            "completed": milliseconds(message.completed),
+        }
+    if message.finish is not None:
+        shape["finish"] = message.finish
+    error = message.error or (ErrorInfo("aborted", "Aborted") if message.interrupted else None)
+    if error is not None:
+        shape["error"] = error_shape(error)
+    return shape
+
+
+def messages_shape(
+    messages: Iterable[MessageWithParts], directory: str, project: str
+) -> list[Json]:
+    return [message_with_parts_shape(item, directory, project) for item in messages]
+
+
+def message_with_parts_shape(item: MessageWithParts, directory: str, project: str) -> JsonObject:
+    parts: list[Json] = [shape for part in item.parts if (shape := part_shape(part)) is not None]
+    return {"info": message_shape(item.message, directory, project), "parts": parts}
+
+
+_ABORTED = frozenset({"aborted", "cancelled"})
+
+
+def error_shape(error: ErrorInfo) -> JsonObject:
+    """Return a failure under the name that clients choose their reaction by."""
+    if error.kind in _ABORTED:
+        return {"name": "MessageAbortedError", "data": {"message": error.message}}
+    if error.kind in {ProviderErrorKind.AUTH, "MissingKey"}:
+        data: JsonObject = {"providerID": "", "message": error.message}
+        return {"name": "ProviderAuthError", "data": data}
+    if error.kind == ProviderErrorKind.OVERFLOW:
+        return {"name": "ContextOverflowError", "data": {"message": error.message}}
+    if error.kind in frozenset(ProviderErrorKind):
+        return {"name": "APIError", "data": {"message": error.message, "isRetryable": False}}
+    return {"name": "UnknownError", "data": {"message": error.message}}
+
+
+def part_shape(part: Part) -> JsonObject | None:
+    """Return a part; None for context that no client shows."""
+    body = _part_body(part)
+    if body is None:
+        return None
+    head: JsonObject = {
+        "id": part.id,
+        "sessionID": part.session_id,
+        "messageID": part.message_id,
+    }
+    return head | body
+
+
+def _part_body(part: Part) -> JsonObject | None:
+    match part:
+        case TextPart():
+            return _text_body(part)
+        case ReasoningPart():
+            return {"type": "reasoning", "text": part.text, "time": _span(part.started, part.ended)}
+        case ToolPart():
+            state = tool_state_shape(part)
+            return {"type": "tool", "callID": part.call_id, "tool": part.tool, "state": state}
+        case FilePart():
+            return _file_body(part)
+        case StepStartPart():
+            return _without_none({"type": "step-start", "snapshot": part.snapshot})
+        case StepFinishPart():
+            return _without_none(
+                {
+                    "type": "step-finish",
+                    "reason": part.finish or "other",
+                    "snapshot": part.snapshot,
+                    "cost": part.cost or 0,
+                    "tokens": tokens_shape(part.usage),
+                }
+            )
+        case PatchPart():
+            return {"type": "patch", "hash": part.base, "files": list(part.files)}
+        case _:
+            return _rare_part_body(part)
+
+
+def _rare_part_body(part: Part) -> JsonObject | None:
+    match part:
+        case CompactionPart():
+            return {"type": "compaction", "auto": part.auto}
+        case SubtaskPart():
+            return {
+                "type": "subtask",
+                "agent": part.agent,
+                "description": part.description,
+                "prompt": part.prompt,
+            }
+        case RetryPart():
+            return {
+                "type": "retry",
+                "attempt": part.attempt,
+                "error": {
+                    "name": "APIError",
+                    "data": {"message": part.error.message, "isRetryable": True},
+                },
+                "time": {"created": milliseconds(part.created)},
+            }
+        case AgentPart():
+            return {"type": "agent", "name": part.name}
+        case ReportPart():
+            return {"type": "text", "text": part.text, "synthetic": True}
+        case ContextPart() | _:
+            return None
+
+
+def _text_body(part: TextPart) -> JsonObject:
+    body: JsonObject = {"type": "text", "text": part.text}
+    if part.started:
+        body["time"] = _span(part.started, part.ended)
+    return body | {flag: True for flag in ("synthetic", "ignored") if getattr(part, flag)}
+
+
+def _file_body(part: FilePart) -> JsonObject:
+    url = f"data:{part.mime};base64,{part.data}" if part.data is not None else f"file://{part.path}"
+    body: JsonObject = {"type": "file", "mime": part.mime, "url": url}
+    return body | ({"filename": part.path.rpartition("/")[2]} if part.path else {})
+
+
+def tool_state_shape(part: ToolPart) -> JsonObject:
+    """Return the state of a call: ``pending``, ``running``, ``completed`` or ``error``."""
+    state = part.state
+    match state:
+        case Pending():
+            return {"status": "pending", "input": {}, "raw": state.raw}
+        case Running():
+            shape: JsonObject = {
+                "status": "running",
+                "input": input_shape(state.input),
+                "title": _title(state),
+                "time": {"start": milliseconds(state.started)},
+            }
+            if metadata := _metadata(state):
+                shape["metadata"] = metadata
+            return shape
+        case Completed():
+            time: JsonObject = _span(state.started, state.ended)
+            if state.compacted is not None:
+                time["compacted"] = milliseconds(state.compacted)
+            return {
+                "status": "completed",
+                "input": input_shape(state.input),
+                "output": state.output,
+                "title": _title(state),
+                "metadata": _metadata(state) | {"truncated": state.spill is not None},
+                "time": time,
+            }
+        case Failed():
+            return {
+                "status": "error",
+                "input": input_shape(state.input or {}),
+                "error": state.error,
+                "metadata": _metadata(state),
+                "time": _span(state.started, state.ended),
+            }
+
+
+def input_shape(arguments: JsonObject) -> JsonObject:
+    """Return a call's arguments under the names that opencode's tools use."""
+    return {INPUT_KEYS.get(key, key): value for key, value in arguments.items()}
+
+
+def _title(state: Running | Completed) -> str:
+    return state.label.object or state.label.verb
+
+
+def _metadata(state: ToolState) -> JsonObject:
+    """Return the output, diff and sub-session of a call, from its display blocks."""
+    found: JsonObject = {}
+    if isinstance(state, Running) and state.output:
+        found["output"] = state.output
+    for block in () if isinstance(state, Pending) else state.blocks:
+        match block:
+            case ShellBlock():
+                found |= {"output": block.output}
+                if block.exit_code is not None:
+                    found["exit"] = block.exit_code
+            case SubtaskBlock():
+                found["sessionId"] = block.session_id
+            case DiffBlock():
+                found |= diff_metadata([block])
+            case _:
+                pass
+    return found
+
+
+def diff_metadata(blocks: Iterable[DiffBlock]) -> JsonObject:
+    """Return the path and the unified diff of a change, as permission dialogs show them."""
+    blocks = tuple(blocks)
+    return {
+        "filepath": blocks[0].path,
+        "diff": "\n".join(line for block in blocks for line in _unified(block)),
+    }
+
+
+def file_diff_shape(block: DiffBlock) -> JsonObject:
+    """Return one changed file of a session."""
+    status = {"create": "added", "delete": "deleted"}.get(block.change, "modified")
+    return {
+        "file": block.path,
+        "patch": "\n".join(_unified(block)),
+        "additions": block.added,
+        "deletions": block.removed,
+        "status": status,
+    }
+
+
+def _unified(block: DiffBlock) -> Iterable[str]:
+    yield f"--- a/{block.moved_from or block.path}"
+    yield f"+++ b/{block.path}"
+    yield from diff_text(block)
+
+
+def status_shape(status: SessionStatus) -> JsonObject:
+    match status:
+        case Idle():
+            return {"type": "idle"}
+        case Busy():
+            return {"type": "busy"}
+        case Retry():
+            return {
+                "type": "retry",
+                "attempt": status.attempt,
+                "message": status.message,
+                "next": milliseconds(status.next_at),
+            }
+
+
+def permission_shape(request: PermissionRequest) -> JsonObject:
+    """Return a permission request with what a client needs to show what would happen."""
+    asked = [each.need for each in request.needs if each.action == "ask"]
+    needs = asked or [each.need for each in request.needs]
+    metadata: JsonObject = {"heading": request.heading}
+    diffs = [block for block in request.blocks if isinstance(block, DiffBlock)]
+    if diffs:
+        metadata |= diff_metadata(diffs)
+    for block in request.blocks:
+        if isinstance(block, ShellBlock):
+            metadata["command"] = block.command
+    if request.folder:
+        metadata["folder"] = request.folder
+    if reasons := [need.reason for need in needs if need.reason]:
+        metadata["reason"] = "; ".join(dict.fromkeys(reasons))
+    return {
+        "id": request.id,
+        "sessionID": request.session_id,
+        "permission": needs[0].permission if needs else request.tool,
+        "patterns": list(dict.fromkeys(need.shown or need.pattern for need in needs)),
+        "metadata": metadata,
+        "always": [pattern for _, pattern in request.always],
+        "tool": {"messageID": request.message_id, "callID": request.call_id},
+    }
+
+
+def permission_reply_shape(reply: PermissionReply | None) -> str:
+    return reply.answer if reply is not None else "reject"
+
+
+def question_shape(question: Question) -> JsonObject:
+    """Return a question as a request with one question."""
+    options: list[Json] = [
+        {"label": option.label, "description": option.description} for option in question.options
+    ]
+    asked: JsonObject = {
+        "question": question.text,
+        "header": question.header,
+        "options": options,
+        "multiple": question.multiple,
+        "custom": True,
+    }
+    return {"id": question.id, "sessionID": question.session_id, "questions": [asked]}
+
+
+def todos_shape(items: Iterable[TodoItem]) -> list[Json]:
+    return [
+        {
+            "id": str(number),
+            "content": item.content,
+            "status": item.status,
+            "priority": item.priority,
+        }
+        for number, item in enumerate(items, 1)
+    ]
+
+
+def _provider(model: str) -> str:
+    return model.partition("/")[0]
+
+
+def _model_name(model: str) -> str:
+    return model.partition("/")[2]
+
+
+def _span(start: float, end: float | None) -> JsonObject:
+    span: JsonObject = {"start": milliseconds(start)}
+    return span if end is None else span | {"end": milliseconds(end)}
+
+
+def _without_none(shape: JsonObject) -> JsonObject:
+    return {key: value for key, value in shape.items() if value is not None}

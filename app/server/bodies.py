@@ -1,0 +1,157 @@
+"""The bodies of requests, as opencode's clients send them. Unknown keys are ignored."""
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+from starlette.requests import Request
+
+from app.server.access import BodyTooLargeError
+from app.server.errors import RequestError
+
+
+class ModelName(BaseModel):
+    provider: str = Field(alias="providerID")
+    model: str = Field(alias="modelID")
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.provider}/{self.model}"
+
+
+class TextInput(BaseModel):
+    type: Literal["text"]
+    text: str
+
+
+class FileInput(BaseModel):
+    type: Literal["file"]
+    mime: str = "text/plain"
+    url: str
+    filename: str = ""
+
+
+class AgentInput(BaseModel):
+    type: Literal["agent"]
+    name: str
+
+
+class SubtaskInput(BaseModel):
+    type: Literal["subtask"]
+    prompt: str
+    description: str
+    agent: str
+
+
+PartInput = Annotated[
+    TextInput | FileInput | AgentInput | SubtaskInput, Field(discriminator="type")
+]
+
+
+class PromptBody(BaseModel):
+    parts: list[PartInput] = Field(min_length=1)
+    model: ModelName | None = None
+    agent: str | None = None
+    variant: str | None = None
+    system: str = ""
+    no_reply: bool = Field(default=False, alias="noReply")
+    tools: dict[str, bool] = Field(default_factory=dict[str, bool])
+
+
+class CommandBody(BaseModel):
+    command: str
+    arguments: str = ""
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
+
+
+class ShellBody(BaseModel):
+    command: str
+    agent: str | None = None
+
+
+class NewSessionBody(BaseModel):
+    parent_id: str | None = Field(default=None, alias="parentID")
+    title: str = ""
+    agent: str | None = None
+
+
+class SessionChangeBody(BaseModel):
+    title: str | None = None
+
+
+class ForkBody(BaseModel):
+    message_id: str | None = Field(default=None, alias="messageID")
+
+
+class RevertBody(BaseModel):
+    message_id: str = Field(alias="messageID")
+
+
+class PermissionReplyBody(BaseModel):
+    reply: Literal["once", "always", "reject"]
+    message: str = ""
+
+
+class PermissionResponseBody(BaseModel):
+    """The older form of a reply, at the session's own path."""
+
+    response: Literal["once", "always", "reject"]
+
+
+class QuestionReplyBody(BaseModel):
+    answers: list[list[str]]
+
+
+class LogBody(BaseModel):
+    service: str
+    level: Literal["debug", "info", "error", "warn"]
+    message: str
+
+
+class TextBody(BaseModel):
+    text: str
+
+
+class TuiCommandBody(BaseModel):
+    command: str
+
+
+class ToastBody(BaseModel):
+    message: str
+    title: str = ""
+    variant: Literal["info", "success", "warning", "error"] = "info"
+
+
+class SelectSessionBody(BaseModel):
+    session_id: str = Field(alias="sessionID")
+
+
+class TuiEventBody(BaseModel):
+    type: str
+    properties: dict[str, object] = Field(default_factory=dict[str, object])
+
+
+class NoBody(BaseModel):
+    """A body that is not read."""
+
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+async def read_body(request: Request, kind: type[Body]) -> Body:
+    """Return the body of a request. Raises ``RequestError`` for one that does not fit."""
+    try:
+        raw = await request.body()
+    except BodyTooLargeError as error:
+        raise RequestError(413, "The body is too long.") from error
+    try:
+        return kind.model_validate_json(raw or b"{}")
+    except ValidationError as error:
+        raise RequestError(400, _sentence(error)) from error
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = "".join(f"[{key!r}]" for key in first["loc"])
+    return f"{first['msg']} at {place}." if place else f"{first['msg']}."

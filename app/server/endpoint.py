@@ -1,0 +1,32 @@
+"""An endpoint of the API: its route and its description."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agent.records.json import Json
+from app.server.bodies import NoBody
+
+Handler = Callable[[Request], Awaitable[Json | Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method of one path. A handler returns the JSON of the answer, or a whole response."""
+
+    method: str
+    path: str
+    summary: str
+    handler: Handler
+    body: type[BaseModel] = NoBody
+
+    def route(self) -> Route:
+        async def answer(request: Request) -> Response:
+            result = await self.handler(request)
+            return result if isinstance(result, Response) else JSONResponse(result)
+
+        return Route(self.path, answer, methods=[self.method])

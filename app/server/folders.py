@@ -1,0 +1,127 @@
+"""The folders that the server has open, each with its runtime and its events."""
+
+import asyncio
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from starlette.requests import Request
+
+from agent.bus import Subscription
+from agent.records.errors import SessionNotFound
+from agent.records.events import Event, SessionIdle
+from agent.records.json import JsonObject
+from agent.records.messages import Session
+from agent.runtime.pool import RuntimePool
+from agent.runtime.runtime import Runtime
+from app.server.errors import RequestError
+from app.server.feed import EventFeed, Reader
+
+DIRECTORY_HEADER = "x-opencode-directory"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One open folder."""
+
+    runtime: Runtime
+    feed: EventFeed
+
+    async def session(self, session_id: str) -> Session:
+        """Return a session of this folder's project. Raises ``SessionNotFound``."""
+        session = await self.runtime.store.session(session_id)
+        if session.project != str(self.runtime.project):
+            raise SessionNotFound(f"There is no session {session_id} in {self.runtime.project}.")
+        return session
+
+    @contextmanager
+    def turn_ends(self, session_id: str) -> Generator["TurnEnds"]:
+        """Follow the ends of a session's turns for the duration of the block."""
+
+        def is_end(event: Event) -> bool:
+            return isinstance(event, SessionIdle) and event.session_id == session_id
+
+        with self.runtime.bus.subscribe(is_end) as subscription:
+            yield TurnEnds(self.runtime, session_id, subscription)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnds:
+    """The ends of a session's turns, as they come."""
+
+    runtime: Runtime
+    session_id: str
+    subscription: Subscription
+
+    async def wait_for(self, message_id: str) -> None:
+        """Return once the turn has ended that the message *message_id* belongs to."""
+        async for _ in self.subscription:
+            if message_id not in self.runtime.queues.ids(self.session_id):
+                return
+        raise RequestError(503, "The server is closing.")
+
+
+class Folders:
+    """Opens a folder when a client first names it. *default* is used by those that name none."""
+
+    def __init__(self, pool: RuntimePool, default: str, version: str) -> None:
+        self._pool = pool
+        self.default = default
+        self.version = version
+        self._open: dict[str, Folder] = {}
+        self._readers: set[Reader] = set()
+        self._opening = asyncio.Lock()
+
+    async def of(self, request: Request) -> Folder:
+        """Return the folder that a request names. Raises what ``RuntimePool.open`` raises."""
+        named = request.query_params.get("directory") or unquote(
+            request.headers.get(DIRECTORY_HEADER, "")
+        )
+        return await self.open(named or self.default)
+
+    async def open(self, directory: str) -> Folder:
+        async with self._opening:
+            runtime = await self._pool.open(directory)
+            return self._added(runtime)
+
+    def add(self, runtime: Runtime) -> Folder:
+        """Serve a folder that the program has open itself."""
+        return self._added(runtime)
+
+    def all(self) -> Iterator[Folder]:
+        return iter(tuple(self._open.values()))
+
+    def publish(self, kind: str, properties: JsonObject) -> None:
+        """Send an event to the readers of all folders."""
+        for folder in self._open.values():
+            folder.feed.publish(kind, properties)
+
+    @contextmanager
+    def reader_of_all(self) -> Generator[Reader]:
+        """Give a reader of the events of all folders, also of those that are opened later."""
+        reader = Reader()
+        self._readers.add(reader)
+        for folder in self._open.values():
+            folder.feed.add(reader)
+        try:
+            yield reader
+        finally:
+            self._readers.discard(reader)
+            for folder in self._open.values():
+                folder.feed.disconnect(reader)
+
+    async def close(self) -> None:
+        """End all streams, then all turns."""
+        for folder in self._open.values():
+            await folder.feed.close()
+        self._open.clear()
+        await self._pool.close()
+
+    def _added(self, runtime: Runtime) -> Folder:
+        key = str(runtime.directory)
+        if key not in self._open:
+            self._open[key] = Folder(runtime, EventFeed(runtime, self.version))
+            for reader in self._readers:
+                self._open[key].feed.add(reader)
+        return self._open[key]

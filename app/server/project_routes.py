@@ -1,0 +1,447 @@
+"""The endpoints of a folder: its settings, agents, models, files, servers and open requests."""
+
+import asyncio
+import base64
+import mimetypes
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.requests import Request
+
+from agent.agents import AgentInfo
+from agent.commands import CommandInfo
+from agent.git import git
+from agent.mcp.records import ServerStatus
+from agent.provider.client import ModelInfo, Price
+from agent.records.json import Json, JsonObject
+from agent.records.requests import PermissionReply, QuestionReply
+from agent.runtime.runtime import Runtime
+from agent.tools.search.file_index import FileIndex
+from agent.tools.search.searcher import Searcher, find_rg
+from agent.tools.search.worker import SearchRequest
+from agent.transfer import opencode_shapes as shapes
+from app.server.bodies import (
+    PermissionReplyBody,
+    PermissionResponseBody,
+    QuestionReplyBody,
+    read_body,
+)
+from app.server.endpoint import Endpoint
+from app.server.errors import RequestError
+from app.server.folders import Folders
+
+MAX_FILE = 5_000_000
+"""Bytes of a file whose content is sent."""
+
+MAX_MATCHES = 100
+"""Matches of a text search, as ripgrep gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRoutes:
+    """Settings, models, files and requests of the folders that clients name."""
+
+    folders: Folders
+    _indexes: dict[str, FileIndex] = field(default_factory=dict[str, FileIndex])
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (
+            Endpoint("GET", "/path", "The folders in use", self.paths),
+            Endpoint("GET", "/project", "The open projects", self.projects),
+            Endpoint("GET", "/project/current", "The project of the folder", self.project),
+            Endpoint("GET", "/config", "The settings, without secrets", self.config),
+            Endpoint("GET", "/config/providers", "The usable providers", self.providers),
+            Endpoint("GET", "/provider", "The usable providers and models", self.provider),
+            Endpoint("GET", "/provider/auth", "The logins of providers", self.empty_object),
+            Endpoint("GET", "/agent", "The agents", self.agents),
+            Endpoint("GET", "/command", "The slash commands", self.commands),
+            Endpoint("GET", "/skill", "The skills", self.skills),
+            Endpoint("GET", "/mcp", "The MCP servers", self.mcp),
+            Endpoint("GET", "/lsp", "The language servers", self.empty_list),
+            Endpoint("GET", "/formatter", "The formatters", self.empty_list),
+            Endpoint("GET", "/vcs", "The branch", self.vcs),
+            Endpoint("GET", "/find", "Search text in files", self.find_text),
+            Endpoint("GET", "/find/file", "Search files by name", self.find_files),
+            Endpoint("GET", "/find/symbol", "Search symbols", self.empty_list),
+            Endpoint("GET", "/file", "List a folder", self.list_files),
+            Endpoint("GET", "/file/content", "Read a file", self.read_file),
+            Endpoint("GET", "/file/status", "The changed files", self.file_status),
+            *self._request_endpoints(),
+        )
+
+    def _request_endpoints(self) -> tuple[Endpoint, ...]:
+        answer = "Answer a permission request"
+        return (
+            Endpoint("GET", "/permission", "The open permission requests", self.permissions),
+            Endpoint(
+                "POST",
+                "/permission/{request}/reply",
+                answer,
+                self.reply_permission,
+                PermissionReplyBody,
+            ),
+            Endpoint(
+                "POST",
+                "/session/{session}/permissions/{request}",
+                answer,
+                self.respond_permission,
+                PermissionResponseBody,
+            ),
+            Endpoint("GET", "/question", "The open questions", self.questions),
+            Endpoint(
+                "POST",
+                "/question/{request}/reply",
+                "Answer a question",
+                self.reply_question,
+                QuestionReplyBody,
+            ),
+            Endpoint(
+                "POST", "/question/{request}/reject", "Dismiss a question", self.reject_question
+            ),
+        )
+
+    async def empty_list(self, _: Request) -> Json:
+        return []
+
+    async def empty_object(self, _: Request) -> Json:
+        return {}
+
+    async def paths(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        return {
+            "home": os.environ.get("HOME", ""),
+            "state": str(runtime.paths.data),
+            "config": str(runtime.paths.config),
+            "worktree": str(runtime.project),
+            "directory": str(runtime.directory),
+        }
+
+    async def projects(self, _: Request) -> Json:
+        found = {str(folder.runtime.project): folder.runtime for folder in self.folders.all()}
+        return [_project_shape(runtime) for runtime in found.values()]
+
+    async def project(self, request: Request) -> Json:
+        return _project_shape(await self._runtime(request))
+
+    async def config(self, request: Request) -> Json:
+        """The settings that clients show; keys and environments of servers are not among them."""
+        runtime = await self._runtime(request)
+        settings = runtime.config.config
+        return {
+            "model": runtime.catalog.default_model(),
+            "small_model": settings.small_model,
+            "username": os.environ.get("USER", ""),
+            "share": "disabled",
+            "agent": {},
+            "mode": {},
+            "command": {},
+            "plugin": [],
+        }
+
+    async def providers(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        return {"providers": _providers(runtime), "default": _defaults(runtime)}
+
+    async def provider(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        found = _providers(runtime)
+        connected: list[Json] = [*runtime.catalog.providers()]
+        return {"all": found, "default": _defaults(runtime), "connected": connected}
+
+    async def agents(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        return [_agent_shape(runtime, info) for info in runtime.agents.listed()]
+
+    async def commands(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        return [_command_shape(each) for each in await runtime.commands.all()]
+
+    async def skills(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        found = (await runtime.guidance.find_skills()).skills.values()
+        return [
+            {"name": each.name, "description": each.description, "location": str(each.path)}
+            for each in found
+        ]
+
+    async def mcp(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        return {each.server.name: _server_shape(each) for each in runtime.mcp.statuses()}
+
+    async def vcs(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        branch = await git(str(runtime.directory), "rev-parse", "--abbrev-ref", "HEAD")
+        return {"branch": branch.strip()} if branch else {}
+
+    async def find_text(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        pattern = request.query_params.get("pattern", "")
+        if not pattern:
+            raise RequestError(400, "Name the text to search for: ?pattern=…")
+        root = str(runtime.directory)
+        found: list[Json] = []
+
+        def take(records: list[bytes]) -> None:
+            found.extend(_match_shape(each, root) for each in records[: MAX_MATCHES - len(found)])
+
+        order = SearchRequest(root=root, folder=root, hidden=True, ignored=False, pattern=pattern)
+        await Searcher(find_rg()).run(order, take)
+        return found
+
+    async def find_files(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        root = str(runtime.directory)
+        index = self._indexes.setdefault(root, FileIndex(root, str(runtime.project)))
+        query = request.query_params
+        limit = int(query.get("limit", "50")) if query.get("limit", "50").isdecimal() else 50
+        found: tuple[str, ...] = ()
+        async for each in index.matches(query.get("query", ""), limit):
+            found = each
+        kind = query.get("type") or ("file" if query.get("dirs") == "false" else "")
+        return [path for path in found if not kind or path.endswith("/") == (kind == "directory")]
+
+    async def list_files(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        folder = await _inside(runtime, request.query_params.get("path", "."))
+        return await asyncio.to_thread(lambda: list(_entries(folder, runtime.directory)))
+
+    async def read_file(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        path = await _inside(runtime, request.query_params.get("path", ""))
+        return await asyncio.to_thread(_content, path)
+
+    async def file_status(self, request: Request) -> Json:
+        """The uncommitted changes as git names them."""
+        runtime = await self._runtime(request)
+        status = await git(str(runtime.directory), "status", "--porcelain=v1", "-z")
+        words = {"A": "added", "?": "added", "D": "deleted"}
+        return [
+            {
+                "path": line[3:],
+                "status": words.get(line[:2].strip()[:1], "modified"),
+                "added": 0,
+                "removed": 0,
+            }
+            for line in (status or "").split("\0")
+            if len(line) > 3
+        ]
+
+    async def permissions(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        return [shapes.permission_shape(each) for each in runtime.permissions.pending()]
+
+    async def reply_permission(self, request: Request) -> Json:
+        body = await read_body(request, PermissionReplyBody)
+        return await self._reply(request, PermissionReply(body.reply, body.message))
+
+    async def respond_permission(self, request: Request) -> Json:
+        body = await read_body(request, PermissionResponseBody)
+        return await self._reply(request, PermissionReply(body.response))
+
+    async def questions(self, request: Request) -> Json:
+        runtime = await self._runtime(request)
+        return [shapes.question_shape(each) for each in runtime.questions.pending()]
+
+    async def reply_question(self, request: Request) -> Json:
+        body = await read_body(request, QuestionReplyBody)
+        given = body.answers[0] if body.answers else []
+        name = request.path_params["request"]
+        for runtime in await self._all(request):
+            for asked in runtime.questions.pending():
+                if asked.id == name:
+                    offered = {option.label for option in asked.options}
+                    labels = tuple(each for each in given if each in offered)
+                    text = "\n".join(each for each in given if each not in offered)
+                    return runtime.questions.reply(name, QuestionReply(labels, text))
+        raise RequestError(404, "The question was answered or withdrawn before.")
+
+    async def reject_question(self, request: Request) -> Json:
+        name = request.path_params["request"]
+        for runtime in await self._all(request):
+            if runtime.questions.reply(name, QuestionReply(dismissed=True)):
+                return True
+        raise RequestError(404, "The question was answered or withdrawn before.")
+
+    async def _reply(self, request: Request, reply: PermissionReply) -> Json:
+        """Answer a request of any open folder. The first answer counts; later ones get a 404."""
+        for runtime in await self._all(request):
+            if runtime.permissions.reply(request.path_params["request"], reply):
+                return True
+        raise RequestError(404, "The permission request was answered or withdrawn before.")
+
+    async def _all(self, request: Request) -> list[Runtime]:
+        await self._runtime(request)
+        return [folder.runtime for folder in self.folders.all()]
+
+    async def _runtime(self, request: Request) -> Runtime:
+        return (await self.folders.of(request)).runtime
+
+
+def _project_shape(runtime: Runtime) -> JsonObject:
+    used = shapes.milliseconds(runtime.project.stat().st_mtime)
+    shape: JsonObject = {
+        "id": shapes.project_id(str(runtime.project)),
+        "worktree": str(runtime.project),
+        "time": {"created": used, "updated": used},
+        "sandboxes": [],
+    }
+    return shape | ({"vcs": "git"} if (runtime.project / ".git").exists() else {})
+
+
+def _providers(runtime: Runtime) -> list[Json]:
+    models: dict[str, list[ModelInfo]] = {}
+    for model in runtime.catalog.models():
+        models.setdefault(model.provider, []).append(model)
+    return [
+        {
+            "id": provider,
+            "name": provider,
+            "source": "config",
+            "env": [],
+            "options": {},
+            "models": {model.id: _model_shape(model) for model in found},
+        }
+        for provider, found in models.items()
+    ]
+
+
+def _defaults(runtime: Runtime) -> JsonObject:
+    """The default model of each provider; the first one is the default of new sessions."""
+    defaults: JsonObject = {}
+    for name in (runtime.catalog.default_model(), *map(_full_name, runtime.catalog.models())):
+        provider, _, model = name.partition("/")
+        defaults.setdefault(provider, model)
+    return defaults
+
+
+def _full_name(model: ModelInfo) -> str:
+    return model.full_name
+
+
+def _model_shape(model: ModelInfo) -> JsonObject:
+    price = model.price or Price(0, 0)
+    takes: JsonObject = {
+        "text": True,
+        "audio": False,
+        "image": model.vision,
+        "video": False,
+        "pdf": model.documents,
+    }
+    gives: JsonObject = {kind: kind == "text" for kind in takes}
+    return {
+        "id": model.id,
+        "providerID": model.provider,
+        "name": model.name,
+        "capabilities": {
+            "temperature": model.temperature,
+            "reasoning": model.reasoning,
+            "attachment": model.vision,
+            "toolcall": model.tools,
+            "input": takes,
+            "output": gives,
+        },
+        "cost": {
+            "input": price.input,
+            "output": price.output,
+            "cache": {"read": price.cache_read or 0, "write": price.cache_write or 0},
+        },
+        "limit": {"context": model.context_limit or 0, "output": model.output_limit or 0},
+        "status": "active",
+        "options": {},
+        "headers": {},
+        "variants": {effort: {} for effort in model.efforts},
+    }
+
+
+def _agent_shape(runtime: Runtime, info: AgentInfo) -> JsonObject:
+    rules: list[Json] = [
+        {"permission": rule.permission, "pattern": rule.pattern, "action": rule.action}
+        for rule in runtime.agents.rules(info.name)
+    ]
+    shape: JsonObject = {
+        "name": info.name,
+        "description": info.description,
+        "mode": "primary" if info.mode == "hidden" else info.mode,
+        "native": True,
+        "hidden": info.hidden,
+        "permission": rules,
+        "options": {},
+    }
+    if info.model is not None:
+        provider, _, model = info.model.partition("/")
+        shape["model"] = {"providerID": provider, "modelID": model}
+    return shape
+
+
+def _command_shape(command: CommandInfo) -> JsonObject:
+    shape: JsonObject = {
+        "name": command.name,
+        "description": command.description,
+        "source": "skill" if command.kind == "skill" else "command",
+        "template": command.template,
+        "hints": [command.hint] if command.hint else [],
+    }
+    chosen: JsonObject = {"agent": command.agent, "model": command.model}
+    return shape | {key: value for key, value in chosen.items() if value is not None}
+
+
+def _server_shape(status: ServerStatus) -> JsonObject:
+    if status.state in {"failed", "connecting"}:
+        return {"status": "failed", "error": status.reason or "It is still connecting."}
+    return {"status": status.state.replace(" ", "_")}
+
+
+def _match_shape(record: bytes, root: str) -> JsonObject:
+    """Return a match in the form of ripgrep's JSON."""
+    path, _, rest = record.partition(b"\0")
+    number, _, line = rest.partition(b":")
+    return {
+        "path": {"text": os.path.relpath(os.fsdecode(path), root)},
+        "lines": {"text": line.decode(errors="replace") + "\n"},
+        "line_number": int(number) if number.isdigit() else 0,
+        "absolute_offset": 0,
+        "submatches": [],
+    }
+
+
+async def _inside(runtime: Runtime, path: str) -> Path:
+    """Return *path* of the folder, links followed. Raises ``RequestError`` outside the project."""
+    found = await asyncio.to_thread((runtime.directory / path).resolve)
+    if not found.is_relative_to(runtime.project):
+        raise RequestError(403, f"{path} is outside the project.")
+    return found
+
+
+def _entries(folder: Path, directory: Path) -> Iterator[JsonObject]:
+    """Yield the entries of *folder*, folders first. Raises ``RequestError``."""
+    try:
+        found = sorted(os.scandir(folder), key=lambda each: (not each.is_dir(), each.name))
+    except OSError as error:
+        raise RequestError(404, f"{folder} cannot be listed: {error.strerror}.") from error
+    for entry in found:
+        is_folder = entry.is_dir()
+        yield {
+            "name": entry.name,
+            "path": os.path.relpath(entry.path, directory) + ("/" if is_folder else ""),
+            "absolute": entry.path,
+            "type": "directory" if is_folder else "file",
+            "ignored": False,
+        }
+
+
+def _content(path: Path) -> JsonObject:
+    """Return the text of a file, base64 for anything else. Raises ``RequestError``."""
+    try:
+        if path.stat().st_size > MAX_FILE:
+            raise RequestError(413, f"{path} is larger than {MAX_FILE // 1_000_000} MB.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise RequestError(404, f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        return {"type": "text", "content": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        encoded = base64.b64encode(data).decode()
+        return {"type": "binary", "content": encoded, "encoding": "base64", "mimeType": kind}

@@ -1,0 +1,195 @@
+"""Nobody but the user's own programs gets in, and what is malformed is answered clearly."""
+
+import base64
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from agent.records.errors import ConfigError
+from app.server.access import MAX_BODY, load_token
+from app.server.serving import listen
+from tests.app.server.conftest import TOKEN, Served
+
+
+async def status(served: Served, path: str = "/path", **headers: str) -> int:
+    return (await served.client.get(path, headers=headers)).status_code
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+async def test_a_token_or_password_is_needed(served: Served) -> None:
+    assert await status(served) == 200
+    assert await status(served, authorization=basic("opencode", TOKEN)) == 200
+    for wrong in (
+        "",
+        "Bearer",
+        "Bearer wrong",
+        f"Bearer {TOKEN}x",
+        f"Digest {TOKEN}",
+        basic("opencode", "wrong"),
+        basic("somebody", TOKEN),
+        "Basic not-base64!",
+    ):
+        assert await status(served, authorization=wrong) == 401, wrong
+    assert await status(served, f"/path?token={TOKEN}", authorization="") == 401
+    for path in ("/event", "/global/event", "/doc", "/session", "/nothing"):
+        assert await status(served, path, authorization="") == 401, path
+
+
+async def test_the_page_and_the_proof_of_life_need_none(served: Served) -> None:
+    for path in ("/", "/page.js", "/page.css", "/global/health"):
+        assert await status(served, path, authorization="") == 200, path
+    posted = await served.client.post("/", headers={"authorization": ""})
+    assert posted.status_code == 401
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:4096", "127.0.0.1.evil.example"])
+async def test_other_names_of_this_machine_are_refused(served: Served, host: str) -> None:
+    assert await status(served, host=host) == 421
+    assert await status(served, "/", host=host) == 421
+
+
+async def test_pages_of_other_origins_are_refused(served: Served) -> None:
+    own = served.address
+    assert await status(served, origin=own) == 200
+    for origin in ("http://evil.example", "null", "http://localhost:1", "https://127.0.0.1"):
+        assert await status(served, origin=origin) == 403, origin
+    preflight = await served.client.options("/session", headers={"origin": "http://evil.example"})
+    assert preflight.status_code == 403
+    assert "access-control-allow-origin" not in preflight.headers
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+async def test_forms_of_other_pages_are_refused(served: Served, kind: str) -> None:
+    answer = await served.client.post("/session", content="{}", headers={"content-type": kind})
+    assert answer.status_code == 415
+
+
+async def test_bodies_have_a_limit(served: Served) -> None:
+    long = b"x" * (MAX_BODY + 1)
+    headers = {"content-type": "application/json"}
+    answer = await served.client.post("/session", content=long, headers=headers)
+    assert answer.status_code == 413
+
+    async def pieces():
+        for _ in range(MAX_BODY // 1_000_000 + 2):
+            yield b"x" * 1_000_000
+
+    answer = await served.client.post("/session", content=pieces(), headers=headers)
+    assert answer.status_code == 413
+    assert await status(served) == 200
+
+
+WRONG_MODEL = """
+{"parts": [{"type": "text", "text": "x"}], "model": {"providerID": "a", "modelID": "b"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code", "says"),
+    [
+        ("POST", "/session", "{", 400, "JSON"),
+        ("POST", "/session", "[]", 400, "object"),
+        ("POST", "/session/{id}/message", "{}", 400, "parts"),
+        ("POST", "/session/{id}/message", '{"parts": []}', 400, "parts"),
+        ("POST", "/session/{id}/message", '{"parts": [{"type": "text"}]}', 400, "text"),
+        ("POST", "/session/{id}/message", '{"parts": [{"type": "x"}]}', 400, "type"),
+        (
+            "POST",
+            "/session/{id}/message",
+            '{"parts": [{"type": "text", "text": " "}]}',
+            400,
+            "empty",
+        ),
+        (
+            "POST",
+            "/session/{id}/message",
+            '{"parts": [{"type": "text", "text": "x"}], "agent": "nobody"}',
+            400,
+            "nobody",
+        ),
+        (
+            "POST",
+            "/session/{id}/message",
+            WRONG_MODEL,
+            400,
+            "provider a",
+        ),
+        (
+            "POST",
+            "/session/{id}/message",
+            '{"parts": [{"type": "text", "text": "x"}], "noReply": true}',
+            400,
+            "noReply",
+        ),
+        (
+            "POST",
+            "/session/{id}/message",
+            '{"parts": [{"type": "file", "url": "https://a.example/x.png"}]}',
+            400,
+            "https",
+        ),
+        ("GET", "/session/ses_unknown", "", 404, "ses_unknown"),
+        ("GET", "/session/{id}/message/msg_unknown", "", 404, "msg_unknown"),
+        ("GET", "/session/{id}/message?limit=many", "", 400, "many"),
+        ("POST", "/session/{id}/command", '{"command": "nothing"}', 400, "nothing"),
+        ("POST", "/permission/per_unknown/reply", '{"reply": "once"}', 404, "answered"),
+        ("POST", "/permission/per_unknown/reply", '{"reply": "perhaps"}', 400, "reply"),
+        ("POST", "/question/que_unknown/reply", '{"answers": [["x"]]}', 404, "answered"),
+        ("POST", "/question/que_unknown/reject", "{}", 404, "answered"),
+        ("GET", "/nothing", "", 404, "/nothing"),
+        ("PUT", "/session", "{}", 405, "Not Allowed"),
+        ("GET", "/find", "", 400, "pattern"),
+        ("GET", "/path?directory=not/absolute", "", 400, "not/absolute"),
+        ("GET", "/path?directory=/not/there", "", 400, "/not/there"),
+        ("POST", "/tui/publish", '{"type": "session.idle"}', 400, "session.idle"),
+    ],
+)
+async def test_bad_requests_are_answered_with_the_reason(
+    served: Served, method: str, path: str, body: str, code: int, says: str
+) -> None:
+    path = path.format(id=await served.session())
+    headers = {"content-type": "application/json"}
+    answer = await served.client.request(method, path, content=body, headers=headers)
+    assert (answer.status_code, says in answer.json()["data"]["message"]) == (code, True), (
+        answer.text
+    )
+
+
+async def test_files_outside_the_project_are_refused(served: Served) -> None:
+    secret = served.project.parent / "secret.txt"
+    secret.write_text("secret")
+    (served.project / "link").symlink_to(secret)
+    (served.project / "up").symlink_to(served.project.parent)
+    for path in ("../secret.txt", str(secret), "link", "up/secret.txt"):
+        answer = await served.client.get("/file/content", params={"path": path})
+        assert answer.status_code == 403, path
+    for path in ("..", "/", "up"):
+        answer = await served.client.get("/file", params={"path": path})
+        assert answer.status_code == 403, path
+
+
+def test_the_token_is_for_its_owner_alone(tmp_path: Path) -> None:
+    made = load_token(tmp_path / "data")
+    kept = tmp_path / "data" / "server-token"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert kept.read_text().strip() == made
+    assert load_token(tmp_path / "data") == made
+    assert len(made) >= 32
+
+
+def test_a_port_in_use_is_named() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"127.0.0.1:{port}"):
+            listen("127.0.0.1", port)
+
+
+async def test_the_settings_show_no_secret(served: Served) -> None:
+    for path in ("/config", "/config/providers", "/provider", "/agent", "/path"):
+        assert "sk-scripted" not in (await served.client.get(path)).text
+    assert os.environ.get("OPENCODE_SERVER_PASSWORD") is None

@@ -1,0 +1,154 @@
+"""What clients do with sessions."""
+
+import asyncio
+
+from tests.app.server.conftest import Served
+from tests.support.script import Call, Finish, Hold, Text, answer
+
+
+async def prompted(served: Served, session: str, text: str, **more: object) -> dict:
+    body = {"parts": [{"type": "text", "text": text}], **more}
+    return await served.call("POST", f"/session/{session}/message", body)
+
+
+async def test_a_prompt_is_answered_with_its_message(served: Served) -> None:
+    served.model.script(answer(Text("Hello."), Finish("end")))
+    session = await served.session()
+    last = await prompted(served, session, "hi", system="Answer in one word.")
+    assert [part["text"] for part in last["parts"] if part["type"] == "text"] == ["Hello."]
+    assert last["info"]["finish"] == "stop"
+    assert "Answer in one word." in str(served.model.requests[0].body)
+
+
+async def test_a_client_that_hangs_up_does_not_end_the_turn(served: Served) -> None:
+    hold = Hold()
+    served.model.script(answer(Text("one "), hold, Text("two"), Finish("end")))
+    session = await served.session()
+    async with served.stream() as stream:
+        waiting = asyncio.create_task(prompted(served, session, "hi"))
+        await stream.until(lambda each: "one" in str(each.state(session)))
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        hold.gate.set()
+        await stream.next("session.idle")
+    assert [text for _, text in stream.state(session) if "one" in text] == ["one two"]
+
+
+async def test_an_abort_ends_the_turn_and_its_request(served: Served) -> None:
+    served.model.script(answer(Call("bash", {"command": "echo hi"}), Finish("calls")))
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.send(session, "go")
+        await stream.next("permission.asked")
+        assert set(await served.call("GET", "/session/status")) == {session}
+        assert await served.call("POST", f"/session/{session}/abort") is True
+        await stream.next("session.idle")
+    assert await served.call("GET", "/permission") == []
+    assert await served.call("GET", "/session/status") == {}
+
+
+async def test_a_permission_can_be_rejected_with_a_comment(served: Served) -> None:
+    served.model.script(
+        answer(Call("bash", {"command": "echo hi"}), Finish("calls")),
+        answer(Text("Understood."), Finish("end")),
+    )
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.send(session, "go")
+        asked = await stream.next("permission.asked")
+        assert asked["permission"] == "bash"
+        assert asked["metadata"]["command"] == "echo hi"
+        path = f"/permission/{asked['id']}/reply"
+        await served.call("POST", path, {"reply": "reject", "message": "Use printf."})
+        await stream.next("session.idle")
+    assert "Use printf." in str(served.model.requests[1].body)
+
+
+async def test_a_change_shows_its_diff_and_can_be_undone(served: Served) -> None:
+    served.model.script(
+        answer(Call("write", {"file_path": "a.txt", "content": "new\n"}), Finish("calls")),
+        answer(Text("Done."), Finish("end")),
+    )
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.send(session, "go")
+        asked = await stream.next("permission.asked")
+        assert "+new" in asked["metadata"]["diff"]
+        assert asked["metadata"]["filepath"].endswith("a.txt")
+        await served.call("POST", f"/permission/{asked['id']}/reply", {"reply": "once"})
+        await stream.next("session.idle")
+    changed = served.project / "a.txt"
+    assert changed.read_text() == "new\n"
+    (file,) = await served.call("GET", f"/session/{session}/diff")
+    assert (file["file"], file["additions"], file["status"]) == ("a.txt", 1, "added")
+    messages = await served.call("GET", f"/session/{session}/message")
+    first = messages[0]["info"]["id"]
+    undone = await served.call("POST", f"/session/{session}/revert", {"messageID": first})
+    assert undone["revert"] == {"messageID": first}
+    assert not changed.exists()
+    redone = await served.call("POST", f"/session/{session}/unrevert")
+    assert "revert" not in redone
+    assert changed.read_text() == "new\n"
+
+
+async def test_commands_forks_and_titles(served: Served) -> None:
+    served.model.script(answer(Text("Hello."), Finish("end")))
+    session = await served.session()
+    await prompted(served, session, "hi")
+    ran = await served.call("POST", f"/session/{session}/shell", {"command": "echo from-user"})
+    outputs = [part["state"]["output"] for part in ran["parts"] if part["type"] == "tool"]
+    assert "from-user" in outputs[0]
+    renamed = await served.call("PATCH", f"/session/{session}", {"title": "A title"})
+    assert renamed["title"] == "A title"
+    fork = await served.call("POST", f"/session/{session}/fork", {})
+    assert fork["id"] != session
+    listed = await served.call("GET", "/session?search=a%20title")
+    assert session in {one["id"] for one in listed}
+    assert await served.call("DELETE", f"/session/{fork['id']}") is True
+    await served.call("GET", f"/session/{fork['id']}", status=404)
+
+
+async def test_a_session_of_another_folder_is_found_by_its_id(served: Served) -> None:
+    other = served.project.parent / "other"
+    other.mkdir()
+    made = await served.call("POST", f"/session?directory={other}", {})
+    assert (await served.call("GET", f"/session/{made['id']}"))["directory"] == str(other)
+
+
+async def test_a_question_is_answered(served: Served) -> None:
+    asks = {
+        "questions": [
+            {
+                "question": "Which color?",
+                "header": "Color",
+                "options": [{"label": "Red", "description": ""}, {"label": "Blue"}],
+            }
+        ]
+    }
+    served.model.script(
+        answer(Call("question", asks), Finish("calls")), answer(Text("Blue it is."), Finish("end"))
+    )
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.send(session, "go")
+        asked = await stream.next("question.asked")
+        assert asked["questions"][0]["question"] == "Which color?"
+        assert await served.call("GET", "/question") == [asked]
+        await served.call("POST", f"/question/{asked['id']}/reply", {"answers": [["Blue"]]})
+        replied = await stream.next("question.replied")
+        await stream.next("session.idle")
+    assert replied["answers"] == [["Blue"]]
+    assert "Blue" in str(served.model.requests[1].body)
+
+
+async def test_editors_drive_the_full_screen_by_events(served: Served) -> None:
+    session = await served.session()
+    async with served.stream() as stream:
+        await served.call("POST", "/tui/append-prompt", {"text": "x"})
+        await served.call("POST", "/tui/execute-command", {"command": "session_new"})
+        await served.call("POST", "/tui/show-toast", {"message": "m", "variant": "info"})
+        await served.call("POST", "/tui/select-session", {"sessionID": session})
+        await stream.next("tui.session.select")
+    assert stream.of("tui.prompt.append") == [{"text": "x"}]
+    assert stream.of("tui.command.execute") == [{"command": "session.new"}]
+    assert stream.of("tui.toast.show") == [{"message": "m", "variant": "info"}]
