@@ -5,6 +5,7 @@ are frozen, contain plain text (a front end sanitizes it before it is shown), an
 with their part.
 """
 
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from agent.records.frozen import frozen
@@ -58,6 +59,8 @@ class ShellBlock:
     """The number of lines before *output* that are not kept."""
     directory: str = ""
     """The folder that it runs in, if that is not the session's."""
+    description: str = field(default="", compare=False)
+    """What the command does, in the model's words."""
     kind: Literal["shell"] = "shell"
 
 

@@ -9,9 +9,11 @@ import dataclasses
 import functools
 import json
 import logging
+import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeGuard, TypeVar
 
+from agent.records.blocks import ShellBlock
 from agent.records.decisions import Decision
 from agent.records.json import encodable
 from agent.records.messages import Message, Part, Session, ToolPart
@@ -38,6 +40,13 @@ STORED_KEYS: dict[type, dict[str, str]] = {
 Databases and export files keep the old keys, so every version of the program reads them, also
 one that still runs while a newer one is started.
 """
+
+
+RARE_FIELDS: dict[type, frozenset[str]] = {
+    Decision: frozenset({"refused"}),
+    ShellBlock: frozenset({"description"}),
+}
+"""Fields that are not stored while they are empty."""
 
 
 class _Codec(Generic[T]):
@@ -190,6 +199,8 @@ def _converted(schema: Schema, definitions: dict[str, Schema]) -> Schema:
             key = STORED_KEYS.get(copy["cls"], {}).get(field["name"])
             if key is not None:
                 field.update(validation_alias=key, serialization_alias=key)
+            if field["name"] in RARE_FIELDS.get(copy["cls"], ()):
+                field["serialization_exclude_if"] = operator.not_
     if copy.get("type") != "union":
         return copy
     choices: dict[str, Schema] = {}

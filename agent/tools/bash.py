@@ -249,7 +249,13 @@ class BashTool:
             ),
             sandboxed=sandboxed,
             needs=(*(outside_need(place, folder=True) if args.workdir else ()), *needs),
-            blocks=(ShellBlock(command, directory=directory if where else ""),),
+            blocks=(
+                ShellBlock(
+                    command,
+                    directory=directory if where else "",
+                    description=args.description or "",
+                ),
+            ),
             heading=_heading(needs, background=args.background),
         )
 

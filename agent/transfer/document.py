@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.messages import (
     CompactionPart,
+    Completed,
     MessageWithParts,
     ReasoningPart,
     ReportPart,
@@ -14,7 +16,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
-from agent.session.review.timeline import TimelineTurn
+from agent.session.review.timeline import TimelineTurn, result_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +63,28 @@ def turn_entries(turn: TimelineTurn) -> Iterator[Entry]:
             yield FailedStep(message.error.message)
 
 
-MAX_LINES = 60
-"""Lines of one call's output that are shown."""
+MAX_SPILL = 4 * 1024 * 1024
+"""Bytes of an output that are read from its file."""
 
 
-def shell_text(block: ShellBlock) -> str:
-    """Return *block* as a terminal shows it, with a line for output that was not kept."""
-    earlier = f"… {block.earlier} earlier lines\n" if block.earlier else ""
-    return f"$ {block.command}\n{earlier}{block.output}".strip()
+def full_output(part: ToolPart) -> str:
+    """Return the output of a call, from its file where the model read it truncated."""
+    state = part.state
+    if isinstance(state, Completed) and state.spill is not None:
+        try:
+            with Path(state.spill).open("rb") as file:
+                text = file.read(MAX_SPILL).decode("utf-8", "replace")
+                left = len(file.read(1)) > 0
+        except OSError:
+            return result_text(part)  # the file is deleted after some days
+        return f"{text}\n… more than {MAX_SPILL // 1024**2} MB" if left else text
+    return result_text(part)
+
+
+def shell_text(block: ShellBlock, part: ToolPart) -> str:
+    """Return *block* of a call as a terminal shows it, with the whole output if it is kept."""
+    output = full_output(part) if block.earlier else block.output
+    return f"$ {block.command}\n{output}".strip()
 
 
 def diff_text(block: DiffBlock) -> Iterator[str]:
@@ -83,16 +99,6 @@ def diff_text(block: DiffBlock) -> Iterator[str]:
         yield from (sign[line.kind] + line.text for line in hunk.lines)
     if block.omitted:
         yield f"… {block.omitted} more lines"
-
-
-def shortened(text: str) -> str:
-    """Return the first and last lines of a long text."""
-    lines = text.split("\n")
-    if len(lines) <= MAX_LINES:
-        return text
-    half = MAX_LINES // 2
-    left = len(lines) - 2 * half
-    return "\n".join([*lines[:half], f"… {left} more lines", *lines[-half:]])
 
 
 def date_time(when: float) -> str:

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, TodoBlock
-from agent.records.decisions import explain_decision
+from agent.records.decisions import Decision, explain_decision
 from agent.records.labels import label_of
 from agent.records.messages import (
     CompactionPart,
@@ -27,7 +27,6 @@ from agent.records.units import money
 from agent.session.review.timeline import (
     TimelineTurn,
     is_failed,
-    result_text,
     synthetic_line,
     timeline,
     user_text,
@@ -38,8 +37,8 @@ from agent.transfer.document import (
     FailedStep,
     UserEntry,
     date_time,
+    full_output,
     shell_text,
-    shortened,
     turn_entries,
 )
 
@@ -147,22 +146,27 @@ def _tool(part: ToolPart) -> Iterator[str]:
         f"{thing} {escape(label_of(part).note)} "
         f"<span>{escape(facts)}</span></summary>"
     )
-    body = "".join(_block(block) for block in state.blocks)
-    given = shortened(result_text(part)).strip()
+    body = "".join(_block(block, part) for block in state.blocks)
+    given = full_output(part).strip()
     if given and (not body or has_failed):
         body += f"<pre>{escape(given)}</pre>"
-    notes = [f'<p class="note">{escape(explain_decision(one))}</p>' for one in part.decisions]
+    notes = [_decision(one) for one in part.decisions]
     body = "".join(notes) + body
     is_open = any(isinstance(block, DiffBlock) for block in state.blocks)
     yield f'<details class="tool"{" open" if is_open else ""}>{summary}{body}</details>'
 
 
-def _block(block: Block) -> str:
+def _decision(decision: Decision) -> str:
+    refused = f"<pre>{escape(decision.refused)}</pre>" if decision.refused else ""
+    return f'<p class="note">{escape(explain_decision(decision))}</p>{refused}'
+
+
+def _block(block: Block, part: ToolPart) -> str:
     match block:
         case DiffBlock():
             return _diff(block)
         case ShellBlock():
-            return f"<pre>{escape(shortened(shell_text(block)))}</pre>"
+            return f"<pre>{escape(shell_text(block, part))}</pre>"
         case TodoBlock():
             items = "".join(
                 f'<li class="{item.status}">{escape(item.content)}</li>' for item in block.items

@@ -31,8 +31,8 @@ from agent.transfer.document import (
     UserEntry,
     date_time,
     diff_text,
+    full_output,
     shell_text,
-    shortened,
     turn_entries,
 )
 
@@ -104,6 +104,8 @@ def _tool(part: ToolPart) -> Iterator[str]:
     yield f"- **{label.verb}**{object_code} {label.note}{failed}".rstrip() + "\n"
     for decision in part.decisions:
         yield f"  {explain_decision(decision)}\n"
+        if decision.refused:
+            yield fenced(decision.refused, "")
     shown = False
     for block in state.blocks:
         if isinstance(block, DiffBlock):
@@ -111,9 +113,13 @@ def _tool(part: ToolPart) -> Iterator[str]:
             yield fenced("\n".join(diff_text(block)), "diff")
         elif isinstance(block, ShellBlock):
             shown = True
-            yield fenced(shortened(shell_text(block)), "")
-    if isinstance(state, Failed) and not shown:
-        yield fenced(shortened(result_text(part)), "")
+            yield fenced(shell_text(block, part), "")
+    if shown:
+        return
+    if isinstance(state, Failed):
+        yield fenced(result_text(part), "")
+    elif output := full_output(part).strip():
+        yield _folded("Output", fenced(output, ""))
 
 
 def fenced(text: str, language: str) -> str:

@@ -9,7 +9,6 @@ from agent.records.blocks import DiffBlock
 from agent.records.labels import label_of
 from agent.records.messages import (
     CompactionPart,
-    Completed,
     Part,
     Pending,
     ReasoningPart,
@@ -48,13 +47,15 @@ def file_to_save(session: LoadedSession, row: TimelineRow) -> ExtractedFile:
 
         turn = session.turns[row.place]
         return ExtractedFile(f"turn-{row.place + 1}.md", turn_as_markdown(turn))
+    from agent.transfer.document import full_output  # only needed for this action
+
     part = session.part(row.message_id, row.part_id)
     match part:
         case ToolPart() if diffs := _diffs(part):
             name = Path(diffs[0].path).name or "changes"
             return ExtractedFile(f"{name}.diff", "\n".join(_patch(diffs)) + "\n")
         case ToolPart():
-            return ExtractedFile(f"{_file_stem(part.tool)}.txt", _full_output(part))
+            return ExtractedFile(f"{_file_stem(part.tool)}.txt", full_output(part))
         case TextPart():
             return ExtractedFile("answer.md", part.text.strip() + "\n")
         case ReasoningPart():
@@ -69,11 +70,13 @@ def file_to_save(session: LoadedSession, row: TimelineRow) -> ExtractedFile:
 
 def full_text(part: Part) -> ExtractedFile:
     """Return all of *part* with a title: its text, or a call's output or changes in full."""
+    from agent.transfer.document import full_output  # only needed for this action
+
     match part:
         case ToolPart() if diffs := _diffs(part):
             return ExtractedFile(_label_text(part), "\n".join(_patch(diffs)))
         case ToolPart():
-            return ExtractedFile(_label_text(part), _full_output(part))
+            return ExtractedFile(_label_text(part), full_output(part))
         case TextPart():
             return ExtractedFile("Answer", part.text)
         case ReasoningPart():
@@ -130,17 +133,6 @@ def _patch(diffs: list[DiffBlock]) -> Iterator[str]:
 
 def _old_path(block: DiffBlock) -> str:
     return block.moved_from or block.path
-
-
-def _full_output(part: ToolPart) -> str:
-    """Return the output of a call, from its file where the model read it truncated."""
-    state = part.state
-    if isinstance(state, Completed) and state.spill is not None:
-        try:
-            return Path(state.spill).read_text("utf-8", "replace")
-        except OSError:
-            return result_text(part)  # the file is deleted after some days
-    return result_text(part)
 
 
 def _file_stem(name: str) -> str:

@@ -140,6 +140,9 @@ def _draw_shell(block: ShellBlock, context: BlockContext) -> DrawnBlock:
     """Draw the command if its row cannot show all of it, then the end of its output."""
     lines: list[Line] = []
     command = sanitize(show_blanks(block.command) if context.uncut else block.command).strip("\n")
+    if context.uncut and block.description:
+        said = Text(f"“{sanitize_line(block.description)}”", style=context.palette.style("muted"))
+        lines += _wrapped_lines(said, context, context.gutter)
     long = context.uncut or "\n" in command or len(command) > context.width - 8
     if long and (context.open or "\n" in command):
         code = highlight(command, context.palette, language="bash")

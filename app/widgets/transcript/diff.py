@@ -20,7 +20,7 @@ from agent.records.blocks import DiffBlock, DiffLine, Hunk
 from app.text.sanitize import sanitize_line
 from app.theme.themes import Palette
 from app.widgets.transcript.highlight import MAX_CHARACTERS, Piece, token_lines, token_style
-from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line
+from app.widgets.transcript.lines import BreakMark, Line, Page, cut, fold, gutter, make_line
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -203,6 +203,9 @@ class HunkCode:
 MIN_SPLIT_WIDTH = 112
 """Cells from which a diff is shown side by side: a terminal of about 120."""
 
+MIN_TWO_NUMBERS = 60
+"""Cells from which a unified diff has two columns of line numbers."""
+
 SIDE_GAP = 1
 """Cells between the sides."""
 
@@ -290,7 +293,8 @@ class _DiffDrawing(ABC):
         self.page, self.indent = page, indent
         self.done: int = 0
         highest = max(
-            (line.new or line.old or 0 for hunk in block.hunks for line in hunk.lines), default=0
+            (max(line.new or 0, line.old or 0) for hunk in block.hunks for line in hunk.lines),
+            default=0,
         )
         self.digits = max(4 if page.width >= 60 else 2, len(str(highest)))
         self.code = DiffCode(block.path, page.palette)
@@ -319,7 +323,14 @@ class _DiffDrawing(ABC):
 
 
 class _UnifiedDrawing(_DiffDrawing):
-    """Draws removed lines, then added ones, below each other."""
+    """Draws removed lines, then added ones, below each other, with the old and the new number of
+    each line if both sides exist and there is room."""
+
+    def __init__(self, block: DiffBlock, page: Page, indent: int) -> None:
+        super().__init__(block, page, indent)
+        lines = [line for hunk in block.hunks for line in hunk.lines]
+        sides = any(line.old for line in lines) and any(line.new for line in lines)
+        self._two = sides and page.width >= MIN_TWO_NUMBERS
 
     def rows(self, hunk: Hunk) -> Iterator[Row]:
         code = self.code.hunk(hunk)
@@ -336,8 +347,14 @@ class _UnifiedDrawing(_DiffDrawing):
         ground = page.palette.style("text", _GROUND[line.kind])
         number = line.old if line.kind == "remove" else line.new
         self.done += 1
-        for row, join in fold(text, page.columns(self.indent + self.digits + 3)):
-            margin = self.margin(marked, number, first=join == "\n")
+        more = self.digits + 1 if self._two else 0
+        for row, join in fold(text, page.columns(self.indent + self.digits + 3 + more)):
+            first = join == "\n"
+            margin = self.margin(marked, line.new if self._two else number, first=first)
+            if self._two:
+                old = f"{line.old if first and line.old is not None else '':>{self.digits}} "
+                tone = "faint" if line.kind == "context" else "muted"
+                margin.insert(0, Segment(old, page.palette.style(tone, _GROUND[line.kind])))
             prefix = (*gutter(page, self.indent), *margin)
             yield self.done, make_line(row, prefix=prefix, fill=(page.right, ground), join=join)
 
@@ -381,7 +398,8 @@ class _SplitDrawing(_DiffDrawing):
         left = [*edge, *before.margin]
         middle = [*before.text, before.fill, gap, *after.margin]
         skip = _characters([*left, *middle] if copies_new else left)
-        stop = skip + _characters(after.text if copies_new else before.text)
+        copied = after.text if copies_new else before.text
+        stop = skip + _characters([one for one in copied if not isinstance(one, BreakMark)])
         strip = Strip([*left, *middle, *after.text, after.fill])
         return Line(strip, skip, stop, join)
 

@@ -94,7 +94,7 @@ def make_line(
     segments = list(prefix)
     before = sum(len(segment.text) for segment in segments)
     segments.extend(content)
-    stop = sum(len(segment.text) for segment in segments)
+    stop = sum(len(one.text) for one in segments if not isinstance(one, BreakMark))
     cells = sum(cell_len(segment.text) for segment in segments)
     if fill is not None and fill[0] > cells:
         segments.append(Segment(" " * (fill[0] - cells), fill[1]))
@@ -135,19 +135,56 @@ def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
         yield segments(row), join
 
 
+class BreakMark(Segment):
+    """The mark at the end of a row where a word is broken; it is not copied."""
+
+    __slots__ = ()
+
+
+_MARK_STYLE = Style(dim=True)
+MIN_MARKED_WIDTH = 20
+"""Cells from which a broken word is marked."""
+
+
 def fold(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
-    """Break a line of code or output at exactly *width* cells."""
+    """Break a line of code or output into rows of at most *width* cells, after a space if there is
+    one in the last two thirds; a word that has to be broken is marked (``BreakMark``)."""
     plain = text.plain
     if cell_len(plain) <= width:
         yield segments(text), "\n"
         return
-    offsets: list[int] = []
+    breaks = list(_breaks(plain, max(1, width)))
+    base = text.style if isinstance(text.style, Style) else Style.null()
+    for index, row in enumerate(text.divide([offset for offset, _ in breaks])):
+        marked = index < len(breaks) and breaks[index][1]
+        mark = [BreakMark("↩", base + _MARK_STYLE)] if marked else []
+        yield [*segments(row), *mark], "" if index else "\n"
+
+
+def _breaks(plain: str, width: int) -> Iterator[tuple[int, bool]]:
+    """Yield the offsets where *plain* is broken, and whether each is marked."""
     position = 0
-    for piece in chop_cells(plain, max(1, width))[:-1]:
-        position += len(piece)
-        offsets.append(position)
-    for index, row in enumerate(text.divide(offsets)):
-        yield segments(row), "" if index else "\n"
+    while True:
+        window = plain[position : position + 2 * width]
+        if position + len(window) >= len(plain) and cell_len(window) <= width:
+            return
+        row = chop_cells(window, width)[0]
+        end = max(1, len(row))
+        space = row.rfind(" ")
+        if position + end >= len(plain):  # only characters without a width are left
+            return
+        edge = plain[position + end - 1 : position + end + 1]
+        if edge[1] == " " or not edge.isascii():
+            yield position + end, False  # a word ends here, or it is a script without spaces
+        elif space >= len(row) // 3 and row[:space].strip():
+            end = space + 1
+            yield position + end, False
+        elif width >= MIN_MARKED_WIDTH:
+            end = max(1, len(chop_cells(window, width - 1)[0]))
+            yield position + end, True
+        else:
+            yield position + end, False
+        position += end
 
 
 def cut(text: str, width: int) -> str:

@@ -13,13 +13,13 @@ from rich.segment import Segment
 from rich.text import Text
 
 from agent.records.blocks import Block, DiffBlock, ShellBlock, SubtaskBlock, ToolLabel
-from agent.records.decisions import decision_label
+from agent.records.decisions import decision_label, explain_decision
 from agent.records.labels import label_of
 from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import duration, tokens
 from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block, hidden_lines_row
-from app.widgets.transcript.lines import Line, Page, cut, gutter, make_line, wrap
+from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line, wrap
 
 FRAMES = "◐◓◑◒"
 MIN_FACTS_WIDTH = 60
@@ -54,7 +54,8 @@ def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) ->
     several = sum(isinstance(block, DiffBlock) for block in blocks) > 1
     context = BlockContext(page, page.indent(), open=unfolded, live=running, titled=several)
     lines = [tool_row(part, page, moment)]
-    foldable = False
+    answers, foldable = _answer_lines(part, context)
+    lines += answers
     for block in blocks:
         drawn, folds = draw_block(block, context)
         lines += drawn
@@ -63,6 +64,28 @@ def tool_lines(part: ToolPart, page: Page, moment: Moment, *, unfolded: bool) ->
         drawn, folds = _failure_lines(part.state, context)
         lines += drawn
         foldable = foldable or folds
+    return lines, foldable
+
+
+def _answer_lines(part: ToolPart, context: BlockContext) -> DrawnBlock:
+    """Return the user's answers that say more than yes or no: a comment, what was refused."""
+    error = part.state.error if isinstance(part.state, Failed) else ""
+    palette, lines, foldable = context.palette, list[Line](), False
+    for one in part.decisions:
+        if one.by != "person" or not (one.refused or (one.comment and one.comment not in error)):
+            continue
+        told = Text(sanitize_line(explain_decision(one)), style=palette.style("muted"))
+        rows = wrap(told, context.page.prose(context.indent))
+        lines += [make_line(row, prefix=context.gutter, join=join) for row, join in rows]
+        refused = sanitize(one.refused).split("\n") if one.refused else []
+        foldable = foldable or bool(refused)
+        inner = (*context.gutter, Segment("✕ ", palette.style("err")))
+        for line in refused if context.open else ():
+            text = Text(line, style=palette.style("faint", attributes="strike"))
+            rows = fold(text, max(1, context.width - 2))
+            lines += [make_line(row, prefix=inner, join=join) for row, join in rows]
+        if refused and not context.open:
+            lines.append(hidden_lines_row(context, len(refused), "refused lines"))
     return lines, foldable
 
 

@@ -49,6 +49,7 @@ async def test_the_users_answer_is_stored_with_the_call(harness: Harness) -> Non
     ]
     parts = await harness.tools(session)
     assert [part.decisions[0].question for part in parts] == [first.heading, ASKED, ASKED]
+    assert [part.decisions[0].refused for part in parts] == ["", "touch made", ""]
 
 
 async def test_an_allowed_or_denied_call_names_the_rule(tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Text
 from textual.theme import BUILTIN_THEMES
 
-from agent.records.blocks import DiffBlock
+from agent.records.blocks import DiffBlock, DiffLine, Hunk
 from app.theme.themes import (
     DARK_PALETTE,
     LIGHT_PALETTE,
@@ -16,7 +19,7 @@ from app.theme.themes import (
 )
 from app.widgets.transcript.blocks import DIFF_LINES, BlockContext, draw_block
 from app.widgets.transcript.diff import changed_words, diff_head, diff_lines, split_fits
-from app.widgets.transcript.lines import Line, Page
+from app.widgets.transcript.lines import Line, Page, fold, make_line
 from tests.support.records import diff
 
 PAGE = Page(80, DARK_PALETTE)
@@ -40,10 +43,10 @@ def texts(block: DiffBlock, page: Page = PAGE) -> list[str]:
 
 def test_rows_have_numbers_and_signs() -> None:
     assert texts(EDIT) == [
-        "      38   def read_rows(path):",
-        "      39 −     header = next(rows)",
-        "      39 +     header = next(rows, None)",
-        "      40 +     if header is None:",
+        "      38   38   def read_rows(path):",
+        "      39      −     header = next(rows)",
+        "           39 +     header = next(rows, None)",
+        "           40 +     if header is None:",
     ]
 
 
@@ -240,3 +243,33 @@ def test_omitted_lines_are_counted() -> None:
     rows = texts(block)
     assert rows[0].strip() == "moved from b.py"
     assert rows[-1].strip() == "7 more lines are not shown"
+
+
+def test_one_column_of_numbers_is_enough_for_one_side_and_narrow_pages() -> None:
+    made = DiffBlock("a.py", (Hunk(0, (DiffLine("add", None, 1, "one"),)),), 1, 0, change="create")
+    assert texts(made) == ["       1 + one"]
+    narrow = replace(PAGE, width=50)
+    rows = [line.strip.text.rstrip() for line in diff_lines(EDIT, narrow, 0)]
+    assert rows[:2] == ["38   def read_rows(path):", "39 −     header = next(rows)"]
+
+
+def test_rows_end_at_spaces_and_a_broken_word_is_marked_but_not_copied() -> None:
+    def folded(text: str, width: int) -> list[str]:
+        rows = fold(Text(text), width)
+        return ["".join(segment.text for segment in row) for row, _ in rows]
+
+    assert folded("one two three four five", 14) == ["one two three ", "four five"]
+    assert folded("a" * 50, 24) == ["a" * 23 + "↩", "a" * 23 + "↩", "aaaa"]
+    assert folded("表" * 15, 20) == ["表" * 10, "表" * 5]
+    assert folded("    " + "b" * 30, 24) == ["    " + "b" * 19 + "↩", "b" * 11]
+    lines = [make_line(row, join=join) for row, join in fold(Text("a" * 50), 24)]
+    assert "".join(line.join.strip() + line.copied for line in lines) == "a" * 50
+
+
+@given(st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=120), st.integers(1, 40))
+def test_a_folded_line_has_the_same_text_within_its_width(text: str, width: int) -> None:
+    rows = list(fold(Text(text), width))
+    lines = [make_line(row) for row, _ in rows]
+    assert "".join(line.copied for line in lines) == text
+    if width > 2:
+        assert all(line.strip.cell_length <= width for line in lines)

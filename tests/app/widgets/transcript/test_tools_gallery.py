@@ -1,5 +1,6 @@
 """Snapshots of each kind of tool call in all its states."""
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -15,6 +16,7 @@ from agent.records.blocks import (
     TodoBlock,
     TodoItem,
 )
+from agent.records.decisions import Decision
 from agent.records.messages import Part, ToolState
 from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
@@ -421,3 +423,35 @@ def test_the_error_for_the_model_is_folded() -> None:
     narrow = Page(30, DARK_PALETTE)
     cut_down, _ = tool_lines(part, narrow, Moment(), unfolded=False)
     assert max(line.strip.cell_length for line in cut_down) <= 30
+
+
+def test_comments_and_what_was_refused_are_shown_below_the_call() -> None:
+    refused = "\n".join(f"-line {n}" for n in range(9))
+    decided = Decision(
+        answer="once",
+        by="person",
+        at=1.0,
+        comment="keep the rest",
+        reason="not every change",
+        refused=refused,
+    )
+    part = replace(tool("p", MESSAGE, completed("Edit", "a.py")), decisions=(decided,))
+    for unfolded, last in ((False, "… 9 refused lines"), (True, "✕ -line 8")):
+        lines, foldable = tool_lines(part, PAGE, Moment(), unfolded=unfolded)
+        shown = [line.strip.text.strip() for line in lines]
+        assert shown[1] == "allowed once: not every change “keep the rest”"
+        assert shown[-1] == last
+        assert foldable
+
+
+def test_an_answer_without_words_takes_no_row() -> None:
+    decided = Decision(answer="once", by="person", at=1.0)
+    part = replace(tool("p", MESSAGE, completed("Edit", "a.py")), decisions=(decided,))
+    assert len(tool_lines(part, PAGE, Moment(), unfolded=True)[0]) == 1
+
+
+def test_the_dialog_has_the_description_of_a_command() -> None:
+    block = ShellBlock("make", description="Builds\neverything")
+    drawn, _ = draw_block(block, BlockContext(PAGE, 0, open=True, uncut=True))
+    assert drawn[0].strip.text == "“Builds everything”"
+    assert "Builds" not in "".join(shell(2))
