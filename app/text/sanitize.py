@@ -153,7 +153,26 @@ def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
 
 
 def _apply_codes(style: AnsiStyle, codes: str) -> AnsiStyle:
-    numbers = [int(code) if code else 0 for code in codes.replace(":", ";").split(";")]
+    """Return *style* after *codes*. A code with colons has its parameters in itself: ``4:3`` is a
+    curly underline, ``38:2::255:0:0`` a color whose color space is left empty."""
+    numbers: list[int] = []
+    for code in codes.split(";"):
+        number, *parameters = (int(digits[:9] or 0) for digits in code.split(":"))
+        if not parameters:
+            numbers.append(number)
+            continue
+        style, numbers = _apply_numbers(style, numbers), []
+        if number == 38:
+            space = 1 if parameters[0] == 2 and len(parameters) > 4 else 0
+            color, _ = _extended_color([parameters[0], *parameters[1 + space :]], 0)
+            style = replace(style, color=color)
+        elif number not in {48, 58}:
+            off = number == 4 and parameters[0] == 0
+            style = _apply_code(style, 24 if off else number)
+    return _apply_numbers(style, numbers)
+
+
+def _apply_numbers(style: AnsiStyle, numbers: list[int]) -> AnsiStyle:
     index = 0
     while index < len(numbers):
         number = numbers[index]
@@ -189,6 +208,7 @@ _SWITCHES = {
     3: ("italic", True),
     4: ("underline", True),
     9: ("strike", True),
+    21: ("underline", True),  # double
     23: ("italic", False),
     24: ("underline", False),
     29: ("strike", False),

@@ -90,6 +90,18 @@ def test_ansi_colors_are_kept_and_other_sequences_dropped() -> None:
         ("94;4", AnsiStyle("bright_blue", underline=True)),
         ("38;5", PLAIN),
         ("1;22;3", AnsiStyle(italic=True)),
+        ("4:3", AnsiStyle(underline=True)),
+        ("21", AnsiStyle(underline=True)),
+        ("4;4:0", PLAIN),
+        ("4:3;1;31", AnsiStyle("red", bold=True, underline=True)),
+        ("38:5:196", AnsiStyle("#ff0000")),
+        ("38:2:1:2:3", AnsiStyle("#010203")),
+        ("38:2::1:2:3", AnsiStyle("#010203")),
+        ("38:2::1:2:3:0:0;9", AnsiStyle("#010203", strike=True)),
+        ("48:2::1:2:3;58:5:9;3", AnsiStyle(italic=True)),
+        ("38;2;1;2;3;4:3", AnsiStyle("#010203", underline=True)),
+        ("38:2", PLAIN),
+        ("9" * 5_000, PLAIN),
     ],
 )
 def test_ansi_styles(codes: str, style: AnsiStyle) -> None:
