@@ -17,14 +17,14 @@ async def post(hook: Hook, body: str, env: Mapping[str, str]) -> str:
 
     Raises ``OSError``, ``ValueError`` or ``TimeoutError`` with the reason.
     """
-    import httpx  # slow to import, and few users have such a hook
+    import httpx2  # slow to import, and few users have such a hook
 
     headers = {"content-type": "application/json"} | {
         name: _filled(text, hook, env) for name, text in hook.headers
     }
     try:
         async with (
-            httpx.AsyncClient(timeout=hook.timeout) as client,
+            httpx2.AsyncClient(timeout=hook.timeout) as client,
             client.stream("POST", hook.url, content=body.encode(), headers=headers) as response,
         ):
             read = b""
@@ -32,9 +32,9 @@ async def post(hook: Hook, body: str, env: Mapping[str, str]) -> str:
                 read += chunk
                 if len(read) > MAX_RESPONSE:
                     raise ValueError("sent too long a response")
-    except httpx.TimeoutException as error:
+    except httpx2.TimeoutException as error:
         raise TimeoutError from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise OSError(str(error) or type(error).__name__) from error
     if not response.is_success:
         raise ValueError(f"failed (status {response.status_code})")

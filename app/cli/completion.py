@@ -1,224 +1,29 @@
 """``opencode-py completion``: scripts that complete the command line in a shell.
 
-The words are read from the parsers of the commands.
+shtab writes them from the parsers of the commands. For models and sessions the scripts call this
+command, which prints the names.
 """
 
 import argparse
+import asyncio
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from shlex import quote
-from typing import cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
-from app.cli.main import COMMANDS
-from app.cli.main import parser as main_parser
-from app.cli.runner import DONE, command_parser, run_command
+from app.cli.main import COMMANDS, add_options
+from app.cli.runner import DONE, command_parser, open_catalog, run_command, run_with_store
 
+if TYPE_CHECKING:
+    from agent.store.store import Store
 
-@dataclass(frozen=True, slots=True)
-class CompletionWord:
-    """A command or an option, with its description."""
+SHELLS = ("bash", "zsh", "fish")
+NAMES = ("models", "sessions")
 
-    text: str
-    about: str
-    values: tuple[str, ...] = ()
-    """The values that can follow an option."""
+MAX_SESSIONS = 50
 
-
-@dataclass(frozen=True, slots=True)
-class CommandWords:
-    """The words that can follow a command."""
-
-    path: tuple[str, ...]
-    """The command and its subcommands, such as ``("mcp", "add")``."""
-    words: tuple[CompletionWord, ...]
-
-
-def all_command_words(
-    root: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser]
-) -> list[CommandWords]:
-    """Return the words after every command, the outermost command first."""
-    named = [CompletionWord(name, _about(parser)) for name, parser in commands.items()]
-    found = [CommandWords((), (*named, *_words(root)))]
-    for name, parser in commands.items():
-        found += _below((name,), parser)
-    return found
-
-
-def _below(path: tuple[str, ...], parser: argparse.ArgumentParser) -> Iterator[CommandWords]:
-    yield CommandWords(path, tuple(_words(parser)))
-    for name, below in _commands(parser):
-        yield from _below((*path, name), below)
-
-
-def _words(parser: argparse.ArgumentParser) -> Iterator[CompletionWord]:
-    for name, below in _commands(parser):
-        yield CompletionWord(name, _about(below))
-    for action in _actions(parser):
-        values = tuple(str(each) for each in action.choices or () if action.option_strings)
-        for text in action.option_strings:
-            yield CompletionWord(text, _line(action.help), values)
-        if not action.option_strings and not isinstance(action.choices, dict | None):
-            yield from (CompletionWord(str(each), _line(action.help)) for each in action.choices)
-
-
-def _commands(
-    parser: argparse.ArgumentParser,
-) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    for action in _actions(parser):
-        if isinstance(action.choices, dict):
-            yield from cast("dict[str, argparse.ArgumentParser]", action.choices).items()
-
-
-def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
-    # argparse has no public way to list the arguments of a parser.
-    return parser._actions  # pyright: ignore[reportPrivateUsage] - see above
-
-
-def _about(parser: argparse.ArgumentParser) -> str:
-    return _line(parser.description)
-
-
-def _line(text: str | None) -> str:
-    """Return *text* as one short line."""
-    return " ".join((text or "").split()).partition(". ")[0].rstrip(".")
-
-
-BASH = """\
-# Completes the words of opencode-py in bash; files where no word fits.
-_opencode_py() {{
-    local cur=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} path="" words="" i
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        case "$path/${{COMP_WORDS[i]}}" in
-            {paths}) path="$path/${{COMP_WORDS[i]}}" ;;
-        esac
-    done
-    case "$path $before" in
-{values}
-        *) case "$path" in
-{words}
-        esac ;;
-    esac
-    COMPREPLY=($(compgen -W "$words" -- "$cur"))
-}}
-complete -o bashdefault -o default -F _opencode_py opencode-py
-"""
-
-ZSH = """\
-#compdef opencode-py
-# Completes the words of opencode-py in zsh; files where no word fits.
-_opencode_py() {{
-    local where="" before=${{words[CURRENT-1]}} i
-    local -a offered
-    for ((i = 2; i < CURRENT; i++)); do
-        case "$where/${{words[i]}}" in
-            {paths}) where="$where/${{words[i]}}" ;;
-        esac
-    done
-    case "$where $before" in
-{values}
-        *) case "$where" in
-{words}
-        esac ;;
-    esac
-    _describe 'opencode-py' offered || _files
-}}
-compdef _opencode_py opencode-py
-"""
-
-FISH = """\
-# Completes the words of opencode-py in fish; files where no word fits.
-function __opencode_py_at
-    set -l where ""
-    for word in (commandline -opc)[2..]
-        if contains -- "$where/$word" {paths}
-            set where "$where/$word"
-        end
-    end
-    test "$where" = "$argv[1]"
-end
-"""
-
-
-def bash(commands: Iterable[CommandWords]) -> str:
-    known = list(commands)
-    return BASH.format(
-        paths=_paths(known, "|"),
-        values="\n".join(
-            f"        {quote(f'{_path(command)} {word.text}')}) "
-            f"words={quote(' '.join(word.values))} ;;"
-            for command in known
-            for word in command.words
-            if word.values
-        ),
-        words="\n".join(
-            f"            {quote(_path(command))}) "
-            f"words={quote(' '.join(word.text for word in command.words))} ;;"
-            for command in known
-        ),
-    )
-
-
-def zsh(commands: Iterable[CommandWords]) -> str:
-    known = list(commands)
-
-    def offered(words: Iterable[tuple[str, str]]) -> str:
-        entries = (f"{text}:{about}".rstrip(":") for text, about in words)
-        return f"offered=({' '.join(map(quote, entries))}) ;;"
-
-    return ZSH.format(
-        paths=_paths(known, "|"),
-        values="\n".join(
-            f"        {quote(f'{_path(command)} {word.text}')}) "
-            + offered((value, "") for value in word.values)
-            for command in known
-            for word in command.words
-            if word.values
-        ),
-        words="\n".join(
-            f"            {quote(_path(command))}) "
-            + offered((word.text, word.about) for word in command.words)
-            for command in known
-        ),
-    )
-
-
-def fish(commands: Iterable[CommandWords]) -> str:
-    known = list(commands)
-    return FISH.format(paths=_paths(known, " ")) + "".join(f"{line}\n" for line in _fish(known))
-
-
-SCRIPTS: dict[str, Callable[[Iterable[CommandWords]], str]] = {
-    "bash": bash,
-    "zsh": zsh,
-    "fish": fish,
-}
-"""The function that makes each shell's script."""
-
-
-def _fish(commands: Iterable[CommandWords]) -> Iterator[str]:
-    for command in commands:
-        at = f"complete -c opencode-py -n {quote(f'__opencode_py_at {quote(_path(command))}')}"
-        if command.path and any(not word.text.startswith("-") for word in command.words):
-            yield f"{at} -f"  # a word follows, not a file
-        for word in command.words:
-            about = f" -d {quote(word.about)}" if word.about else ""
-            if not word.text.startswith("-"):
-                yield f"{at} -a {quote(word.text)}{about}"
-                continue
-            kind = "-l" if word.text.startswith("--") else "-s"
-            values = f" -xa {quote(' '.join(word.values))}" if word.values else ""
-            yield f"{at} {kind} {quote(word.text.lstrip('-'))}{values}{about}"
-
-
-def _path(command: CommandWords) -> str:
-    return "".join(f"/{word}" for word in command.path)
-
-
-def _paths(commands: Iterable[CommandWords], between: str) -> str:
-    return between.join(quote(_path(command)) for command in commands if command.path)
-
+_NAMED_BY = {"model": "models", "session": "sessions", "id": "sessions"}
+_PATHS = {"PATH": "file", "FILE": "file", "FOLDER": "directory"}
 
 USAGE_HINTS = """\
 bash: add to ~/.bashrc    source <(opencode-py completion bash)
@@ -234,24 +39,80 @@ def parser() -> argparse.ArgumentParser:
         epilog=USAGE_HINTS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("shell", choices=tuple(SCRIPTS), help="the shell that the script is for")
+    result.add_argument(
+        "shell",
+        choices=(*SHELLS, *NAMES),
+        help="the shell that the script is for; models and sessions print names that it offers",
+    )
     return result
 
 
 def main(argv: list[str]) -> int:
-    """Print the script and return the exit code: 0 done, 2 wrong usage."""
+    """Print the script or the names and return the exit code: 0 done, 2 wrong usage."""
+    if argv == ["sessions"]:
+        return run_with_store(parser(), argv, _print_sessions)
 
     def work(arguments: argparse.Namespace) -> int:
-        sys.stdout.write(SCRIPTS[arguments.shell](installed_command_words()))
+        if arguments.shell == "models":
+            catalog, _ = asyncio.run(open_catalog())
+            print("\n".join(model.full_name for model in catalog.models()))
+        else:
+            sys.stdout.write(script(arguments.shell))
         return DONE
 
     return run_command(parser(), argv, work)
 
 
-def installed_command_words() -> list[CommandWords]:
-    """Return the words after every command of the program."""
-    parsers = {
-        name: importlib.import_module(module).parser()
-        for name, (module, _) in sorted(COMMANDS.items())
-    }
-    return all_command_words(main_parser(), parsers)
+async def _print_sessions(store: "Store", arguments: argparse.Namespace) -> None:
+    from agent.store.listing import SessionScope  # loads the agent package
+
+    del arguments
+    listed = await store.session_list(SessionScope(None))
+    print("\n".join(line.id for line in listed[:MAX_SESSIONS]))
+
+
+def script(shell: str) -> str:
+    """Return the script for *shell*."""
+    import shtab  # only here
+
+    return shtab.complete(whole_parser(), shell)
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Return one parser of all commands, whose arguments know how they are completed."""
+    root = argparse.ArgumentParser(prog="opencode-py")
+    commands = root.add_subparsers(metavar="COMMAND")
+    for name, (module, about) in sorted(COMMANDS.items()):
+        own = importlib.import_module(module).parser()
+        made = commands.add_parser(name, parents=[own], add_help=False, help=about)
+        made.description = own.description
+    add_options(root)
+    for each in (root, *_below(root)):
+        for action in _actions(each):
+            _complete(action)
+    return root
+
+
+def _complete(action: argparse.Action) -> None:
+    """Set what completes the value of *action*, where it is no choice."""
+    import shtab  # only here
+
+    if action.choices is not None or action.nargs == 0:
+        return
+    if kind := _NAMED_BY.get(action.dest):
+        vars(action)["complete"] = shtab.cmd(f"opencode-py completion {kind}")
+    elif isinstance(action.metavar, str) and (path := _PATHS.get(action.metavar)):
+        vars(action)["complete"] = shtab.CHOICE_FUNCTIONS[path]
+
+
+def _below(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    for action in _actions(parser):
+        if isinstance(action.choices, dict):
+            for each in cast("dict[str, argparse.ArgumentParser]", action.choices).values():
+                yield each
+                yield from _below(each)
+
+
+def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    # argparse has no public way to list the arguments of a parser.
+    return parser._actions  # pyright: ignore[reportPrivateUsage] - see above

@@ -85,8 +85,16 @@ def parser() -> "argparse.ArgumentParser":
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    result.add_argument(
+        "folder", nargs="?", help="the folder to work in (default: the current one)"
+    )
+    add_options(result)
+    return result
+
+
+def add_options(result: "argparse.ArgumentParser") -> None:
+    """Add the program's own options to a parser."""
     add = result.add_argument
-    add("folder", nargs="?", help="the folder to work in (default: the current one)")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent to start with (build, plan, …)")
     add("--effort", metavar="LEVEL", help="how much the model reasons (low, medium, high, …)")
@@ -102,7 +110,6 @@ def parser() -> "argparse.ArgumentParser":
     )
     add("--plain", action="store_true", help="line by line, without the full screen")
     add("-v", "--version", action="store_true", help="print the version")
-    return result
 
 
 def main(argv: list[str]) -> int:
