@@ -166,11 +166,15 @@ def _pairs(blocks: list[list[dict]]) -> list[str]:
 
 
 def _led(messages: list[dict], blocks: list[list[dict]]) -> bool:
-    """Return whether the last assistant message, if results follow, starts with thinking."""
-    for message, content in zip(reversed(messages), reversed(blocks), strict=True):
+    """Return whether the last response, if results follow, starts with thinking: its first message
+    since the user's, or its last one."""
+    steps: list[list[str]] = []
+    for message, content in zip(messages, blocks, strict=True):
+        kinds = [block.get("type", "") for block in content]
         if message.get("role") == "assistant":
-            kinds = [block.get("type") for block in content]
-            return "tool_use" not in kinds or kinds[0] in THOUGHTS
-        if not any(block.get("type") == "tool_result" for block in content):
-            return True
-    return True
+            steps.append(kinds)
+        elif "tool_result" not in kinds:
+            steps.clear()
+    if not steps or "tool_use" not in steps[-1]:
+        return True
+    return steps[0][0] in THOUGHTS or steps[-1][0] in THOUGHTS

@@ -29,6 +29,7 @@ from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.reasoning_effort import OUTPUT_CONFIG, THINKING
 from agent.provider.quirks.target import (
+    BUDGET_NOW,
     DOCUMENT_NAMES,
     IMAGES,
     REASONING_REPLAY,
@@ -268,7 +269,7 @@ class AnthropicClient(WireClient):
         if first_named(text, DOCUMENT_NAMES) and has_part(messages, "document"):
             return IMAGES
         if "must start with a thinking block" in text and THINKING in body:
-            return THINKING
+            return BUDGET_NOW
         if not REFUSAL_PATTERN.search(text):
             return None
         if OUTPUT_CONFIG in body and "effort" in text:

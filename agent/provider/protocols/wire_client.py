@@ -27,7 +27,7 @@ import httpx2
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
 from agent.provider.protocols.stream_decoder import StreamDecoder
 from agent.provider.quirks.table import finish_body, prepare_request
-from agent.provider.quirks.target import IMAGES
+from agent.provider.quirks.target import BUDGET_NOW, IMAGES
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import BodyDecoder, Framing
@@ -181,9 +181,9 @@ class WireClient(ABC):
         )
 
     def _remember(self, request: ModelRequest, refused: frozenset[str]) -> None:
-        """Remember *refused*, whose omission worked. A refused image concerns one request only."""
+        """Remember *refused*, whose omission worked, unless it concerns one request only."""
         of_session = refused & self.session_refusals
-        of_model = refused - of_session - {IMAGES}
+        of_model = refused - of_session - {IMAGES, BUDGET_NOW}
         for session, names in ((request.session_id, of_session), ("", of_model)):
             if names:
                 key = (request.model.id, session)

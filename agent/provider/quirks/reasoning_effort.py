@@ -14,8 +14,14 @@ from agent.provider.catalog.model_families import (
     NEW_OPENAI,
     claude_version,
 )
-from agent.provider.client import AssistantTurn, ModelRequest, ReasoningContent
-from agent.provider.quirks.target import Target
+from agent.provider.client import (
+    AssistantTurn,
+    ModelRequest,
+    ReasoningContent,
+    ToolTurn,
+    UserTurn,
+)
+from agent.provider.quirks.target import BUDGET_NOW, Target
 from agent.provider.quirks.turn_order import tool_calls_of
 from agent.provider.transport.wire_json import get_object
 from agent.records.json import JsonObject
@@ -143,7 +149,7 @@ def send_effort_to_anthropic(body: JsonObject, request: ModelRequest, target: Ta
     """Anthropic's older models take a thinking budget, newer ones an effort, and each refuses the
     other form: "adaptive thinking is not supported on this model". A temperature beside it "may
     only be set to 1". A budget is refused if the last response has calls but did not begin with
-    thinking: "Expected thinking, but found tool_use"."""
+    thinking: "Expected thinking, but found tool_use". Its later steps need not."""
     thinking = _claude_thinking(request, target)
     made: JsonObject = {**body, **thinking}
     if thinking and thinking[THINKING] != THINKING_OFF:
@@ -166,16 +172,24 @@ def _claude_thinking(request: ModelRequest, target: Target) -> JsonObject:
             OUTPUT_CONFIG: {"effort": nearest_level(request.effort, ANTHROPIC_LEVELS)},
         }
     budget = min(thinking_budget(request.effort), (request.max_output or 0) - MIN_ANSWER_TOKENS)
-    if budget < MIN_BUDGET or not _starts_with_thinking(request):
+    if budget < MIN_BUDGET or BUDGET_NOW in target.refused or not _starts_with_thinking(request):
         return {}
     return {THINKING: {"type": "enabled", "budget_tokens": budget}}
 
 
 def _starts_with_thinking(request: ModelRequest) -> bool:
-    last = next((t for t in reversed(request.turns) if isinstance(t, AssistantTurn)), None)
-    if last is None or not tool_calls_of(last):
+    """Return whether the newest response began with thinking, with all its steps: between the
+    calls of one response, models without interleaved thinking do not think again. Switching it off
+    there would start the prompt cache anew."""
+    steps: list[AssistantTurn] = []
+    for before, turn in zip((None, *request.turns), request.turns, strict=False):
+        if isinstance(turn, UserTurn) and not isinstance(before, ToolTurn):
+            steps.clear()
+        elif isinstance(turn, AssistantTurn):
+            steps.append(turn)
+    if not steps or not tool_calls_of(steps[-1]):
         return True
-    return isinstance(last.content[0], ReasoningContent)
+    return any(isinstance(step.content[0], ReasoningContent) for step in (steps[0], steps[-1]))
 
 
 def send_effort_to_gemini(body: JsonObject, request: ModelRequest, target: Target) -> JsonObject:

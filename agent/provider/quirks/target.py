@@ -20,6 +20,9 @@ REASONING_REPLAY = "reasoning replay"
 ALTERNATING_ROLES = "roles in turn"
 """Two messages of one role in a row, which some chat templates refuse."""
 
+BUDGET_NOW = "thinking budget within a response"
+"""A budget for a response that began without thinking. A refusal concerns that response."""
+
 CACHE_MARKS = "cache marks"
 """Marks for the provider's prompt cache."""
 

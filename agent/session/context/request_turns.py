@@ -19,6 +19,7 @@ from agent.provider.client import (
     UserTurn,
 )
 from agent.records.context_parts import ContextPart
+from agent.records.errors import InvalidArguments
 from agent.records.json import JsonObject
 from agent.records.messages import (
     AssistantMessage,
@@ -209,12 +210,24 @@ def omitted_text(file: FilePart) -> str:
 
 
 def input_of(state: ToolState) -> JsonObject | None:
-    """Return the parsed input of a call, None if it never parsed."""
+    """Return the parsed input of a call, None if it never parsed. A call that was refused for its
+    name or arguments has that of the model: the error is about it."""
     match state:
+        case Failed(input=None) if state.raw:
+            return _parsed(state.raw)
         case Completed() | Failed():
             return state.input
         case _:
             return getattr(state, "input", None)
+
+
+def _parsed(raw: str) -> JsonObject | None:
+    from agent.tools.core.arguments import parse_arguments  # loads pydantic
+
+    try:
+        return parse_arguments(raw)
+    except InvalidArguments:
+        return None
 
 
 def result_text(part: ToolPart) -> tuple[str, bool]:

@@ -1,10 +1,11 @@
 """The reasoning effort in the fields of each protocol and provider."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from agent.provider.client import ModelInfo
+from agent.provider.client import ModelInfo, ReasoningContent, TextContent, ToolTurn
 from agent.provider.quirks.reasoning_effort import SUMMARY
 from tests.support.provider_requests import CALL, RESULT, USER, assistant, body, model
 
@@ -112,6 +113,15 @@ def test_send_effort_to_anthropic(
         assert made["thinking"]["budget_tokens"] == 16_000
         foreign = body(f"anthropic/{name}", USER, assistant(CALL), RESULT, effort=effort)
         assert "thinking" not in foreign, "it did not begin with thinking"
+        first = assistant(ReasoningContent("Hm", None, {"signature": "s"}), CALL)
+        later = assistant(replace(CALL, call_id="c2"))
+        results = ToolTurn((replace(RESULT.content[0], call_id="c2"),))
+        turns = (USER, first, RESULT, later, results)
+        made = body(f"anthropic/{name}", *turns, effort=effort)
+        assert made["thinking"]["type"] == "enabled", "its later steps need not think again"
+        ended = (*turns, assistant(TextContent("done")), USER, later, results)
+        again = body(f"anthropic/{name}", *ended, effort=effort)
+        assert "thinking" not in again, "that was a response before the user's message"
     assert effort_body(f"anthropic/{name}", effort, refused="thinking").get("thinking") is None
 
 

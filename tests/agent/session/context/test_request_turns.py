@@ -76,6 +76,15 @@ def test_a_call_is_followed_by_its_result() -> None:
     )
 
 
+def test_a_refused_call_keeps_the_arguments_that_the_error_is_about() -> None:
+    refused = Failed(error="no such tool", kind="invalid", started=0, ended=1, raw='{"x": 1}')
+    for raw, sent in (('{"x": 1}', {"x": 1}), ('{"x": ', {}), ('{"x": NaN}', {}), ("[1]", {})):
+        part = call(replace(refused, raw=raw))
+        (reply, _) = request_turns([assistant(part)])
+        assert isinstance(reply, AssistantTurn)
+        assert reply.content == (ToolCallContent("c1", "bash", sent),)
+
+
 def test_calls_of_former_tools_are_sent_as_todays() -> None:
     edits = {"file_path": "a", "edits": [{"old_string": "a", "new_string": "b"}]}
     parts = (
