@@ -4,6 +4,8 @@ What runs is owned by its ``Runner``, next to ``CompactionRequests``, ``UserShel
 the user) and ``QuickQuestions``.
 """
 
+from dataclasses import replace
+
 from agent.bus import Subscription
 from agent.provider.catalog.catalog import Catalog
 from agent.records.errors import NoModelConnected
@@ -11,13 +13,14 @@ from agent.records.events import (
     Event,
     MessageRemoved,
     MessageUpdated,
+    Notice,
     PartUpdated,
     PermissionReplied,
     QuestionReplied,
     SessionCreated,
     SessionUpdated,
 )
-from agent.records.messages import SessionStatus, UserMessage
+from agent.records.messages import Session, SessionStatus, UserMessage
 from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
 from agent.session.compact_request import CompactionRequests
 from agent.session.prompt.attachments import MentionReader
@@ -98,6 +101,7 @@ class SessionService:
         session = await self._repository.switch_agent(session, name)
         agent = self._services.agents.find(name)
         default = self._services.catalog.default_model()
+        session = self._without_lost_model(session, prompt)
         item = user_message(session, prompt, default, self._services.clock(), agent)
         message = item.message
         assert isinstance(message, UserMessage)  # made just above
@@ -137,6 +141,18 @@ class SessionService:
                 running.start_next or running.cancelling or running.supervisor is None
             )
         return message.id
+
+    def _without_lost_model(self, session: Session, prompt: PromptInput) -> Session:
+        """Return *session* without its model if that is gone: then the default answers."""
+        catalog = self._services.catalog
+        lost = session.model
+        if lost is None or prompt.model is not None or catalog.has_model(lost):
+            return session
+        default = catalog.default_model()
+        self._services.bus.publish(
+            Notice(f"The model {lost} is gone. {default} continues this session; /model chooses.")
+        )
+        return replace(session, model=None)
 
     async def cancel(self, session_id: str, *, background: bool = True) -> bool:
         """Cancel the running turn; return true if there was something to cancel. Acknowledged on

@@ -14,6 +14,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
 from app.screens.base.page import PageScreen
 from app.screens.help import HelpScreen, PaletteScreen
+from app.session.notices import Level, NoticeLog
 from app.session.summary import session_cost
 from app.session.workspace import lsp_summary, mcp_summary
 from app.text.sanitize import sanitize_line
@@ -77,6 +78,11 @@ async def leave(context: ActionContext, argument: str) -> None:
 
 UNTRUSTED = "not trusted: /trust tells what is left out"
 TODO_GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}
+NOTICE_TONES: dict[Level, str] = {
+    "information": "$tone-muted",
+    "warning": "$tone-warn",
+    "error": "$tone-err",
+}
 NAME_WIDTH = 14
 """Cells for the name of a fact."""
 
@@ -104,7 +110,9 @@ async def todo(context: ActionContext, argument: str) -> None:
 async def status(context: ActionContext, argument: str) -> None:
     """Show the session, the model, the folder and the servers on one page."""
     sandbox = await context.live.runtime.sandbox.status()
-    await context.show(PageScreen("Status", status_text(facts(context, sandbox))))
+    page = PageScreen("Status", status_text(facts(context, sandbox)))
+    context.see_notices()
+    await context.show(page)
 
 
 def sandbox_facts(sandbox: "SandboxStatus") -> list[Fact]:
@@ -147,6 +155,21 @@ def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
         Fact("Background", count(len(shells), "command") if shells else ""),
         Fact("Settings", ", ".join(dict.fromkeys(runtime.config.sources.values()))),
         Fact("Log", str(runtime.paths.log)),
+        *notice_facts(context.notices),
+    ]
+
+
+def notice_facts(log: NoticeLog) -> list[Fact]:
+    """Return all notices: those that hold until something is fixed first, then the newest."""
+    latest = log.all[::-1]
+    ordered = [one for last in (True, False) for one in latest if one.lasting is last]
+    return [
+        Fact(
+            "Notices" if number == 0 else "",
+            f"{one.text} ({one.times} times)" if one.times > 1 else one.text,
+            NOTICE_TONES[one.level],
+        )
+        for number, one in enumerate(ordered)
     ]
 
 

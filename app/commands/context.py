@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from agent.records.messages import Delivery, Session
 from app.session.live import LiveSession
+from app.session.notices import NoticeLog
 from app.session.permission_mode import PermissionModeCycle
 from app.toolkit.tasks import Tasks, show_dialog
 from app.widgets.input.prompt import Prompt
@@ -47,13 +48,17 @@ class ActionContext:
     browse: Callable[[], None]
     """Lets the keyboard go through the rows of the transcript."""
     modes: PermissionModeCycle
+    notices: NoticeLog
+    see_notices: Callable[[], None]
+    """Resets the count of notices above the prompt."""
 
     async def show(self, screen: Screen[ResultT]) -> ResultT | None:
         """Show a screen and return its result once it closes."""
         return await show_dialog(self.app, screen)
 
     def notify(self, sentence: str, *, warning: bool = False) -> None:
-        """Show a short notice that disappears by itself. It is not parsed as markup."""
+        """Show a notice above the prompt for a while; it is listed in ``/status``. It is not parsed
+        as markup."""
         severity = "warning" if warning else "information"
         self.app.notify(sentence, severity=severity, markup=False)
 

@@ -120,9 +120,12 @@ class LiveSession:
         session = self.session
         if self._model is not None:
             return self._model
-        if session is not None and session.model is not None:
+        if self._runtime is None:
+            return session.model or "" if session is not None else ""
+        catalog = self._runtime.catalog
+        if session is not None and session.model is not None and catalog.has_model(session.model):
             return session.model
-        return self._runtime.catalog.default_model() if self._runtime else ""
+        return catalog.default_model()
 
     @property
     def effort(self) -> str | None:
@@ -191,12 +194,10 @@ class LiveSession:
             async with self._sending:
                 await self._ready.wait()
                 session = await self.ensure_session()
-                # The demo counts as chosen only if it is named.
-                lacking = self.runtime.catalog.lacks_model
                 prompt = PromptInput(
                     text=text,
                     agent=self.agent,
-                    model=self._model if lacking else self.model,
+                    model=self._model,
                     effort=self.effort,
                     delivery=delivery,
                     mentions=(

@@ -115,6 +115,8 @@ class ActionDispatcher:
             refresh=self.status.refresh,
             browse=self.main.browse,
             modes=self._modes,
+            notices=self.main.notices,
+            see_notices=self.main.see_notices,
         )
         if action.id in ONE_AT_A_TIME:
             async with self._one_at_a_time:

@@ -18,6 +18,7 @@ from rich.console import RenderableType
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import AwaitMount
 
@@ -151,6 +152,23 @@ class OpencodeApp(App[int]):
             await AwaitMount(self._main, [self._main])
         if not self._handle_early(event):
             await super().on_event(event)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Override Textual's toasts: the main screen has a line for notices, which covers nothing.
+        A dialog still gets a toast. All notices are listed."""
+        if self.screen_stack and self.screen is not self._main:
+            self._main.notices.add(message, severity)
+            super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        else:
+            self._main.add_notice(message, severity, timeout)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Override Textual's copy, for every widget, and show how it went."""

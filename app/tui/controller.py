@@ -60,10 +60,10 @@ class Controller:
         self.main = main
         self._notices = Notices(app, self.on_main_screen, log_path, grace)
         self.terminal = TerminalNotifier(app, has_focus, tmux="TMUX" in env)
-        self.tasks = Tasks(self._notices.warn, self._notices.show_crash)
+        self.tasks = Tasks(self._notices.fail, self._notices.show_crash)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
         self.paging = HistoryPager(self.live, self._changed)
-        main.add_widgets(create_widgets(actions()))
+        main.add_widgets(create_widgets(actions(), main.notices))
         self._servers = ServerMonitor(self.tasks, main)
         self._sidebar = SidebarPresenter(main, self.live)
         self._status = StatusPresenter(main, self.live, launch, env, self._sidebar, self.terminal)
@@ -217,10 +217,12 @@ class Controller:
     def _notify(self, event: events.Event) -> None:
         """Notify the user of an event that is more than a change of the transcript."""
         match event:
-            case events.Notice(message=message) | events.PluginFailed(message=message):
+            case events.Notice(message=message, level=level):
+                self._notices.warn_once(message, failed=level == "error")
+            case events.PluginFailed(message=message):
                 self._notices.warn_once(message)
             case events.SessionError(error=error):
-                self._notices.warn_once(error.message)
+                self._notices.warn_once(error.message, failed=True)
             case events.SessionIdle(outcome=outcome):
                 # Background tasks will start the next turn: the session is not done yet.
                 if outcome != "cancelled" and not self._stopper.background_count():

@@ -12,7 +12,7 @@ from app.theme.appearance import NotificationStyle, appearance_of
 from app.toolkit.driver import tmux_passthrough, write_sequence
 
 WARNING_SECONDS = 8.0
-"""The time that a warning is shown."""
+"""Seconds within which the same warning is shown once."""
 
 TITLE_CELLS = 40
 """The longest title, in cells."""
@@ -76,14 +76,16 @@ class Notices:
     _recent: Dedupe = field(default_factory=lambda: Dedupe(WARNING_SECONDS), init=False)
 
     def warn(self, sentence: str) -> None:
-        self.app.notify(
-            sanitize(sentence), severity="warning", markup=False, timeout=WARNING_SECONDS
-        )
+        self.app.notify(sanitize(sentence), severity="warning", markup=False)
 
-    def warn_once(self, sentence: str) -> None:
-        """Show a warning unless the same one is on the screen."""
+    def fail(self, sentence: str) -> None:
+        """Show what the user wanted and did not get."""
+        self.app.notify(sanitize(sentence), severity="error", markup=False)
+
+    def warn_once(self, sentence: str, *, failed: bool = False) -> None:
+        """Show a warning, or that something *failed*, unless the same is on the screen."""
         if self._recent.is_new(sentence):
-            self.warn(sentence)
+            (self.fail if failed else self.warn)(sentence)
 
     def show_crash(self, error: BaseException) -> None:
         """Show the failure of a task, which was logged, and let the user continue or exit."""

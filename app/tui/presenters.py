@@ -115,6 +115,7 @@ class StatusPresenter:
                 local=local_servers(live),
                 recent=self._recent,
                 now=time.time(),
+                notices=self._main.notices.lasting,
             )
         )
         self._terminal.set_title(_title(live))

@@ -155,13 +155,9 @@ class SettingsApplier:
         dispatcher.set_keys(config.keybinds, config.ui.leader_timeout / 1000)
         ignored += themes.register_themes(cast("App[object]", self.app), runtime.plugins.themes)
         theme_notices = apply_settings(self.app, config, runtime.paths.config / "themes")
-        for notice in (
-            *runtime.notices,
-            *theme_notices,
-            *ignored,
-            *dispatcher.keys.conflicts,
-        ):
-            self.notices.warn(notice)
+        self.main.set_lasting_notices(
+            (*runtime.notices, *theme_notices, *ignored, *dispatcher.keys.conflicts)
+        )
         self.servers.follow(runtime)
         self.main.widgets.activity.background_key = partial(
             detach_key, self.live, self.main.prompt, dispatcher.keys

@@ -38,6 +38,9 @@ SUGGESTIONS: tuple[tuple[str, str], ...] = (
 
 MAX_RECENT = 3
 
+MAX_NOTICES = 2
+"""Notices that are shown in full."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeFacts:
@@ -52,6 +55,8 @@ class HomeFacts:
     """Model servers that run on this machine."""
     recent: "tuple[Session, ...]" = ()
     now: float = 0.0
+    notices: tuple[str, ...] = ()
+    """Faults that stay until they are fixed, such as those of the settings."""
 
 
 def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
@@ -88,6 +93,7 @@ def home_text(facts: HomeFacts) -> Content:
         Content.assemble(where[0], ("".join(f"   {part}" for part in where[1:]), "$tone-muted")),
         Content(""),
         *_model_lines(facts),
+        *_notice_lines(facts.notices),
         *_suggestion_lines(facts),
         *_recent_lines(facts.recent, facts.now),
     ]
@@ -109,6 +115,16 @@ def _model_lines(facts: HomeFacts) -> list[Content]:
         (runs, "$tone-muted"), ("/connect", "bold"), (" uses its models", "$tone-muted")
     )
     return [first, connect, Content("")]
+
+
+def _notice_lines(notices: "Sequence[str]") -> list[Content]:
+    if not notices:
+        return []
+    lines = [Content.styled(sanitize(text), "$tone-warn") for text in notices[:MAX_NOTICES]]
+    if (more := len(notices) - MAX_NOTICES) > 0:
+        rest = f"{count(more, 'more notice')}: "
+        lines.append(Content.assemble((rest, "$tone-warn"), ("/status", "bold")))
+    return [*lines, Content("")]
 
 
 def _suggestion_lines(facts: HomeFacts) -> list[Content]:

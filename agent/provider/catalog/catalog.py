@@ -80,6 +80,14 @@ class Catalog:
         hint = f" Did you mean {' or '.join(f'{provider}/{each}' for each in near)}?"
         return f"{full_name} is not among the known models of {provider}.{hint if near else ''}"
 
+    def has_model(self, full_name: str) -> bool:
+        """Return whether there is a model *full_name*, of a provider that is not disabled."""
+        try:
+            provider = self.model(full_name).provider
+        except ModelNotFound:
+            return False
+        return provider == DEMO or provider in self.access.provider_ids()
+
     def models(self) -> list[ModelInfo]:
         """Return the models that can be used now, grouped by provider; the demo last."""
         found: list[ModelInfo] = []

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.commands.registry import Action
+from app.session.notices import NoticeLog
 from app.widgets.activity import ActivityLine
 from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.completion_list import CompletionList, SlashEntry
+from app.widgets.notice_line import NoticeLine
 from app.widgets.sidebar import Sidebar
 from app.widgets.transcript.transcript import Transcript
 
@@ -24,13 +26,14 @@ class SessionWidgets:
     sidebar: Sidebar
     completions: CompletionList
     activity: ActivityLine
+    notices: NoticeLine
 
     def list_actions(self, actions: Sequence[Action]) -> None:
         self.completions.set_entries(slash_entries(actions))
 
 
-def create_widgets(actions: Sequence[Action]) -> SessionWidgets:
-    """Create the widgets of a screen where *actions* can be called."""
+def create_widgets(actions: Sequence[Action], notices: NoticeLog) -> SessionWidgets:
+    """Create the widgets of a screen where *actions* can be called and *notices* come up."""
     transcript = Transcript(id="transcript")
     transcript.can_focus = False
     transcript.display = False
@@ -40,6 +43,7 @@ def create_widgets(actions: Sequence[Action]) -> SessionWidgets:
         sidebar=Sidebar(id="sidebar"),
         completions=CompletionList(slash_entries(actions), id="completions"),
         activity=ActivityLine(id="activity"),
+        notices=NoticeLine(notices, id="notices"),
     )
 
 

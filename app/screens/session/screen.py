@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.widget import AwaitMount
 
 from app.commands.registry import EDIT_QUEUED, Action, find, find_by_slash, parse_command
+from app.session.notices import Level, NoticeLog
 from app.text.mentions import mention_of, typed_mention
 from app.widgets.home import Home, HomeFacts
 from app.widgets.input.prompt import Prompt
@@ -87,6 +88,7 @@ class SessionScreen(Screen[None]):
         self._session_id: str | None = None
         self._typed_mention: str | None = None
         self._shown_edge = ("", "")
+        self.notices = NoticeLog()
 
     def compose(self) -> ComposeResult:
         with (
@@ -114,7 +116,9 @@ class SessionScreen(Screen[None]):
         mounts = (
             self.mount(widgets.breadcrumbs, before="#session-body"),
             self.query_one("#session-body").mount(widgets.transcript, widgets.sidebar),
-            self.mount(widgets.completions, widgets.activity, before="#prompt-box"),
+            self.mount(
+                widgets.completions, widgets.activity, widgets.notices, before="#prompt-box"
+            ),
         )
         self.call_next(self._finish_mounts, mounts)
         self._offer_completions()
@@ -149,6 +153,22 @@ class SessionScreen(Screen[None]):
 
     def set_actions(self, actions: Sequence[Action]) -> None:
         self.widgets.list_actions(actions)
+
+    def add_notice(self, text: str, level: Level, seconds: float | None = None) -> None:
+        """Show a notice above the prompt for some *seconds*, and list it."""
+        self.notices.add(text, level)
+        if self._widgets is not None:
+            self._widgets.notices.show(text, level, seconds)
+
+    def set_lasting_notices(self, texts: Sequence[str]) -> None:
+        """Replace the notices that hold until their cause is fixed; they are counted."""
+        self.notices.set_lasting(texts)
+        self.widgets.notices.show_count()
+
+    def see_notices(self) -> None:
+        """Reset the count: the user looks at the list."""
+        self.notices.mark_seen()
+        self.widgets.notices.show_count()
 
     def show_home(self, facts: HomeFacts) -> None:
         """Update the home page. While it is hidden, the facts are only kept."""

@@ -62,7 +62,7 @@ async def test_the_demo_follows_its_own_requests_without_being_chosen(start: Sta
 
 def listing(path: str) -> Reply:
     """Return the models of a server that needs no key."""
-    found = {"data": [{"id": "qwen-9", "max_model_len": 64_000}, {"id": "llama-9"}]}
+    found = {"data": [{"id": "qwen-10", "max_model_len": 64_000}, {"id": "llama-9"}]}
     return Reply((json.dumps(found if path == "/v1/models" else {}).encode(),), 200, JSON)
 
 
@@ -89,7 +89,7 @@ async def test_a_server_is_connected_by_its_address_and_used_the_next_time(
         await running.until(lambda: isinstance(running.app.screen, ModelScreen))
         await running.until_shown("llama-9")
         await running.pilot.press("enter")
-        name = f"localhost-{server.port}/qwen-9"
+        name = f"localhost-{server.port}/qwen-10"
         await running.until(lambda: running.app.controller.live.model == name)
         assert running.runtime.catalog.model(name).context_limit == 64_000
         assert not running.runtime.catalog.lacks_model
@@ -143,3 +143,30 @@ async def test_a_server_without_a_list_of_models_is_asked_for_one_and_answers(
             await running.until_shown("Here I am.")
             await running.until_idle()
         assert server.requests[-1].body["model"] == "model-1"
+
+
+async def test_a_session_whose_model_is_gone_continues_with_the_default(
+    start: Starter, folders: Mapping[str, str], scripted: ModelServer
+) -> None:
+    scripted.script(answer(Text("First.")), answer(Text("Second.")), answer(Text("Third.")))
+    config = Path(folders["XDG_CONFIG_HOME"]) / "opencode-py" / "config.json"
+    settings = json.loads(config.read_text())
+    async with start() as running:
+        await running.type("hello", "enter")
+        await running.until_shown("First.")
+        await running.until_idle()
+    settings["provider"]["other"] = settings["provider"].pop("scripted")
+    config.write_text(json.dumps({**settings, "model": "other/model-1"}))
+    async with start(resume=True) as running:
+        assert running.app.controller.live.model == "other/model-1"
+        await running.type("/status", "enter")
+        await running.until_shown("other/model-1")
+        await running.pilot.press("escape")
+        await running.type("again", "enter")
+        await running.until_shown("The model scripted/model-1 is gone. other/model-1 continues")
+        await running.until_shown("Second.")
+        await running.until_idle()
+        await running.type("again", "enter")
+        await running.until_shown("Third.")
+        gone = [one for one in running.app.controller.main.notices.all if "gone" in one.text]
+        assert [one.times for one in gone] == [1]

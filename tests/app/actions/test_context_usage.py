@@ -169,14 +169,3 @@ async def test_closing_a_page_leaves_the_scroll_position(
         await running.until(running.app.controller.on_main_screen)
         after = [(widget.id, widget.region) for widget in main.query("*") if widget.id]
         assert after == before
-
-
-@pytest.mark.parametrize("size", [(80, 24), (50, 14)])
-async def test_a_notice_does_not_cover_the_prompt(start: Starter, size: tuple[int, int]) -> None:
-    async with start(size=size) as running:
-        await running.type("/redo", "enter")
-        await running.until(lambda: bool(running.app.screen.query("Toast")))
-        await running.until_shown("Ask for anything")
-        box = running.app.screen.query_one("#prompt-box").region
-        toast = running.app.screen.query_one("Toast").region
-        assert toast.bottom <= box.y

@@ -1,0 +1,66 @@
+"""Notices above the prompt: one line, which covers nothing, and the list in /status."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.app.conftest import Running, Starter
+
+
+def write_settings(folders: Mapping[str, str], text: str) -> None:
+    folder = Path(folders["XDG_CONFIG_HOME"]) / "opencode-py"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(text)
+
+
+BROKEN = '{\n  "colour": 1,\n  "limits": {"steps": "many"},\n  "theme2": 3\n}'
+
+
+def regions_overlap(running: Running) -> bool:
+    screen = running.app.screen
+    line = screen.query_one("#notices").region
+    others = (screen.query_one(f"#{name}").region for name in ("prompt-box", "session-body"))
+    return any(line.overlaps(other) for other in others if other)
+
+
+@pytest.mark.parametrize("size", [(40, 16), (80, 24), (50, 14)])
+async def test_a_notice_covers_neither_the_prompt_nor_the_answer(
+    start: Starter, size: tuple[int, int]
+) -> None:
+    async with start(size=size) as running:
+        await running.type("/redo", "enter")
+        await running.until_shown("There is nothing to bring back.")
+        assert not running.app.screen.query("Toast")
+        assert "Ask for anything" in running.text()
+        assert not regions_overlap(running)
+
+
+async def test_faults_of_the_settings_are_counted_and_stay_on_the_home_page(
+    start: Starter, folders: Mapping[str, str]
+) -> None:
+    write_settings(folders, BROKEN)
+    async with start(size=(100, 40)) as running:
+        await running.until_shown("notices, /status")
+        await running.until_shown("config.json:2")
+        await running.type("/status", "enter")
+        await running.until_shown("Notices")
+        for line in (2, 3, 4):
+            await running.until_shown(f"config.json:{line}")
+        await running.pilot.press("escape")
+        await running.until(lambda: "notices, /status" not in running.text())
+        await running.until_shown("config.json:2")
+    write_settings(folders, "{}")
+    async with start() as running:
+        await running.until_shown("no model is connected")
+        assert "config.json" not in running.text()
+
+
+async def test_an_error_is_shown_and_listed_once(start: Starter) -> None:
+    async with start(size=(100, 40)) as running:
+        for _ in range(3):
+            await running.type("/model nothing/here", "enter")
+            await running.until_shown("There is no provider nothing.")
+        assert "1 notice" not in running.text()
+        await running.type("/status", "enter")
+        await running.until_shown("(3 times)")
