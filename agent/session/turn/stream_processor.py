@@ -1,9 +1,10 @@
 """Applies one model stream to the store and feeds its calls to the executor.
 
 One processor serves one attempt at one step. Every change goes to the store first, which
-publishes it, so the screen shows each state live.
+publishes it, so the screen shows each state live. Text that arrives in one read is one change.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
@@ -25,6 +26,7 @@ from agent.provider.client import (
     ToolInputStart,
 )
 from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.events import DeltaField
 from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.messages import (
@@ -51,6 +53,33 @@ class StreamEnd:
     """None when the stream ended normally."""
 
 
+class GatheredText:
+    """The text of an open part that arrived in one read, on its way to the store as one change.
+
+    ``flush`` sends it: before anything else happens to a part, or once the stream waits for more.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._loop = asyncio.get_running_loop()
+        self._part: tuple[str, DeltaField] | None = None
+        self._pieces: list[str] = []
+
+    def add(self, part_id: str, field: DeltaField, text: str) -> None:
+        part = (part_id, field)
+        if self._part != part:
+            self.flush()
+            self._part = part
+            self._loop.call_soon(self.flush)
+        self._pieces.append(text)
+
+    def flush(self) -> None:
+        if self._part is not None:
+            (part_id, field), text = self._part, "".join(self._pieces)
+            self._part, self._pieces = None, []
+            self._store.append(part_id, field, text)
+
+
 class StreamProcessor:
     """Consumes the stream of *message*."""
 
@@ -68,6 +97,7 @@ class StreamProcessor:
         self._text: TextPart | None = None
         self._reasoning: ReasoningPart | None = None
         self._chunks: list[str] = []
+        self._gathered = GatheredText(store)
         self._slots: dict[str, Slot] = {}
         self._parts: list[Part] = []
 
@@ -84,6 +114,8 @@ class StreamProcessor:
         return StreamEnd(error=error)
 
     async def _handle(self, event: StreamEvent) -> StreamEnd | None:
+        if not isinstance(event, TextDelta | ReasoningDelta | ToolInputDelta):
+            self._gathered.flush()
         match event:
             case TextStart():
                 self._open_text()
@@ -143,7 +175,7 @@ class StreamProcessor:
     def _append(self, part: TextPart | ReasoningPart, text: str) -> None:
         if text:
             self._chunks.append(text)
-            self._store.append(part.id, "text", text)
+            self._gathered.add(part.id, "text", text)
 
     async def _close_text(self, event: TextEnd | None = None, *, interrupted: bool = False) -> None:
         part = self._text
@@ -204,7 +236,7 @@ class StreamProcessor:
     def _tool_delta(self, event: ToolInputDelta) -> None:
         slot = self._slots.get(event.key)
         if slot is not None and event.text:
-            self._store.append(slot.part.id, "raw", event.text)
+            self._gathered.add(slot.part.id, "raw", event.text)
 
     async def _call(self, event: ToolCall) -> None:
         slot = self._slots.get(event.key)
@@ -217,16 +249,19 @@ class StreamProcessor:
 
     async def finish(self) -> None:
         """Close what a provider left open at a regular end."""
+        self._gathered.flush()
         await self._close_reasoning()
         await self._close_text()
 
     async def interrupt(self) -> None:
         """Close open parts: partial text and reasoning stay, marked interrupted."""
+        self._gathered.flush()
         await self._close_reasoning(interrupted=True)
         await self._close_text(interrupted=True)
 
     async def discard(self) -> None:
         """Remove every part of this attempt: the step is tried again from nothing."""
+        self._gathered.flush()
         self._text = self._reasoning = None
         for part in list(self._parts):
             await self._drop(part)

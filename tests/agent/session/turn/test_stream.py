@@ -1,10 +1,11 @@
 """The records and events of a stream, event by event."""
 
+import asyncio
 import json
 
 import pytest
 
-from agent.records.events import PartDelta, PartUpdated
+from agent.records.events import Event, PartDelta, PartUpdated
 from agent.records.messages import (
     AssistantMessage,
     ReasoningPart,
@@ -12,6 +13,7 @@ from agent.records.messages import (
     TextPart,
     ToolPart,
 )
+from agent.session.turn.stream_processor import GatheredText
 from tests.support.harness import Harness
 from tests.support.script import Call, Cut, Finish, Hold, Raw, Reason, Text, Tokens, answer
 
@@ -51,6 +53,34 @@ async def test_texts_and_thoughts_are_parts_in_their_order(harness: Harness) -> 
     assert end.usage is not None
     assert (end.usage.input, end.usage.output) == (7, 3)
     assert (message.finish, message.usage) == ("stop", end.usage)
+
+
+async def test_text_of_one_read_is_one_change(harness: Harness) -> None:
+    """Whatever comes between two pieces keeps their order; nothing is left behind at the end."""
+    store, published = harness.runtime.store, list[str]()
+
+    def note(event: Event) -> bool:
+        if isinstance(event, PartDelta):
+            published.append(event.delta)
+        return False
+
+    parts = [
+        TextPart(id=f"prt_{name}", session_id="ses_1", message_id="msg_1", text="", started=1.0)
+        for name in "ab"
+    ]
+    with harness.runtime.bus.subscribe(note):
+        for part in parts:
+            store.stage(part)
+        gathered = GatheredText(store)
+        for piece in "one read ":
+            gathered.add("prt_a", "text", piece)
+        gathered.add("prt_b", "text", "another part")
+        assert published == ["one read "]
+        await asyncio.sleep(0)
+        gathered.add("prt_b", "text", ", later")
+        gathered.flush()
+        gathered.flush()
+    assert published == ["one read ", "another part", ", later"]
 
 
 async def test_the_input_of_a_call_is_shown_as_it_comes(harness: Harness) -> None:
