@@ -243,7 +243,7 @@ class LspClient:
         except OSError as error:
             await self.end("failed", f"cannot be started: {error.strerror or error}")
         except (ServerGone, RequestRefused) as error:
-            await self.end("failed", self._last_error_line() or str(error))
+            await self.end("failed", self._crash_reason() or str(error))
         else:
             self._set_state("ready", "")
 
@@ -397,11 +397,11 @@ class LspClient:
 
     def _connection_lost(self, reason: str) -> None:
         if self._state == "ready":
-            self._set_state("failed", reason or self._last_error_line() or "it has ended")
+            self._set_state("failed", reason or self._crash_reason() or "it has ended")
             self._updated.set()
 
-    def _last_error_line(self) -> str:
-        return self._program.last_error_line if self._program is not None else ""
+    def _crash_reason(self) -> str:
+        return self._program.crash_reason if self._program is not None else ""
 
     def _set_state(self, state: LspState, reason: str) -> None:
         self._state, self._reason = state, reason

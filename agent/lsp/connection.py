@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -19,6 +20,15 @@ GRACE = 0.25
 
 KILL_ROUNDS = 50
 """Checks for survivors after SIGKILL, 10 ms apart."""
+
+EXIT_WAIT = 1.0
+"""Seconds between the end of a server's output and its exit."""
+
+_ERROR = re.compile(r"\b\w*(?:Error|Exception|[Pp]anic|[Ff]atal|panicked at)\b")
+_TRACE = re.compile(
+    r"at |Node\.js v|note: |stack backtrace:|goroutine |\d+: |\^+$|npm (?:ERR|error)"
+)
+"""Lines of a stack trace, and those around it that give no reason."""
 
 LAST_LINES = 20
 """Lines of the error stream that are kept, to report why the server ended."""
@@ -75,9 +85,26 @@ class ServerProcess:
         return cls(process, mark)
 
     @property
-    def last_error_line(self) -> str:
-        """The last line of the error stream that is not blank."""
-        return next((line for line in reversed(self._last) if line.strip()), "").strip()
+    def crash_reason(self) -> str:
+        """The reason why the server ended: the signal; else the last line of its error stream that
+        names an error, or the last one that is neither blank nor a part of a stack trace; else its
+        exit code. "" while it runs and says nothing."""
+        code = self.code or 0
+        if code < 0:
+            names = {each.value: each.name for each in signal.Signals}
+            return f"it was ended by {names.get(-code, f'signal {-code}')}"
+        lines = [line.strip() for line in self._last if line.strip()]
+        named = [line for line in lines if _ERROR.search(line)]
+        others = [line for line in lines if not _TRACE.match(line)]
+        coded = [f"it ended with code {code}"] if code else []
+        return (named or others or coded or [""])[-1]
+
+    async def settle(self) -> None:
+        """Wait for the exit that follows the end of the output, and for the last errors."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(EXIT_WAIT):
+                await self._process.wait()
+                await asyncio.wait({self._errors})
 
     @property
     def code(self) -> int | None:
@@ -271,6 +298,7 @@ class Connection:
         try:
             while (message := await read_message(self._program.stdout)) is not None:
                 self._handle(message)
+            await self._program.settle()
         except ProtocolError as error:
             reason = f"it sent {error}"
         except (ConnectionError, OSError) as error:

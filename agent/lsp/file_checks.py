@@ -179,8 +179,9 @@ class FileChecks:
         if not isinstance(done, FinishedCommand) or done.timed_out:
             return f"The formatter {formatter.id} took longer than {FORMAT_TIMEOUT:.0f} s."
         if done.exit_code != 0:
-            lines = done.output.text.strip().splitlines()
-            why = f": {lines[-1][:200]}" if lines else ""
+            lines = (line.strip() for line in done.output.text.splitlines())
+            first = next((line for line in lines if any(map(str.isalnum, line))), "")
+            why = f": {first[:200]}" if first else ""
             return f"The formatter {formatter.id} ended with code {done.exit_code}{why}."
         return ""
 

@@ -38,6 +38,8 @@ class Server:
     enabled: bool = True
     sandbox: ProgramSandbox = "off"
     """The sandbox that its program runs in."""
+    patience: float | None = None
+    """Seconds that the first prompt waits for the server; None for the usual time."""
     connect_timeout: float = CONNECT_TIMEOUT
     """Seconds for the server to become ready for use."""
     idle_timeout: float = IDLE_TIMEOUT
@@ -65,6 +67,7 @@ class Server:
             oauth=given.oauth,
             enabled=given.enabled,
             sandbox="off" if remote else given.sandbox,
+            patience=seconds,
             connect_timeout=seconds or CONNECT_TIMEOUT,
             idle_timeout=seconds or IDLE_TIMEOUT,
             problem=problem,
@@ -218,6 +221,23 @@ class ServerStatus:
     problems: tuple[str, ...] = ()
     log: str = ""
     """The end of the program's output on its error stream."""
+
+
+def missing_server(status: ServerStatus) -> str:
+    """Return a sentence on a server that cannot be used now, "" for any other."""
+    name = status.server.name
+    match status.state:
+        case "failed":
+            return (
+                f"The MCP server {name} failed, so its tools are missing. {status.reason}".strip()
+            )
+        case "needs auth":
+            return f"The MCP server {name} needs a login: opencode-py mcp auth {name}."
+        case "connecting":
+            why = f" {status.reason}" if status.reason else ""
+            return f"The MCP server {name} is not ready yet, so its tools are missing.{why}"
+        case _:
+            return ""
 
 
 class ConnectionLost(Exception):

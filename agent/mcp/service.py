@@ -1,6 +1,7 @@
 """The MCP servers of an opened folder, and their tools in the registry."""
 
 import asyncio
+import contextlib
 import importlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
@@ -12,7 +13,7 @@ from agent.config.paths import Paths
 from agent.mcp.approvals import ApprovedDefinitions
 from agent.mcp.connection import ConnectionSettings, LazyLogins
 from agent.mcp.elicitation import Ask
-from agent.mcp.records import Listing, Server, ServerResponse, ServerStatus
+from agent.mcp.records import Listing, Server, ServerResponse, ServerStatus, missing_server
 from agent.mcp.supervisor import ServerSupervisor
 from agent.mcp.toolbox import Toolbox
 from agent.permission.sandbox.service import CommandSandbox
@@ -43,6 +44,7 @@ class McpService:
         self._bus = bus
         self.toolbox = Toolbox(registry, approved, bus, self._supervisor, self.read)
         self._starting: asyncio.Task[None] | None = None
+        self._reported: dict[str, str] = {}
         self._supervisors = {
             server.name: ServerSupervisor(server, settings, self) for server in servers
         }
@@ -57,7 +59,8 @@ class McpService:
             self._starting = asyncio.create_task(self._start(), name="mcp")
 
     async def wait_until_tried(self, seconds: float) -> None:
-        """Wait until every server is connected or has failed once, *seconds* at most."""
+        """Wait until every server is connected or has failed once; *seconds* at most, or for a
+        server with a time limit of its own until that."""
         self.start()
         if self._starting is None:
             return
@@ -65,11 +68,25 @@ class McpService:
         async def all_tried() -> None:
             if self._starting is not None:
                 await asyncio.shield(self._starting)
-            await asyncio.gather(*(one.wait_until_tried() for one in self._enabled()))
+            await asyncio.gather(*(tried(one) for one in self._enabled()))
 
-        waiting = asyncio.ensure_future(all_tried())
-        await asyncio.wait({waiting}, timeout=seconds)
-        waiting.cancel()
+        async def tried(one: ServerSupervisor) -> None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(
+                    one.wait_until_tried(), one.status.server.patience or seconds
+                )
+
+        await all_tried()
+
+    def missing(self) -> tuple[str, ...]:
+        """Return a sentence on each enabled server that cannot be used now, once for each state."""
+        found: list[str] = []
+        for one in self.statuses():
+            sentence = missing_server(one) if one.server.enabled else ""
+            if sentence and self._reported.get(one.server.name) != sentence:
+                found.append(sentence)
+            self._reported[one.server.name] = sentence
+        return tuple(found)
 
     def statuses(self) -> tuple[ServerStatus, ...]:
         """The status of every server, sorted by name."""
@@ -149,6 +166,12 @@ class McpService:
         await asyncio.gather(*(one.stop() for one in self._supervisors.values()))
 
     def status_changed(self, server: Server) -> None:
+        status = self._supervisors[server.name].status if self._supervisors else None
+        if status is not None:
+            # A server that connects for the first time has no reason yet.
+            again = status.state == "connecting" and bool(status.reason)
+            lost = server.enabled and (again or status.state in {"failed", "needs auth"})
+            self.toolbox.set_missing(server.name, missing=lost)
         self._bus.publish(McpChanged(server.name))
 
     def listing_changed(self, server: Server, listing: Listing | None) -> None:

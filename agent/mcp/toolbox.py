@@ -11,7 +11,7 @@ from agent.mcp.records import Listing, Resource, Server, ToolDefinition
 from agent.mcp.tool import READ_RESOURCE, McpTool, ReadResource, ResourceTool, ToolCaller
 from agent.records.errors import StoreUnavailable
 from agent.records.events import McpChanged, Notice
-from agent.tools.registry import Registry
+from agent.tools.registry import NOT_CONNECTED, Registry
 
 _OTHER = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -89,6 +89,7 @@ class Toolbox:
         self._servers: dict[str, _ServerTools] = {}
         self._names: dict[str, tuple[tuple[str, ToolDefinition], ...]] = {}
         self._changed: dict[str, tuple[str, ...]] = {}
+        self._missing: set[str] = set()
 
     def names(self, server: str) -> tuple[tuple[str, ToolDefinition], ...]:
         """Return the tools of *server*, each with the name by which models know it."""
@@ -105,6 +106,12 @@ class Toolbox:
             return "", None
         current, approved = entry.instructions
         return approved, None if current == approved else current
+
+    def set_missing(self, server: str, *, missing: bool) -> None:
+        """Tell models from the next request on that *server* cannot be used, or no longer so."""
+        if missing != (server in self._missing):
+            self._missing ^= {server}
+            self._register()
 
     def update(self, server: Server, listing: Listing | None) -> None:
         """Put a server's current tools in the registry; None removes them."""
@@ -190,7 +197,7 @@ class Toolbox:
             text = entry.instructions[1]
             if text and sum(map(len, found.values())) + len(text) <= MAX_INSTRUCTIONS:
                 found[name] = text
-        return found
+        return found | dict.fromkeys(sorted(self._missing), NOT_CONNECTED)
 
     def _tool(self, key: tuple[str, str], name: str) -> McpTool:
         server, tool = key

@@ -15,7 +15,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse
+from mcp_types import ContentBlock, JSONRPCResponse
+from pydantic import TypeAdapter
 
 from agent.mcp.elicitation import ElicitationResult
 from agent.mcp.oauth import missing_scope
@@ -44,6 +45,8 @@ LOGIN_REQUIRED = "It wants to know who you are."
 
 _READ_SIZE = 65_536
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+_BLOCKS: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
 
 Streams = tuple["RepairedStream", WriteStream[SessionMessage]]
 
@@ -300,9 +303,31 @@ def repaired_result(result: object, problems: list[str]) -> object:
         made = {key: value for key, value in made.items() if key != "nextCursor"}
     if "structuredContent" in made or "isError" in made:
         made = {"content": [], **made}
+    if isinstance(content := made.get("content"), list):
+        made = {**made, "content": [_known_block(block) for block in content]}
+    if isinstance(messages := made.get("messages"), list):
+        made = {**made, "messages": [_known_message(one) for one in messages]}
     if "content" in made:  # the result of a call: servers before 2026 do not say it is complete
         made = {"resultType": "complete", **made}
     return made
+
+
+def _known_message(message: Json) -> Json:
+    if not isinstance(message, dict) or "content" not in message:
+        return message
+    return {**message, "content": _known_block(message["content"])}
+
+
+def _known_block(block: Json) -> Json:
+    """Return *block* of a result, or a text in the place of one that the SDK does not know: one of
+    them would discard the others."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    try:
+        _BLOCKS.validate_python(block, by_name=False)
+    except ValueError:
+        what = without_invisible(str(kind))[:MAX_QUOTED] if kind else "content"
+        return {"type": "text", "text": f"[a {what} block, left out]"}
+    return block
 
 
 def _repaired_tool(entry: Json, problems: list[str]) -> JsonObject | None:

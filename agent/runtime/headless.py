@@ -16,6 +16,7 @@ from agent.permission.rules import ALLOWED_BY_NAME, matches
 from agent.records.errors import SessionNotFound
 from agent.records.events import (
     Event,
+    Notice,
     Outcome,
     PartUpdated,
     PermissionAsked,
@@ -108,6 +109,8 @@ class HeadlessRun:
     approved: tuple[Approval, ...] = ()
     refused: list[str] = field(default_factory=list[str])
     result: HeadlessResult | None = None
+    missing_servers: tuple[str, ...] = ()
+    """Sentences on the MCP servers that could not be used when the run began."""
     _stopped: bool = False
     _steps: dict[str, StepFinishPart] = field(default_factory=dict[str, StepFinishPart])
 
@@ -175,8 +178,10 @@ class HeadlessRun:
             self.runtime.questions.decline(question.id, NOBODY_TO_ASK)
 
     async def wait_for_servers(self) -> None:
-        """Wait until the MCP servers were tried, for a prompt that is to have their tools."""
+        """Wait until the MCP servers were tried, for a prompt that is to have their tools. A notice
+        at the start of the run names those that are missing."""
         await self.runtime.mcp.wait_until_tried(SERVER_TIMEOUT)
+        self.missing_servers = self.runtime.mcp.missing()
 
     async def stop(self, session: Session) -> None:
         """Cancel the turn that ``run`` runs, or the one that it is about to begin."""
@@ -198,6 +203,8 @@ class HeadlessRun:
         bus = self.runtime.bus
         with bus.subscribe(ours) as subscription, bus.subscribe(ends) as ended:
             async with self._answering():
+                for sentence in self.missing_servers:
+                    yield Notice(sentence)
                 asked = await self.runtime.sessions.prompt(session.id, prompt)
                 if self._stopped:  # while it was stored
                     await self.runtime.sessions.cancel(session.id)

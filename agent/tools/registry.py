@@ -215,6 +215,10 @@ class Registry:
         return self._limited_tasks[key]
 
 
+NOT_CONNECTED = "This server is not connected at the moment, so its tools are missing."
+"""The text in the place of the instructions of a server that failed."""
+
+
 def _name(tool: AnyTool) -> str:
     return tool.spec.name
 

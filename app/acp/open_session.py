@@ -155,6 +155,7 @@ class OpenSession:
             try:
                 given = await made
                 await self.runtime.mcp.wait_until_tried(SERVER_TIMEOUT)
+                await self.send(self.updates.note(each) for each in self.runtime.mcp.missing())
                 if prompt.cancelled:
                     return cancelled
                 prompt.message_id = await self.runtime.sessions.prompt(self.session.id, given)

@@ -29,6 +29,7 @@ class StdioTransport:
             queue.SimpleQueue()
         )
         self._closed = False
+        self._prompts: dict[str, str] = {}
         for name, work, descriptor in (
             ("acp-input", self._read, source),
             ("acp-output", self._write, sink),
@@ -39,6 +40,8 @@ class StdioTransport:
         """Write a message. Raises ``ConnectionError`` when the client no longer reads."""
         if self._closed:
             raise ConnectionError("the client is gone")
+        if "method" not in message:
+            self._prompts.pop(_key(message.get("id")), None)
         # Only details of errors contain values that are not JSON: an exception, a path.
         data = json.dumps(message, default=str, separators=(",", ":")).encode() + b"\n"
         written: asyncio.Future[None] = self._loop.create_future()
@@ -56,9 +59,28 @@ class StdioTransport:
                 await self._send_error(PARSE_ERROR, "Parse error: a line must be one JSON object.")
                 continue
             if isinstance(message, dict):
-                return cast("dict[str, Any]", message)
+                return self._as_known(cast("dict[str, Any]", message))
             await self._send_error(INVALID_REQUEST, "Invalid request: a message is a JSON object.")
         return None
+
+    def _as_known(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Return *message* in the words of the SDK: it does not know that requests are canceled by
+        their number, and models are an option of the session."""
+        given = message.get("params")
+        params = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+        match message.get("method"):
+            case "session/prompt":
+                self._prompts[_key(message.get("id"))] = str(params.get("sessionId"))
+            case "$/cancel_request" if _key(params.get("requestId")) in self._prompts:
+                session_id = self._prompts[_key(params.get("requestId"))]
+                return {**message, "method": "session/cancel", "params": {"sessionId": session_id}}
+            case "session/set_model":
+                option = {"configId": "model", "value": params.get("modelId")}
+                changed = {"sessionId": params.get("sessionId"), **option}
+                return {**message, "method": "session/set_config_option", "params": changed}
+            case _:
+                pass
+        return message
 
     async def close(self) -> None:
         if not self._closed:
@@ -104,6 +126,11 @@ def _chunk(source: int) -> bytes:
         return os.read(source, READ_SIZE)
     except OSError:
         return b""
+
+
+def _key(request_id: object) -> str:
+    """Return the id of a request as a key that tells a number from a text."""
+    return json.dumps(request_id)
 
 
 def _settle(written: "asyncio.Future[None]", fault: OSError | None) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
@@ -23,10 +24,14 @@ from agent.records.blocks import (
     TodoBlock,
 )
 from agent.records.json import JsonObject
+from agent.tools.files.diffs import NO_NEWLINE
 from app.text.sanitize import sanitize, sanitize_line
 
 PATHS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file or folder."""
+
+SAMPLE = 65_536
+"""Bytes of a file that show its line ends."""
 
 _TICKS = re.compile(r"`{3,}")
 _MARKS = {"completed": "x", "in_progress": "~", "cancelled": "-", "pending": " "}
@@ -94,8 +99,14 @@ def _line(block: DiffBlock | CodeBlock | ImageBlock) -> int | None:
 def _diffs(block: DiffBlock, root: str) -> list[ToolCallContentVariant]:
     """Return one diff per hunk: the lines around a change, not the whole file."""
     path = absolute(block.path, root)
+    ends = _LineEnds() if block.change == "create" else _LineEnds.of(path)
     found: list[ToolCallContentVariant] = [
-        tool_diff_content(path, _side(hunk, "add"), _old(hunk, block)) for hunk in block.hunks
+        tool_diff_content(
+            path,
+            ends.side(hunk, "add"),
+            None if block.change == "create" else ends.side(hunk, "remove"),
+        )
+        for hunk in block.hunks
     ]
     if block.change == "move":
         found.append(text_content(f"Moved from {block.moved_from} to {block.path}."))
@@ -106,13 +117,34 @@ def _diffs(block: DiffBlock, root: str) -> list[ToolCallContentVariant]:
     return found
 
 
-def _old(hunk: Hunk, block: DiffBlock) -> str | None:
-    return None if block.change == "create" else _side(hunk, "remove")
+@dataclass(frozen=True, slots=True)
+class _LineEnds:
+    """The line ends of a file, which the lines of diffs do not have."""
 
+    end: str = "\n"
+    last: bool = True
+    """True if the last line has one."""
 
-def _side(hunk: Hunk, kind: str) -> str:
-    lines = [line.text for line in hunk.lines if line.kind in {"context", kind}]
-    return "".join(f"{line}\n" for line in lines)
+    @classmethod
+    def of(cls, path: str) -> "_LineEnds":
+        """Return those of the file at *path*, the usual ones if it cannot be read."""
+        try:
+            with Path(path).open("rb") as file:
+                start = file.read(SAMPLE)
+                file.seek(-1, os.SEEK_END)
+                last = file.read(1)
+        except OSError:
+            return cls()
+        return cls("\r\n" if b"\r\n" in start else "\n", last == b"\n")
+
+    def side(self, hunk: Hunk, kind: str) -> str:
+        """Return one side of *hunk* as it is in the file."""
+        lines = [line.text for line in hunk.lines if line.kind in {"context", kind}]
+        marked = any(line.text.endswith(NO_NEWLINE) for line in hunk.lines)
+        end = "\n" if any(line.endswith("\r") for line in lines) else self.end
+        text = "".join(f"{line.removesuffix(NO_NEWLINE)}{end}" for line in lines)
+        bare = lines[-1].endswith(NO_NEWLINE) if marked and lines else not (self.last or marked)
+        return text.removesuffix(end) if bare else text
 
 
 def _text(

@@ -69,6 +69,7 @@ class UpdateBuilder:
     _reports: set[ReportPart] = field(default_factory=set[ReportPart])
     _skipped: set[str] = field(default_factory=set[str])
     _terminals: dict[str, str] = field(default_factory=dict[str, str])
+    _last: dict[str, Update] = field(default_factory=dict[str, Update])
 
     def skip_message(self, message_id: str) -> None:
         """Send nothing of the message of that id, such as the user's own."""
@@ -151,7 +152,10 @@ class UpdateBuilder:
             return  # its input still grows and is sent once it is complete
         self._calls[part.id] = part
         terminal = self._terminals.get(part.id, "")
-        yield tool_call(part, self.root, known=before is not None, terminal=terminal)
+        update = tool_call(part, self.root, known=before is not None, terminal=terminal)
+        if update != self._last.get(part.id):  # a state can differ in what is not sent
+            self._last[part.id] = update
+            yield update
 
 
 def tool_call(

@@ -35,7 +35,7 @@ from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import system_head
 from agent.skills import skill_list
 from agent.store.store import Store
-from agent.tools.registry import Registry
+from agent.tools.registry import NOT_CONNECTED, Registry
 
 
 class SystemPrompt:
@@ -179,12 +179,15 @@ class SystemPrompt:
         return {each: said.get(each, "") for each in sorted(pinned)}
 
     def _server_instructions(self, agent: str, callers: tuple[str, ...]) -> dict[str, str]:
-        """Return the instructions of the servers that offer the agent a tool."""
+        """Return the instructions of the servers that offer the agent a tool, and a text on those
+        that failed."""
         registry = self._registry
         offered = self._agents.offered_tools(agent, registry.names, callers)
         heard = {tool.spec.server for tool in registry if tool.spec.name in offered}
         return {
-            server: text for server, text in registry.server_instructions.items() if server in heard
+            server: text
+            for server, text in registry.server_instructions.items()
+            if server in heard or text == NOT_CONNECTED
         }
 
     async def _skills(self, agent: str, callers: tuple[str, ...]) -> str:

@@ -129,13 +129,15 @@ def examine(data: bytes) -> Media:
 
 
 def _png(data: bytes) -> tuple[int, int]:
-    """Return the size; check all chunks and their checksums up to IEND."""
+    """Return the size; check all chunks up to IEND, and the checksums of those that are needed:
+    viewers skip damaged ancillary ones (in lower case), such as comments."""
     size, place, pixels = (0, 0), 8, False
     while True:
         length, kind = struct.unpack_from(">I4s", data, place)
         end = place + 12 + length
         (checksum,) = struct.unpack_from(">I", data, end - 4)
-        if zlib.crc32(memoryview(data)[place + 4 : end - 4]) != checksum:
+        critical = kind[:1].isupper()
+        if critical and zlib.crc32(memoryview(data)[place + 4 : end - 4]) != checksum:
             raise BrokenMedia(_BROKEN)
         if place == 8:
             if kind != b"IHDR":

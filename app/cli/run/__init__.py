@@ -273,6 +273,9 @@ async def _prepare(
         report(f"{note} It is used anyway.")
     _report_effort(runtime, prompt.model or session.model, prompt.effort)
     await headless.wait_for_servers()
+    if arguments.format == "json":  # the others write notices to standard error
+        for sentence in headless.missing_servers:
+            report(sentence)
     return PreparedRun(headless, session, prompt)
 
 

@@ -246,6 +246,8 @@ class TextWriter:
                 self._answer.show(event)
         elif self._progress is not None and not isinstance(event, events.SessionIdle):
             self._progress.show(event)
+        elif isinstance(event, events.Notice):
+            self._tell(event.message)
 
     def _own(self, event: events.Event) -> bool:
         """Return whether the event is of the session itself, not of a sub-agent."""

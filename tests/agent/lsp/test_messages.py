@@ -1,6 +1,7 @@
 """Messages of the protocol: complete and in pieces, valid and invalid."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from agent.lsp.client import (
     parse_symbols,
     path_of,
 )
-from agent.lsp.connection import ProtocolError, encode, read_message
+from agent.lsp.connection import ProtocolError, ServerProcess, encode, read_message
 from agent.lsp.records import Location
 
 VALUES = st.recursive(
@@ -86,3 +87,31 @@ def test_symbols_have_qualified_names() -> None:
 def test_file_uris_become_paths() -> None:
     assert path_of("file:///a%20b/c%23.py") == "/a b/c#.py"
     assert path_of("jdt://x") == "jdt://x"
+
+
+NODE = "/x.js:3\nTypeError: no is not a function\n    at run (/x.js:3:1)\n\nNode.js v22.1.0"
+PYTHON = "Traceback (most recent call last):\n  File x\nValueError: bad"
+RUST = "thread 'main' panicked at src/a.rs:1:2:\nnote: run with `RUST_BACKTRACE=1`"
+
+
+@pytest.mark.parametrize(
+    ("errors", "end", "reason"),
+    [
+        (NODE, "exit 1", "TypeError: no is not a function"),
+        (PYTHON, "exit 1", "ValueError: bad"),
+        (RUST, "exit 101", "thread 'main' panicked at src/a.rs:1:2:"),
+        ("out of ideas", "exit 1", "out of ideas"),
+        ("", "exit 7", "it ended with code 7"),
+        ("INFO ready", "kill -SEGV $$", "it was ended by SIGSEGV"),
+    ],
+)
+async def test_the_reason_of_a_crash_is_the_error_or_the_signal(
+    tmp_path: Path, errors: str, end: str, reason: str
+) -> None:
+    script = f"cat <<'END' >&2\n{errors}\nEND\n{end}"
+    env = {"PATH": "/usr/bin:/bin"}
+    program = await ServerProcess.start(("sh", "-c", script), str(tmp_path), env)
+    assert await program.stdout.read() == b""
+    await program.settle()
+    assert program.crash_reason == reason
+    await program.end()

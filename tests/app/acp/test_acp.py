@@ -11,6 +11,8 @@ from acp.schema import (
     TextResourceContents,
 )
 
+from agent.tools.files.diffs import make_diff
+from app.acp.tool_content import content_of
 from tests.agent.tools.pictures import png
 from tests.app.acp.conftest import Desk, Editor, Home, RequestError
 from tests.support.harness import GUARD, tool_names
@@ -408,3 +410,50 @@ async def test_an_untrusted_folder_is_reported(home: Home) -> None:
     async with home.desk(Editor()) as desk:
         await desk.new()
         await desk.editor.until(lambda editor: "not trusted" in editor.text())
+
+
+async def test_a_prompt_is_cancelled_by_the_number_of_its_request(desk: Desk) -> None:
+    session = await desk.new()
+    hold = Hold()
+    desk.server.script(answer(Text("begin"), hold, Text("end")))
+    sent: list[object] = []
+    connection = desk.agent._conn
+    connection.add_observer(lambda event: sent.append(event.message))
+    asking = asyncio.create_task(desk.prompt(session.session_id, "go"))
+    await desk.editor.until(lambda editor: editor.text() == "begin")
+    number = next(m["id"] for m in sent if m.get("method") == "session/prompt")
+    await connection.send_notification("$/cancel_request", {"requestId": "unknown"})
+    await connection.send_notification("$/cancel_request", {"requestId": number})
+    async with asyncio.timeout(GUARD):
+        assert (await asking).stop_reason == "cancelled"
+
+
+async def test_the_model_is_set_by_the_older_method_too(desk: Desk) -> None:
+    session = await desk.new()
+    connection = desk.agent._conn
+    params = {"sessionId": session.session_id, "modelId": "demo/offline"}
+    changed = await connection.send_request("session/set_model", params)
+    current = {each["id"]: each["currentValue"] for each in changed["configOptions"]}
+    assert current["model"] == "demo/offline"
+    with pytest.raises(RequestError):
+        await connection.send_request("session/set_model", {**params, "modelId": "no/such"})
+
+
+@pytest.mark.parametrize("content", [b"a\nb", b"a\r\nb\r\n", b"a\r\nb", b"a\nb\n"])
+def test_old_text_is_exactly_that_of_the_file(tmp_path, content: bytes) -> None:
+    path = tmp_path / "f.txt"
+    path.write_bytes(content)
+    old = content.decode()
+    block = make_diff("f.txt", old, old.replace("b", "c"), "modify").block
+    (shown,) = content_of([block], str(tmp_path))
+    assert (shown.old_text, shown.new_text) == (old, old.replace("b", "c"))
+
+
+async def test_servers_that_fail_are_named(home: Home) -> None:
+    broken = {"type": "local", "command": ["/nowhere/server"]}
+    home.settings(mcp={"broken": broken})
+    async with home.desk() as desk:
+        session = await desk.new()
+        desk.server.script(answer(Text("Done.")))
+        await desk.prompt(session.session_id, "go")
+        assert "The MCP server broken failed" in desk.editor.text("agent_thought_chunk")

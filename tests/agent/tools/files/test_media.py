@@ -2,6 +2,8 @@
 
 import base64
 import json
+import struct
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,3 +128,18 @@ async def test_pictures_reach_the_model_and_a_false_one_never_does(tmp_path: Pat
         good, bad = await harness.tools(session)
         assert good.state.status == "completed"
         assert bad.state.status == "failed"
+
+
+@pytest.mark.parametrize(("kind", "fits"), [(b"tEXt", True), (b"gAMA", True), (b"IDAT", False)])
+def test_a_wrong_checksum_counts_only_where_the_picture_needs_the_chunk(
+    kind: bytes, fits: bool
+) -> None:
+    whole = pictures.png()
+    body = kind + b"abc"
+    wrong = struct.pack(">I", 3) + body + struct.pack(">I", zlib.crc32(body) ^ 1)
+    data = whole[:33] + wrong + whole[33:]
+    if fits:
+        assert examine(data) == examine(whole)
+    else:
+        with pytest.raises(BrokenMedia, match="damaged"):
+            examine(data)
