@@ -41,7 +41,7 @@ WITHOUT_EFFECT: Mapping[str, int] = {
 GLOBAL = frozenset({"--print-logs", "--pure", "--log-level"})
 """Options that can stand before the name of a command."""
 
-_SERVER = "opencode-py has no server: scripts use opencode-py run, editors opencode-py acp."
+_SERVER = "Only opencode-py serve has a server, and its own options for it."
 _MCP = "Write the servers under mcp in the config, or into .mcp.json of the project."
 _SETTINGS = "Settings come from the config files; OPENCODE_PY_CONFIG names one more."
 _PROMPT = "Write the instructions into AGENTS.md, or into the prompt of an agent (--agent NAME)."
@@ -50,7 +50,7 @@ _SCHEMA = "The form of an answer cannot be enforced: describe it in the prompt."
 _FORMATS = "Use --format json, --format opencode or --format claude."
 
 REJECTED: Mapping[str, str] = {
-    **dict.fromkeys(("--attach", "--port", "--hostname", "--mdns", "--cors"), _SERVER),
+    **dict.fromkeys(("--attach", "--hostname", "--mdns", "--cors"), _SERVER),
     **dict.fromkeys(("--password", "--username", "-u"), _SERVER),
     "--share": "opencode-py shares nothing by itself: opencode-py export writes a session.",
     **dict.fromkeys(

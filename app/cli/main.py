@@ -109,6 +109,7 @@ def add_options(result: "argparse.ArgumentParser") -> None:
         help="restrict commands where the machine can, always, or never (default: auto)",
     )
     add("--plain", action="store_true", help="line by line, without the full screen")
+    add("--port", type=int, help="let editors use this screen, over HTTP on this port")
     add("-v", "--version", action="store_true", help="print the version")
 
 
@@ -224,6 +225,7 @@ def _launch_options(arguments: "argparse.Namespace") -> "LaunchOptions | str":
         fork=arguments.fork,
         auto=arguments.auto,
         sandbox=arguments.sandbox,
+        port=arguments.port,
         plain=arguments.plain,
     )
 

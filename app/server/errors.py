@@ -52,7 +52,8 @@ class RequestError(Exception):
 
 def error_response(status: int, message: str) -> JSONResponse:
     """Return the answer to a request that failed."""
-    headers = {"www-authenticate": 'Basic realm="opencode-py"'} if status == 401 else None
+    # Named Basic, a browser would ask for the token itself, over the page's own form.
+    headers = {"www-authenticate": 'Bearer realm="opencode-py"'} if status == 401 else None
     name = NAMES.get(status, "UnknownError")
     return JSONResponse({"name": name, "data": {"message": message}}, status, headers)
 

@@ -1,7 +1,8 @@
 """The folders that the server has open, each with its runtime and its events."""
 
 import asyncio
-from collections.abc import Generator, Iterator
+import os
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -69,6 +70,8 @@ class Folders:
         self._pool = pool
         self.default = default
         self.version = version
+        self.on_screen_event: Callable[[str, JsonObject], None] | None = None
+        """Gets the events that are meant for the full screen; None without one."""
         self._open: dict[str, Folder] = {}
         self._readers: set[Reader] = set()
         self._opening = asyncio.Lock()
@@ -81,21 +84,29 @@ class Folders:
         return await self.open(named or self.default)
 
     async def open(self, directory: str) -> Folder:
+        """Return a folder. Raises what ``RuntimePool.open`` raises."""
         async with self._opening:
-            runtime = await self._pool.open(directory)
-            return self._added(runtime)
+            held = self._open.get(await asyncio.to_thread(os.path.realpath, directory))
+            if held is not None:
+                return held
+            return self._added(await self._pool.open(directory))
 
-    def add(self, runtime: Runtime) -> Folder:
-        """Serve a folder that the program has open itself."""
-        return self._added(runtime)
+    async def serve(self, runtime: Runtime) -> None:
+        """Serve a folder that the program has open itself, in place of its earlier runtime."""
+        before = self._open.pop(str(runtime.directory), None)
+        if before is not None:
+            await before.feed.close()
+        self._added(runtime)
 
     def all(self) -> Iterator[Folder]:
         return iter(tuple(self._open.values()))
 
     def publish(self, kind: str, properties: JsonObject) -> None:
-        """Send an event to the readers of all folders."""
+        """Send an event to the readers of all folders, and to the program's own screen."""
         for folder in self._open.values():
             folder.feed.publish(kind, properties)
+        if self.on_screen_event is not None:
+            self.on_screen_event(kind, properties)
 
     @contextmanager
     def reader_of_all(self) -> Generator[Reader]:

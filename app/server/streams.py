@@ -14,7 +14,7 @@ from app.server.folders import Folders
 HEARTBEAT = 10.0
 """Seconds of silence after which a stream shows that it is alive."""
 
-FRAME = 0.03
+FRAME = 0.05
 """Seconds between two writes of a stream: what comes in between is sent together."""
 
 HEADERS = {

@@ -37,6 +37,8 @@ class LaunchOptions:
     sandbox: str | None = None
     """The setting ``bash.sandbox``."""
     plain: bool = False
+    port: int | None = None
+    """The port on which editors reach the full screen; None for none."""
 
 
 def pause_gc() -> None:

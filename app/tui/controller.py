@@ -24,6 +24,7 @@ from app.tui.mention_search import MentionSearch
 from app.tui.notifier import Notices, TerminalNotifier
 from app.tui.presenters import SidebarPresenter, StatusPresenter
 from app.tui.prompt_sender import PromptSender
+from app.tui.remote_control import RemoteControl
 from app.tui.request_dialogs import RequestDialogs, send_reply
 from app.tui.runtime_startup import (
     OpenRuntime,
@@ -86,8 +87,25 @@ class Controller:
             grace,
         )
         self.actions = self._create_action_dispatcher(env)
+        self.remote = RemoteControl(
+            main,
+            self.live,
+            self.actions,
+            self.tasks,
+            self._notices,
+            self._stopper.stop_turn,
+            env,
+            launch.port,
+        )
         self._settings = SettingsApplier(
-            app, main, self.live, self.actions, self._status, self._servers, self._notices
+            app,
+            main,
+            self.live,
+            self.actions,
+            self._status,
+            self._servers,
+            self.remote,
+            self._notices,
         )
         self._opener = RuntimeOpener(app, launch, env, open_runtime, self._settings.apply, grace)
         self._startup = StartupSequence(
@@ -132,6 +150,7 @@ class Controller:
 
     async def close(self) -> None:
         """Stop the tasks of the front end, then the agent."""
+        await self.remote.close()
         await self.tasks.close()
         self._settings.close()
         self._servers.close()

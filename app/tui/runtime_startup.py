@@ -28,6 +28,7 @@ from app.tui.mention_search import MentionSearch
 from app.tui.notifier import Notices
 from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender
+from app.tui.remote_control import RemoteControl
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.commands import CommandInfo
@@ -142,6 +143,7 @@ class SettingsApplier:
     dispatcher: ActionDispatcher
     status: StatusPresenter
     servers: ServerMonitor
+    remote: RemoteControl
     notices: Notices
 
     def apply(self, runtime: "Runtime", commands: "Sequence[CommandInfo]") -> None:
@@ -159,6 +161,7 @@ class SettingsApplier:
             (*runtime.notices, *theme_notices, *ignored, *dispatcher.keys.conflicts)
         )
         self.servers.follow(runtime)
+        self.remote.follow(runtime)
         self.main.widgets.activity.background_key = partial(
             detach_key, self.live, self.main.prompt, dispatcher.keys
         )

@@ -98,6 +98,8 @@ def parser() -> argparse.ArgumentParser:
         "rules do not allow is refused, unless --auto-approve or --auto allows it.",
     )
     add = result.add_argument
+    # opencode starts a server for each run: here there is none that the port could be for.
+    add("--port", help=argparse.SUPPRESS)
     add("message", nargs="*", help="the prompt; /NAME … is a command, @FILE attaches a file")
     add("-f", "--file", action="append", default=[], metavar="PATH", help="attach this file")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
