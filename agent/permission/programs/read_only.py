@@ -155,7 +155,8 @@ def _test(base: str, program: Program, words: Sequence[Word]) -> Reading | None:
 
 def _command(_base: str, _program: Program, words: Sequence[Word]) -> Reading:
     asks = bool(words) and words[0].text in ("-v", "-V")
-    return Reading(proven=asks and all(word.known for word in words))
+    globs = tuple(word for word in words if word.globs)
+    return Reading(proven=asks and all(word.known for word in words), listed=globs)
 
 
 def _date(_base: str, program: Program, words: Sequence[Word]) -> Reading:

@@ -77,6 +77,7 @@ def analyze(
             home if home is not None else str(Path.home()),
             os.path.realpath(start) if start else "",
             tuple(os.path.realpath(folder) for folder in readable),
+            one_line=True,
         )
     )
     problem = ""

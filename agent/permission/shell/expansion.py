@@ -8,7 +8,7 @@ from agent.permission.programs.builtins import ELEMENT
 from agent.permission.shell.call import FoldersAfter, stay
 from agent.permission.shell.fallback import possible_commands
 from agent.permission.shell.findings import READ_SPLITS, Findings, substituted
-from agent.permission.shell.operands import add_outside_paths
+from agent.permission.shell.operands import add_listed, add_outside_paths
 from agent.permission.shell.paths import Dirs
 from agent.permission.shell.variable_values import NUMBER
 from agent.permission.syntax.hidden_code import hidden_expansions, unescape_backticks
@@ -70,6 +70,10 @@ _INDEX = re.compile(r"\[(\w+)\]\+?=")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ASSIGNS = re.compile(r"\+\+|--|<<=|>>=|(?<![=!<>])=(?!=)")
 _SETS_DEFAULT = re.compile(r"(\w+)(\[[^]]*\])?:?=")
+_DEFAULT = re.compile(r"\$\{!?\w+(?:\[[^]]*\])?:?[-=+]([^`(]*)\}", re.DOTALL)
+"""A variable with text for when it is not set, which bash expands like a word."""
+_VARIABLE = re.compile(r"\$(?:\w+|\{[^{}]*\}|\[[^]]*\])")
+_WILD = re.compile(r"[*?]|(?<!\$)\[")
 _FOLDER = frozenset({"$PWD", "${PWD}", "$(pwd)", "`pwd`"})
 """Expansions to the folder in which the command runs."""
 _COMPARES = re.compile(r"-(eq|ne|lt|le|gt|ge)")
@@ -191,10 +195,24 @@ class Expander:
             for child in node.children:
                 self.follow(child, dirs)
 
+    def check_listed(self, word: Word, dirs: Dirs) -> None:
+        """Check *word*, in which bash puts names of files for a pattern: a place outside asks."""
+        if not word.globs:
+            return
+        index = _INDEX.match(word.source)
+        listed = self._read(word.source[index.end() :], ()) if index else word
+        if reason := add_listed(self.found, listed, dirs):
+            self.found.add_unknown(word.source, reason)
+
     def follow_expansion(self, text: str, dirs: Dirs) -> None:
         if expansion_evaluates(text):
             self.found.add_unknown(text, f"{text} may run text that is held in a variable")
         self.follow_text(text[2:-1], dirs)
+        default = _DEFAULT.fullmatch(text)
+        if default is not None and _WILD.search(default[1]):
+            word = _VARIABLE.sub("$_", _VARIABLE.sub("$_", default[1]))
+            variables = [Part(*each.span(), each[0], None) for each in re.finditer(r"\$_", word)]
+            self.check_listed(self._read(word, variables), dirs)
         assigned = _SETS_DEFAULT.match(text, 2)
         if assigned is not None:
             self.found.variables.assign(assigned[1], None)
@@ -246,6 +264,8 @@ class Expander:
         operators = [text_of(each) for each in descendants(node, "test_operator")]
         for each in outermost(node, *_OPERANDS):
             word = self._read_group([each], dirs, follow=False)
+            if not double:
+                self.check_listed(word, dirs)
             if not double and (len(brace_words(word)) > 1 or any(map(matches_flag, word.globbed))):
                 self.found.add_unknown(text_of(node), "one of its words may become an operator")
         bare = [text_of(each) for each in outermost(node, *_SPLIT) if each.type != "string"]

@@ -74,7 +74,8 @@ def _add_reads(
     if not reading.proven:
         add_outside_paths(found, [word for word in words if word.text[:1] == "-"], dirs)
     for word in reading.listed:
-        _add_listed(found, word, dirs)
+        if reason := add_listed(found, word, dirs):
+            return reason
     for word in _distinct(reading.paths):
         if not found.add_read(word, dirs, folder=program.operands == "folders"):
             return f"the path {word.source} is known at run time only"
@@ -108,12 +109,18 @@ def _add_changes(
     return ""
 
 
-def _add_listed(found: Findings, word: Word, dirs: Dirs) -> None:
-    """Add the folders outside the project in which the command looks for a file's name."""
-    for path in paths_of(word, dirs, found.workspace) or ():
-        place = found.workspace
+def add_listed(found: Findings, word: Word, dirs: Dirs) -> str:
+    """Add the folders outside the project in which bash or a command looks for the files' names
+    that *word* stands for. Return the reason if they are not known."""
+    paths, place = paths_of(word, dirs, found.workspace), found.workspace
+    for path in paths or ():
         if not (is_stream(path) or place.is_readable(path) or place.is_inside(path)):
             found.add_external(path, folder=False)
+    if paths is not None or not word.globs:
+        return ""
+    # Names without a folder are in the folder of the command, however many they are.
+    here = word.values is not None and not any("/" in value for value in word.values)
+    return "" if here else f"the files that {word.source} matches are known at run time only"
 
 
 def add_all_paths(found: Findings, words: Sequence[Word], dirs: Dirs) -> None:

@@ -72,6 +72,9 @@ class Workspace:
     readable: tuple[str, ...] = ()
     """Folders outside that can be read without approval, resolved: stored long outputs."""
 
+    one_line: bool = False
+    """True if it serves one line, for which the folders stay as they were found first."""
+
     patterns: list[str] = field(default_factory=list[str], compare=False)
     """The patterns that were looked up."""
 
@@ -104,7 +107,7 @@ class Workspace:
         both kinds, and names that xargs splits; None if the folder is too large. It is read once
         for each line."""
         key = (folder, hidden)
-        if key not in self._notable:
+        if key not in self._notable or not self.one_line:
             start, linked = len(folder.rstrip("/")), self.linked_secrets()
             found: list[os.DirEntry[str]] | None = []
             for seen, entry in enumerate(_entries_below(folder, hidden=hidden)):

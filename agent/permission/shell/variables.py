@@ -85,6 +85,7 @@ class Variables:
                 elements = self.expander.read_words(items, dirs, follow=False) if items else []
                 for word in elements:
                     self.expander.check_element(word)
+                    self.expander.check_listed(word, dirs)
                 words += elements
         values = [word.text for word in words]
         self.found.texts.update(dict.fromkeys(values))

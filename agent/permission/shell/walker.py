@@ -377,6 +377,8 @@ class Walker:
         listed = [child for child in node.children[2:] if child.type in WORDS]
         words = self.expander.read_words(listed, dirs) if listed else []
         self.found.texts.update(dict.fromkeys(word.text for word in words))
+        for word in words:
+            self.expander.check_listed(word, dirs)
         values = self.variables.values_of(words) if node.children[0].type == "for" else None
         if node.children[0].type == "select":
             self.found.variables.assign("REPLY", None, read=True)

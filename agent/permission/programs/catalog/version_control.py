@@ -73,7 +73,7 @@ _LOG_OPTIONS = (
         "--simplify-merges --simplify-by-decoration --full-history --dense --sparse "
         "--ancestry-path --show-pulls --no-walk --do-walk --relative-date --parents --children "
         "--notes --no-notes --no-expand-tabs --expand-tabs --log-size --cc --no-diff-merges "
-        "--diff-merges --dd --regexp-ignore-case --extended-regexp --fixed-strings "
+        "--dd --regexp-ignore-case --extended-regexp --fixed-strings "
         "--perl-regexp --invert-grep --all-match --count --objects --timestamp --not --stdin "
         "--no-min-parents --no-max-parents --no-standard-notes --encoding --unpacked -h "
         "--reflog --merge --header --exclude-first-parent-only --no-commit-id"
@@ -83,6 +83,13 @@ _LOG_OPTIONS = (
         "--grep-reflog --date --glob --exclude --min-parents --max-parents --decorate-refs "
         "--decorate-refs-exclude --since-as-filter",
         value="text",
+    ),
+    # remerge makes objects of the merge that it repeats.
+    Option(
+        "--diff-merges",
+        effect="write",
+        value="text",
+        harmless="off none on m first-parent 1 separate c combined cc dense-combined",
     ),
     Option("-L", value="path"),
 )

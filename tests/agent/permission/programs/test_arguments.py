@@ -104,6 +104,12 @@ xxd -ps f
 sort -k2,2n -t, f
 rg -n x -g '*.py'
 less f
+x=(*.py src/*); echo "${#x[@]}"
+echo ${y:-*.py}
+echo ${y:-${z:-a}}
+for f in *.py src/*; do echo "$f"; done
+[ -f *.py ]
+git log --diff-merges=first-parent -p
 """
 
 
@@ -136,6 +142,27 @@ tar tf host:x.tar
 unzip -l a.zip -d ..
 echo ~/.ssh/*
 test -f ../x
+x=(../*); echo "${x[@]}"
+x+=(~/.ssh/*); echo ${#x[*]}
+x=([1]=../*); echo ${x[1]}
+x=(/etc/*); printf '%s\n' "${x[3]}"
+echo ${y:-../*}
+echo ${y-~/.ssh/*}
+echo ${y:-${z:-/etc/*}}
+echo ${y:-$HOME/*}
+echo ${PWD%/*}/*
+echo $OLDPWD/*
+printf '%s\n' $y/.ssh/*
+echo ~-/*
+echo ~root/*
+for f in ../*; do true; done
+for f in $y/*; do echo "$f"; done
+[ ../* ]
+[ -n ~/.ssh/* ]
+command -v ../*
+git log --diff-merges=remerge
+git log --diff-merges r
+git show --diff-m=remerge
 yarn --version
 cargo --version
 go version
