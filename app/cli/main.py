@@ -45,6 +45,37 @@ COMMANDS: dict[str, CliCommand] = {
 ALIASES: dict[str, str] = {"exec": "run", "e": "run", "sessions": "session"}
 """Other programs' names of commands. A folder of such a name is opened."""
 
+MEANT: dict[str, str] = {
+    "login": "auth login",
+    "logout": "auth logout",
+    "key": "auth login",
+    "keys": "auth list",
+    "connect": "auth login",
+    "config": "debug config",
+    "settings": "debug config",
+    "plugins": "debug plugins",
+    "skills": "debug skills",
+    "resume": "--continue",
+    "continue": "--continue",
+    "new": "",
+    "start": "",
+    "tui": "",
+    "chat": "",
+    "ask": "run",
+    "list": "session list",
+    "ls": "session list",
+    "history": "session list",
+    "delete": "session delete",
+    "rm": "session delete",
+    "search": "session search",
+    "cost": "stats",
+    "usage": "stats",
+    "update": "upgrade",
+    "doctor": "debug",
+    "info": "debug",
+}
+"""Other words for what commands do, each with the words after the program's name."""
+
 UNSUPPORTED: dict[str, str] = {
     "web": "opencode-py opens no browser: start opencode-py serve, and open its address.",
     "attach": "opencode-py cannot show the sessions of a server: open its address in a browser, or "
@@ -110,7 +141,7 @@ def add_options(result: "argparse.ArgumentParser") -> None:
     )
     add("--plain", action="store_true", help="line by line, without the full screen")
     add("--port", type=int, help="let editors use this screen, over HTTP on this port")
-    add("-v", "--version", action="store_true", help="print the version")
+    add("-V", "-v", "--version", action="store_true", help="print the version")
 
 
 def main(argv: list[str]) -> int:
@@ -123,6 +154,8 @@ def main(argv: list[str]) -> int:
         argv = command_first(argv)
         if argv[0] not in COMMANDS and argv[0] not in ALIASES and asks_for_run(argv):
             argv = ["run", *argv]
+    if argv and argv[0] in {"help", "version"} and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
+        argv = [*argv[1:2], "--help"] if argv[0] == "help" else ["--version"]
     if argv and argv[0] in ALIASES and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         argv = [ALIASES[argv[0]], *argv[1:]]
     if argv and argv[0] in COMMANDS:
@@ -180,16 +213,23 @@ def _is_unknown(word: str) -> bool:
 
 def _suggestion(words: list[str]) -> str:
     """Return what the user may have meant by *words*, the first of which is unknown."""
-    from difflib import get_close_matches  # only for a mistyped command
+    from difflib import SequenceMatcher, get_close_matches  # only for a mistyped command
 
     from app.text.sanitize import sanitize  # as above
 
     first, *rest = words
-    near = get_close_matches(first.lower(), [*COMMANDS, *UNSUPPORTED], n=3, cutoff=0.65)
-    offered = " or ".join(f"opencode-py {name}" for name in near if name in COMMANDS)
+    known = [*COMMANDS, *ALIASES, *UNSUPPORTED, "help", "version"]
+    near = get_close_matches(first.lower(), known, n=3, cutoff=0.65)
+    best = SequenceMatcher(None, near[0], first.lower()).ratio() if near else 0.0
+    near = get_close_matches(first.lower(), near, n=3, cutoff=max(0.65, best - 0.1))
+    near = [first.lower()] if first.lower() in MEANT else near
+    meant = [MEANT.get(name, ALIASES.get(name, name)) for name in near]
+    offered = " or ".join(
+        dict.fromkeys(f"opencode-py {name}".strip() for name in meant if name not in UNSUPPORTED)
+    )
     problem = f"There is no command and no folder {sanitize(first)}. "
-    if near and near[0] in UNSUPPORTED:
-        return problem + UNSUPPORTED[near[0]]
+    if meant and meant[0] in UNSUPPORTED:
+        return problem + UNSUPPORTED[meant[0]]
     if offered:
         return f"{problem}Did you mean {offered}?"
     if " " in first or (rest and not rest[0].startswith("-")):

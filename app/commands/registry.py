@@ -216,6 +216,16 @@ def find_by_slash(name: str) -> Action | None:
     return next(found, None)
 
 
+def near_command(name: str) -> str:
+    """Return a sentence with the command that was probably meant by *name*."""
+    from difflib import get_close_matches  # only for a mistyped command
+
+    names = {alias: known.slash[0] for known in _all() for alias in known.slash}
+    near = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
+    near.sort(key=lambda one: sorted(one) != sorted(name.lower()))  # swapped letters first
+    return f"Did you mean /{near[0]}?" if near else "Type / to see them all."
+
+
 def _all() -> Iterator[Action]:
     """Return the users' own actions, then the built-in ones whose names are not taken."""
     own = [known for given in _provided.values() for known in given]

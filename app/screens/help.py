@@ -10,11 +10,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.widgets import Input, Static
 
 from app.commands.registry import GROUPS, Action
-from app.screens.base.dialog import Dialog
+from app.screens.base.dialog import Dialog, key_hints
 from app.screens.base.page import FluidText
 from app.screens.base.picker import Picker, Row
+from app.widgets.input.field import TextField
 
 PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("enter", "Send; while the agent works it waits its turn"),
@@ -26,6 +28,7 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("@ and a name", "A file or folder, with completion; @a.py#10-20 for lines of it"),
     ("! and a command", "Run it yourself; what it prints joins the session"),
     ("# and a line", "Add the line to the project's instructions (AGENTS.md)"),
+    ("? on an empty prompt", "This help"),
     ("esc", "Close what is open, else interrupt"),
     ("esc esc", "On an empty prompt: the requests of the session, to go back to one"),
     ("ctrl+c", "Interrupt; clear the prompt; twice on an empty one to leave"),
@@ -51,27 +54,43 @@ MIN_TWO_COLUMNS = 56
 
 
 def help_text(
-    actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]], width: int
+    actions: Sequence[Action],
+    keys_of: Callable[[str], tuple[str, ...]],
+    width: int,
+    typed: str = "",
 ) -> Content:
-    """Return all rows of the help by group, *width* cells wide."""
-    lines: list[Content] = [Content.styled("Keys of the prompt", "bold")]
-    for key, what in PROMPT_KEYS:
-        lines += _row(key, what, "", width)
-    lines += [Content(""), Content.styled("When you are asked", "bold")]
-    for key, what in PERMISSION_KEYS:
-        lines += _row(key, what, "", width)
+    """Return the rows of the help that contain every word *typed*, by group, *width* cells wide."""
+    groups: list[tuple[str, list[tuple[str, str, str]]]] = [
+        ("Keys of the prompt", [(key, what, "") for key, what in PROMPT_KEYS]),
+        ("When you are asked", [(key, what, "") for key, what in PERMISSION_KEYS]),
+    ]
     for group in GROUPS:
-        shown = [known for known in actions if known.group == group]
-        if shown:
-            lines += [Content(""), Content.styled(group, "bold")]
-        for known in shown:
-            names = " ".join(f"/{name}" for name in known.slash[:1])
-            argument = f" {known.argument}" if known.argument else ""
-            keys = ", ".join(keys_of(known.id))
-            left = "  ".join(part for part in (names + argument, keys) if part.strip())
-            aliases = " ".join(f"/{name}" for name in known.slash[1:])
-            lines += _row(left, known.title, aliases, width)
+        shown = [_entry(known, keys_of) for known in actions if known.group == group]
+        groups.append((group, shown))
+    words = typed.lower().replace("/", " ").split()
+    lines: list[Content] = []
+    for heading, entries in groups:
+        found = [
+            entry
+            for entry in entries
+            if all(word in " ".join((*entry, heading)).lower() for word in words)
+        ]
+        if found:
+            lines += [Content("")] if lines else []
+            lines.append(Content.styled(heading, "bold"))
+        for left, what, aliases in found:
+            lines += _row(left, what, aliases, width)
+    if not lines:
+        lines = [Content.styled("No key and no command fits.", "$tone-muted")]
     return Content("\n").join(lines)
+
+
+def _entry(action: Action, keys_of: Callable[[str], tuple[str, ...]]) -> tuple[str, str, str]:
+    """Return the command and keys of an action, its description, and the command's aliases."""
+    names = " ".join(f"/{name}" for name in action.slash[:1])
+    argument = f" {action.argument}" if action.argument else ""
+    left = "  ".join(p for p in (names + argument, ", ".join(keys_of(action.id))) if p.strip())
+    return left, action.title, " ".join(f"/{name}" for name in action.slash[1:])
 
 
 def _row(left: str, what: str, aliases: str, width: int) -> list[Content]:
@@ -93,11 +112,19 @@ def _row(left: str, what: str, aliases: str, width: int) -> list[Content]:
 
 
 class HelpScreen(Dialog[None]):
-    """Scrolls; any of the usual keys closes it."""
+    """All keys and commands, filtered by what is typed."""
 
     CSS_PATH = "help.tcss"
-    AUTO_FOCUS = "#help-text"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "Close")]
+    AUTO_FOCUS = "#help-filter"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter", "close", "Close", priority=True),
+        Binding("up", "scroll('up')", "Up", priority=True),
+        Binding("down", "scroll('down')", "Down", priority=True),
+        Binding("pageup", "scroll('page_up')", "Page up", priority=True),
+        Binding("pagedown", "scroll('page_down')", "Page down", priority=True),
+        Binding("home", "scroll('home')", "First", priority=True),
+        Binding("end", "scroll('end')", "Last", priority=True),
+    ]
 
     def __init__(
         self, actions: Sequence[Action], keys_of: Callable[[str], tuple[str, ...]]
@@ -106,8 +133,30 @@ class HelpScreen(Dialog[None]):
         self._lay_out = partial(help_text, actions, keys_of)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="help"), VerticalScroll(id="help-text"):
-            yield FluidText(self._lay_out)
+        with Vertical(id="help"):
+            yield Static(Content.styled("Keys and commands", "bold"), id="help-title")
+            yield TextField(placeholder="Type to filter", id="help-filter")
+            with VerticalScroll(id="help-text", can_focus=False):
+                yield FluidText(self._lay_out)
+            keys = key_hints(("↑↓", "scroll"), ("type", "filter"), ("esc", "close"))
+            yield Static(keys, id="help-keys")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.query_one(FluidText).show(partial(self._lay_out, typed=event.value))
+        self.query_one("#help-text").scroll_home(animate=False)
+
+    def action_scroll(self, where: str) -> None:
+        text = self.query_one("#help-text")
+        moves = {
+            "up": text.scroll_up,
+            "down": text.scroll_down,
+            "page_up": text.scroll_page_up,
+            "page_down": text.scroll_page_down,
+            "home": text.scroll_home,
+            "end": text.scroll_end,
+        }
+        moves[where](animate=False)
 
 
 class PaletteScreen(Picker):

@@ -13,7 +13,14 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import AwaitMount
 
-from app.commands.registry import EDIT_QUEUED, Action, find, find_by_slash, parse_command
+from app.commands.registry import (
+    EDIT_QUEUED,
+    Action,
+    find,
+    find_by_slash,
+    near_command,
+    parse_command,
+)
 from app.session.notices import Level, NoticeLog
 from app.text.mentions import mention_of, typed_mention
 from app.widgets.home import Home, HomeFacts
@@ -253,7 +260,7 @@ class SessionScreen(Screen[None]):
         elif command.action is None:
             self.prompt.set_text(text + self.prompt.text)
             self.notify(
-                f"There is no command /{command.name}. Type / to see them all.",
+                f"There is no command /{command.name}. {near_command(command.name)}",
                 severity="warning",
                 markup=False,
             )
@@ -293,6 +300,12 @@ class SessionScreen(Screen[None]):
     def on_prompt_edit_queued(self, event: Prompt.EditQueued) -> None:
         event.stop()
         action = find(EDIT_QUEUED)
+        if action is not None:
+            self.post_message(self.Called(action, ""))
+
+    def on_prompt_help_wanted(self, event: Prompt.HelpWanted) -> None:
+        event.stop()
+        action = find("app.help")
         if action is not None:
             self.post_message(self.Called(action, ""))
 

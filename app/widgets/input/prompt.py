@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # only with Vim keys
     from app.widgets.input.vim.keys import Mode, Vim
 
 
-PLACEHOLDER = "Ask for anything, @ for files, / for commands"
+PLACEHOLDER = "Ask for anything, @ files, / commands, ? help"
 
 NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j", "newline"})
 """All names under which terminals deliver a newline key."""
@@ -164,6 +164,9 @@ class Prompt(GraphemeArea):
 
     class EditQueued(Message):
         """Up was pressed on an empty prompt with queued messages: the newest is to be edited."""
+
+    class HelpWanted(Message):
+        """A question mark was typed into an empty prompt."""
 
     class Leave(Message):
         """Ctrl+D was pressed on an empty prompt."""
@@ -326,6 +329,8 @@ class Prompt(GraphemeArea):
             return self._show_newer()
         elif key in {"pageup", "pagedown"} or (key in {"home", "end"} and not self.text):
             self.post_message(self.ScrollKey(key))
+        elif key == "question_mark" and not self.text:
+            self.post_message(self.HelpWanted())
         elif key == "ctrl+d" and not self.text:
             self.post_message(self.Leave())
         elif key == "ctrl+u" and self.text and self.text == self._recalled:

@@ -55,6 +55,13 @@ def test_unsupported_commands_are_answered_in_a_sentence(
         (["stauts"], "There is no command and no folder stauts. Did you mean opencode-py stats?"),
         (["sesion", "list", "--json"], "Did you mean opencode-py session?"),
         (["exprot"], "Did you mean opencode-py export?"),
+        (["login"], "Did you mean opencode-py auth login?"),
+        (["resume"], "Did you mean opencode-py --continue?"),
+        (["ls"], "Did you mean opencode-py session list?"),
+        (["chat"], "Did you mean opencode-py?"),
+        (["update"], UNSUPPORTED["upgrade"]),
+        (["hlep"], "Did you mean opencode-py help?"),
+        (["help", "nosuch"], "There is no command and no folder nosuch."),
         (["upgarde"], UNSUPPORTED["upgrade"]),
         (["qqq"], "opencode-py --help lists the commands."),
         (["fix", "the", "build"], 'To send a prompt: opencode-py --prompt "…"'),
@@ -80,6 +87,29 @@ def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> Non
     shown = capsys.readouterr().out
     for name, (_, what) in COMMANDS.items():
         assert f"\n  {name:<12}{what}\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["help"], ["--help"]),
+        (["help", "run"], ["run", "--help"]),
+        (["version"], ["--version"]),
+        (["-V"], ["--version"]),
+    ],
+)
+def test_help_and_version_are_commands_too(
+    words: list[str],
+    same: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert main(same) == 0
+    assert shown == capsys.readouterr().out
 
 
 def test_help_and_version_load_nothing_heavy() -> None:
