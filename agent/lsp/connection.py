@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from agent.process.tree import LINUX, MARKER, ProcessTree, become_subreaper
+from agent.process.tree import MARKER, ProcessTree, become_subreaper
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
 
@@ -120,8 +120,7 @@ class ServerProcess:
 
     async def end(self) -> None:
         """End the server and all its descendants."""
-        if LINUX:
-            await asyncio.to_thread(self._tree.scan)
+        await asyncio.to_thread(self._tree.scan)
         await asyncio.to_thread(self._tree.signal_all, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE):

@@ -95,7 +95,7 @@ class ShellProcess:
         self.unregister()
 
     def _lives(self) -> bool:
-        return bool(self.tree.scan()) if LINUX else self._process.poll() is None
+        return bool(self.tree.scan())
 
     def unregister(self) -> None:
         """Nothing of the call is left: it needs no end at program exit."""

@@ -3,9 +3,9 @@
 Each call runs in its own session and carries ``OPENCODE_PY_CALL=<id>`` in its environment.
 On Linux this program is made a *child subreaper*: orphans of a call become our
 descendants, so a process that left the session (setsid, double fork) is found by its marker
-among our own descendants. One kind of process is missed: one that left the session *and*
-cleared its environment *and* lost its parent before it was first seen. On other systems only
-the process group is ended.
+among our own descendants. Elsewhere (macOS) orphans go to the first process of the system, so all
+processes are looked at, with psutil. One kind of process is missed: one that left the session *and*
+cleared its environment *and* lost its parent before it was first seen.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -44,7 +45,7 @@ class ProcessInfo:
     parent: int
     session: int
     started: int
-    """In clock ticks since boot; distinguishes two processes that had the same *pid*."""
+    """In clock ticks, mostly since boot; distinguishes two processes that had the same *pid*."""
     zombie: bool
 
 
@@ -82,11 +83,38 @@ def descendants() -> list[ProcessInfo]:
 
 
 def _all_processes() -> list[ProcessInfo]:
+    if not LINUX:
+        return list(_from_psutil())
     names = os.listdir("/proc")  # as above
     return [info for name in names if name.isdigit() and (info := _info(int(name))) is not None]
 
 
+def _from_psutil() -> Iterator[ProcessInfo]:
+    """Yield the processes of a system without ``/proc``."""
+    import psutil  # only there
+
+    for process in psutil.process_iter(["ppid", "create_time", "status"]):
+        facts, session = process.info, 0
+        with contextlib.suppress(OSError):
+            session = os.getsid(process.pid)
+        yield ProcessInfo(
+            pid=process.pid,
+            parent=facts["ppid"] or 0,
+            session=session,
+            started=int((facts["create_time"] or 0) * 100),
+            zombie=facts["status"] == psutil.STATUS_ZOMBIE,
+        )
+
+
 def _has_marker(pid: int, marker: bytes) -> bool:
+    if not LINUX:
+        import psutil  # only there
+
+        name, _, value = marker.decode().partition("=")
+        try:
+            return psutil.Process(pid).environ().get(name) == value
+        except (psutil.Error, OSError):
+            return False
     try:
         return marker in Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
@@ -139,10 +167,10 @@ class ProcessTree:
     def scan(self) -> list[ProcessInfo]:
         """Return the live processes of the call, the shell included; dead orphans are reaped.
 
-        Walks the process table, so call it in a thread. Empty elsewhere than on Linux.
+        Walks the process table, so call it in a thread.
         """
         if not LINUX:
-            return []
+            return self._scan_all()
         members: set[int] = set()
         alive: list[ProcessInfo] = []
         for info in descendants():
@@ -162,6 +190,27 @@ class ProcessTree:
                     os.waitpid(info.pid, os.WNOHANG)
         return alive
 
+    def _scan_all(self) -> list[ProcessInfo]:
+        """Return the live processes of the call, wherever in the process table they are."""
+        every = [info for info in _all_processes() if info.pid != os.getpid()]
+        members = {info.pid for info in every if self._carries(info)}
+        grew = True
+        while grew:
+            below = {info.pid for info in every if info.parent in members} - members
+            members |= below
+            grew = bool(below)
+        found = [info for info in every if info.pid in members and not info.zombie]
+        self._seen.update((info.pid, info.started) for info in found)
+        return found
+
+    def _carries(self, info: ProcessInfo) -> bool:
+        """Return whether *info* is of the call, whatever its parent is."""
+        return (
+            info.session == self._session
+            or self._seen.get(info.pid) == info.started
+            or (info.parent == 1 and _has_marker(info.pid, self._marker))
+        )
+
     def has_leftovers(self) -> bool:
         """Return whether any process except the shell still lives."""
         alive = self.scan()
@@ -178,7 +227,7 @@ class ProcessTree:
 
     def signal_group(self, number: signal.Signals) -> None:
         """Signal the shell's group; at once, without a look at the process table."""
-        if LINUX and self.shell_reaped:
+        if self.shell_reaped:
             return  # The number may be another's by now; members are signaled one by one.
         if self._supervised and number != signal.SIGKILL:
             return
@@ -188,8 +237,6 @@ class ProcessTree:
     def signal_all(self, number: signal.Signals) -> bool:
         """Signal everything that lives; false when nothing does."""
         self.signal_group(number)
-        if not LINUX:
-            return self._group_lives()
         alive = self.scan()
         for info in alive:
             if self._supervised and info.pid == self._session and number != signal.SIGKILL:
@@ -198,40 +245,17 @@ class ProcessTree:
                 os.kill(info.pid, number)
         return bool(alive)
 
-    def _group_lives(self) -> bool:
-        try:
-            os.killpg(self._session, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True
-
 
 class ForeignProcessTree(ProcessTree):
     """The processes of a call that another program started: those with its marker, and what
-    came of those, on the whole machine (Linux; elsewhere nothing is found)."""
+    came of those, on the whole machine."""
 
     def __init__(self, call_id: str) -> None:
         super().__init__(call_id, session=-1)
         self.shell_reaped = True  # there is no group of ours, only processes with the marker
 
     def scan(self) -> list[ProcessInfo]:
-        if not LINUX:
-            return []
-        every = _all_processes()
-        members = {info.pid for info in every if self._carries(info)}
-        grew = True
-        while grew:
-            below = {info.pid for info in every if info.parent in members} - members
-            members |= below
-            grew = bool(below)
-        found = [info for info in every if info.pid in members and not info.zombie]
-        self._seen.update((info.pid, info.started) for info in found)
-        return found
-
-    def signal_all(self, number: signal.Signals) -> bool:
-        return super().signal_all(number) if LINUX else False
+        return self._scan_all()
 
     def _carries(self, info: ProcessInfo) -> bool:
         return self._seen.get(info.pid) == info.started or _has_marker(info.pid, self._marker)
