@@ -124,12 +124,12 @@ class HeadlessRun:
         """
         directory = self.runtime.sessions.repository
         if session_id is not None:
-            found = await directory.get(session_id)
+            found = await directory.open(session_id)
         elif resume:
             latest = await directory.latest()
             if latest is None:
                 raise SessionNotFound("There is no session in this folder to continue.")
-            found = latest
+            found = await directory.open(latest.id)
         else:
             agent = self.runtime.config.config.default_agent
             return await directory.create(agent=agent, title=title)

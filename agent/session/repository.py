@@ -17,6 +17,7 @@ from agent.records.messages import (
     UserMessage,
     messages_before,
 )
+from agent.session.places import other_places
 from agent.session.queue import is_queued
 from agent.session.usage_totals import with_model_usage
 from agent.store.background_reports import background_report, queued_report
@@ -99,6 +100,7 @@ class SessionRepository:
         self._path = directory
         self._project = project
         self._clock = clock
+        self._places: tuple[str, ...] | None = None
 
     async def create(
         self,
@@ -146,29 +148,65 @@ class SessionRepository:
         """Sessions that were used, the last used first: of this folder, or of all; *before* is a
         session's id."""
         directory = None if everywhere else self._path
-        found = await self._store.sessions(directory=directory, limit=limit, before=before)
+        found = await self._store.sessions(
+            directory=directory,
+            elsewhere=() if everywhere else await self.elsewhere(),
+            limit=limit,
+            before=before,
+        )
         return [s for s in found if s.turns > 0 or s.title]
+
+    async def elsewhere(self) -> tuple[str, ...]:
+        """Return the other places of this folder, whose sessions are listed with its own."""
+        if self._places is None:
+            self._places = await other_places(self._store, self._path)
+        return self._places
+
+    async def open(self, session_id: str) -> Session:
+        """Return a session to work in. One of another place of this folder is moved here, with the
+        sessions of its sub-agents, unless a turn of it runs elsewhere.
+
+        Raises ``SessionNotFound``.
+        """
+        session = await self._store.session(session_id)
+        if session.directory == self._path or session.directory not in await self.elsewhere():
+            return session
+        if await self._store.leased_elsewhere(session_id):
+            return session
+        for child in await self._store.children(session_id):
+            if child.directory == session.directory:
+                await self.update(child.id, self._moved_here)
+        return await self.update(session_id, self._moved_here)
+
+    def _moved_here(self, session: Session) -> Session:
+        return replace(session, directory=self._path, project=self._project)
 
     async def lines(
         self, *, everywhere: bool = False, archived: bool = False
     ) -> Sequence[SessionListItem]:
         """All sessions as a list shows them: of this folder or of all, *archived* ones too."""
         return await self._store.session_list(
-            SessionScope(None if everywhere else self._path, archived)
+            await self._scope(everywhere=everywhere, archived=archived)
         )
+
+    async def _scope(self, *, everywhere: bool, archived: bool) -> SessionScope:
+        if everywhere:
+            return SessionScope(None, archived)
+        return SessionScope(self._path, archived, await self.elsewhere())
 
     async def search(
         self, text: str, *, everywhere: bool = False, archived: bool = False
     ) -> Sequence[SessionHit]:
         """The sessions in which every word of *text* was written, newest first."""
         return await self._store.search_sessions(
-            text, SessionScope(None if everywhere else self._path, archived)
+            text, await self._scope(everywhere=everywhere, archived=archived)
         )
 
     async def latest(self) -> Session | None:
         """The session of this folder that was used last."""
         found = await self.list(limit=20)
-        return found[0] if found else None
+        own = [session for session in found if session.directory == self._path]
+        return next(iter(own or found), None)
 
     async def get(self, session_id: str) -> Session:
         return await self._store.session(session_id)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from agent.records.frozen import frozen
-from agent.records.json import encodable
+from agent.store.queries import IN_FOLDERS, folders_json
 from agent.store.search import RawHit, SearchHit, find_hits, with_excerpts
 
 MAX_SEARCHED_HITS = 1_000
@@ -54,9 +54,11 @@ class SessionScope:
     """The folder of the sessions; None for every folder."""
     archived: bool = False
     """True if archived sessions are included."""
+    elsewhere: tuple[str, ...] = ()
+    """Further folders (``agent.session.places``)."""
 
     def includes(self, line: SessionListItem) -> bool:
-        here = self.directory is None or line.directory == self.directory
+        here = self.directory is None or line.directory in {self.directory, *self.elsewhere}
         return here and (self.archived or not line.archived)
 
 
@@ -66,8 +68,8 @@ def session_list(connection: sqlite3.Connection, scope: SessionScope) -> list[Se
     conditions = [_READABLE, "+parent_id IS NULL"]
     values: list[str] = []
     if scope.directory is not None:
-        conditions.append("directory = ?")
-        values.append(encodable(scope.directory))
+        conditions.append(IN_FOLDERS)
+        values.append(folders_json(scope.directory, scope.elsewhere))
     if not scope.archived:
         conditions.append("archived = 0")
     rows = connection.execute(

@@ -7,6 +7,7 @@ ordered by their ids.
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -31,10 +32,36 @@ class SessionFilter:
     """A selection of sessions; see ``Store.sessions``."""
 
     directory: str | None = None
+    elsewhere: tuple[str, ...] = ()
+    """Further directories."""
     include_children: bool = False
     archived: bool = False
     limit: int = 100
     before: str | None = None
+
+
+IN_FOLDERS = "directory IN (SELECT value FROM json_each(?))"
+"""The condition for sessions of the folders in ``folders_json``."""
+
+
+def folders_json(directory: str, elsewhere: Iterable[str]) -> str:
+    return json.dumps([encodable(each) for each in (directory, *elsewhere)])
+
+
+def place(connection: sqlite3.Connection, directory: str) -> tuple[str, str] | None:
+    """Return the first commit of the repository of a folder, and the folder's path in it."""
+    return connection.execute(
+        "SELECT origin, folder FROM place WHERE directory = ?", (encodable(directory),)
+    ).fetchone()
+
+
+def places(connection: sqlite3.Connection, origin: str, folder: str) -> list[str]:
+    """Return the folders that were recorded as that part of that repository."""
+    rows = connection.execute(
+        "SELECT directory FROM place WHERE origin = ? AND folder = ? ORDER BY directory",
+        (origin, encodable(folder)),
+    ).fetchall()
+    return [directory for (directory,) in rows]
 
 
 def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
@@ -49,8 +76,8 @@ def sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> list[Sess
     conditions = ["1"]
     values: list[str] = []
     if wanted.directory is not None:
-        conditions.append("directory = ?")
-        values.append(encodable(wanted.directory))
+        conditions.append(IN_FOLDERS)
+        values.append(folders_json(wanted.directory, wanted.elsewhere))
     if not wanted.include_children:
         # The plus keeps SQLite from choosing the parents' index: nearly all have none.
         conditions.append("+parent_id IS NULL")

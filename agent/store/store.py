@@ -124,6 +124,7 @@ class Store:
         self,
         *,
         directory: str | None = None,
+        elsewhere: tuple[str, ...] = (),
         include_children: bool = False,
         archived: bool = False,
         limit: int = 100,
@@ -131,11 +132,13 @@ class Store:
     ) -> list[Session]:
         """Return up to *limit* sessions, the last used first.
 
-        *directory* selects those opened there. Sub-agents' sessions are excluded unless
-        *include_children*, archived ones unless *archived*. *before*, the id of a
-        session, selects those used earlier, for the next page.
+        *directory* selects those opened there or *elsewhere*. Sub-agents' sessions are excluded
+        unless *include_children*, archived ones unless *archived*. *before*, the id of a session,
+        selects those used earlier, for the next page.
         """
-        wanted = queries.SessionFilter(directory, include_children, archived, limit, before)
+        wanted = queries.SessionFilter(
+            directory, elsewhere, include_children, archived, limit, before
+        )
         return await self._database.read(partial(queries.sessions, wanted=wanted))
 
     async def session_list(self, scope: SessionScope) -> list[SessionListItem]:
@@ -149,6 +152,19 @@ class Store:
         return await self._database.read(
             partial(listing.search_sessions, text=text, scope=scope, limit=limit)
         )
+
+    async def place(self, directory: str) -> tuple[str, str] | None:
+        """Return the first commit of a folder's repository and its path in there, as recorded."""
+        return await self._database.read(partial(queries.place, directory=directory))
+
+    async def places(self, origin: str, folder: str) -> list[str]:
+        """Return the folders that were recorded as *folder* of the repository *origin*."""
+        return await self._database.read(partial(queries.places, origin=origin, folder=folder))
+
+    async def save_place(self, directory: str, origin: str, folder: str) -> None:
+        """Record a folder as *folder* of the repository whose first commit is *origin*."""
+        work = partial(writes.save_place, directory=directory, origin=origin, folder=folder)
+        await self._database.write(work)
 
     async def children(self, session_id: str) -> list[Session]:
         """Return the sub-agents' sessions of a session, oldest first."""

@@ -216,6 +216,13 @@ def write_todos(
     )
 
 
+def save_place(connection: sqlite3.Connection, directory: str, origin: str, folder: str) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO place (directory, origin, folder) VALUES (?, ?, ?)",
+        (encodable(directory), origin, encodable(folder)),
+    )
+
+
 def add_session_rule(
     connection: sqlite3.Connection, root_id: str, permission: str, pattern: str
 ) -> None:

@@ -101,7 +101,7 @@ class OpenSessions:
         Raises ``SessionNotFound``, and ``ConfigError`` for a session of another folder.
         """
         runtime = await self._folders.open(cwd, _overrides(servers))
-        session = await runtime.sessions.repository.get(session_id)
+        session = await runtime.sessions.repository.open(session_id)
         if Path(session.directory) != runtime.directory:
             raise ConfigError(f"The session {session_id} belongs to {session.directory}.")
         await self.close_one(session_id)
@@ -133,8 +133,12 @@ class OpenSessions:
         runtime = await self._folders.open_any(cwd)
         if before is not None:
             await runtime.store.session(before)
-        directory = str(runtime.directory) if cwd is not None else None
-        return await runtime.store.sessions(directory=directory, limit=limit, before=before)
+        if cwd is None:
+            return await runtime.store.sessions(limit=limit, before=before)
+        elsewhere = await runtime.sessions.repository.elsewhere()
+        return await runtime.store.sessions(
+            directory=str(runtime.directory), elsewhere=elsewhere, limit=limit, before=before
+        )
 
     async def _add(self, runtime: Runtime, session: Session) -> OpenSession:
         lineage = await lineage_of(runtime.store, session)

@@ -60,8 +60,11 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
 
 async def _latest(store: "Store") -> str:
     from agent.records.errors import SessionNotFound  # not needed by --help
+    from agent.session.places import other_places  # as above
 
-    found = [s for s in await store.sessions(directory=str(Path.cwd())) if s.turns or s.title]
+    here = str(Path.cwd())
+    listed = await store.sessions(directory=here, elsewhere=await other_places(store, here))
+    found = [session for session in listed if session.turns or session.title]
     if not found:
         raise SessionNotFound(
             "There is no session in this folder. opencode-py session list --all names all."

@@ -43,22 +43,32 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     await parts[arguments.word](store, arguments)
 
 
-def _scope(arguments: argparse.Namespace) -> "SessionScope":
-    from agent.store.listing import SessionScope  # not needed by --help
+async def _scope(store: "Store", arguments: argparse.Namespace) -> "SessionScope":
+    from agent.session.places import other_places  # not needed by --help
+    from agent.store.listing import SessionScope  # as above
 
-    return SessionScope(None if arguments.all else str(Path.cwd()), arguments.archived)
+    if arguments.all:
+        return SessionScope(None, arguments.archived)
+    here = str(Path.cwd())
+    return SessionScope(here, arguments.archived, await other_places(store, here))
 
 
 async def _list(store: "Store", arguments: argparse.Namespace) -> None:
     from app.text.units import money  # not needed by --help
 
-    found = (await store.session_list(_scope(arguments)))[: max(0, arguments.max_count)]
+    scope = await _scope(store, arguments)
+    found = (await store.session_list(scope))[: max(0, arguments.max_count)]
     if arguments.json:
         print(json.dumps({"sessions": [as_json(line) for line in found]}, indent=1))
     elif found:
         rows = [("ID", "UPDATED", "TURNS", "COST", "TITLE")]
         rows += [
-            (line.id, _when(line.updated), str(line.turns), money(line.cost), line.title)
+            (
+                *(line.id, _when(line.updated), str(line.turns), money(line.cost)),
+                f"{line.title} ({line.directory})"
+                if line.directory in scope.elsewhere
+                else line.title,
+            )
             for line in found
         ]
         print_table(rows)
@@ -68,7 +78,7 @@ async def _list(store: "Store", arguments: argparse.Namespace) -> None:
 
 
 async def _search(store: "Store", arguments: argparse.Namespace) -> None:
-    hits = await store.search_sessions(" ".join(arguments.words), _scope(arguments))
+    hits = await store.search_sessions(" ".join(arguments.words), await _scope(store, arguments))
     if arguments.json:
         found = [
             {**as_json(hit.session), "message": hit.hit.message_id, "text": hit.hit.snippet}

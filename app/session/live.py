@@ -168,6 +168,7 @@ class LiveSession:
     async def open(self, session_id: str) -> None:
         """Show another session. The choices made for the one before are forgotten."""
         self._agent = self._model = self._effort = None
+        await self.runtime.sessions.repository.open(session_id)
         await self._attach(session_id)
 
     def close(self) -> None:

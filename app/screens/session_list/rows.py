@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.screens.base.picker import MAX_ROWS, Row
+from app.text.sanitize import sanitize_line
 from app.text.units import clock, count, day, money
 from app.widgets.transcript.lines import cut
 
@@ -42,12 +43,16 @@ class SessionFilter:
         )
 
 
-def session_facts(line: "SessionListItem", *, everywhere: bool) -> str:
+def session_facts(line: "SessionListItem", *, everywhere: bool, here: str = "") -> str:
+    """Return the facts of a session in a list. One of another place of the folder *here* is shown
+    with that place."""
     found = [clock(line.updated), count(line.turns, "turn")]
     if line.cost is not None:
         found.append(money(line.cost))
     if everywhere:
         found.append(_folder(line))
+    elif here and line.directory != here:
+        found.append(sanitize_line(line.directory))
     if line.archived:
         found.append("archived")
     return "  ".join(found)
@@ -57,12 +62,14 @@ def _folder(line: "SessionListItem") -> str:
     return line.directory.rstrip("/").rpartition("/")[2] or "/"
 
 
-def session_row(line: "SessionListItem", now: float, *, everywhere: bool = False) -> Row:
+def session_row(
+    line: "SessionListItem", now: float, *, everywhere: bool = False, here: str = ""
+) -> Row:
     """Return the row of a session at the time *now* (seconds since the epoch)."""
     return Row(
         key=line.id,
         title=line.title or "Untitled",
-        note=session_facts(line, everywhere=everywhere),
+        note=session_facts(line, everywhere=everywhere, here=here),
         group="Pinned" if line.pinned else day(line.updated, now),
     )
 
@@ -81,15 +88,18 @@ def session_rows(
     typed: str,
     session_filter: SessionFilter,
     now: float,
+    here: str = "",
 ) -> list[Row]:
     """Return the rows for what is *typed*: matches by day, similar titles, then *hits*."""
     words = typed.lower().split()
     fitting = list(islice((line for line in lines if matches(line, words)), MAX_ROWS))
-    rows = [session_row(line, now, everywhere=session_filter.everywhere) for line in fitting]
+    rows = [
+        session_row(line, now, everywhere=session_filter.everywhere, here=here) for line in fitting
+    ]
     shown = {line.id for line in fitting}
     for line in similar:
         if line.id not in shown:
-            row = session_row(line, now, everywhere=session_filter.everywhere)
+            row = session_row(line, now, everywhere=session_filter.everywhere, here=here)
             rows.append(replace(row, group="Similar titles"))
             shown.add(line.id)
     return [*rows, *_hit_rows(hits, now, everywhere=session_filter.everywhere)]

@@ -95,6 +95,7 @@ class SessionListScreen(Picker):
             typed=typed,
             session_filter=self._filter,
             now=self._now,
+            here=str(self._runtime.directory),
         )
 
     async def _read(self) -> None:

@@ -32,7 +32,8 @@ def utc(monkeypatch: pytest.MonkeyPatch):
 
 async def listed(running: Running) -> SessionListScreen:
     store = running.runtime.store
-    for n, (session_id, title, hours, more) in enumerate(TITLES):
+    # Stored in the order of their use.
+    for n, (session_id, title, hours, more) in sorted(enumerate(TITLES), key=lambda e: -e[1][2]):
         session = replace(
             records.session(session_id),
             directory=str(running.runtime.directory),
