@@ -1,18 +1,26 @@
 """Markdown as lines, for text that grows: finished blocks are frozen, only the last one is parsed
 again.
 
+A long list, table or paragraph is drawn in pieces, so that it can be frozen piece by piece too: one
+of 20,000 lines costs the same per line as a short one.
+
 The parser is markdown-it's; HTML and images are off, links show their target, and all text is
 sanitized after entities were decoded. The same text gives the same lines whether it arrived at once
 or in pieces.
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
 from app.text.sanitize import sanitize
 from app.widgets.transcript.lines import Line, Page
-from app.widgets.transcript.markdown_blocks import BlockWriter, has_reference_definitions
+from app.widgets.transcript.markdown_blocks import (
+    BlockWriter,
+    has_reference_definitions,
+    top_blocks,
+)
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -27,6 +35,17 @@ _FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*\n")
 
 FREEZE_LINES = 40
 """Lines of an open code block that are frozen at once."""
+
+PIECE_LINES = {
+    "paragraph_open": 40,
+    "bullet_list_open": 40,
+    "ordered_list_open": 40,
+    "table_open": 100,
+}
+"""Lines at least of the pieces in which a block is drawn, and of the rest after them."""
+
+HEADER_LINES = 2
+"""Lines of a table before its first row, which each piece of it repeats."""
 
 
 @cache
@@ -52,6 +71,11 @@ class MarkdownView:
         self._fence = ""
         """The opening line of a code block that is still open while its first lines are frozen."""
         self._fence_at: tuple[int, int] = (0, 0)
+        self._kind = ""
+        """The first token of a block whose first pieces are frozen while it grows."""
+        self._header = ""
+        """The lines that are put before the rest of that block."""
+        self._block_at: tuple[int, int] = (0, 0)
         self.lines: list[Line] = []
 
     def update(self, source: str, *, final: bool) -> int:
@@ -62,7 +86,7 @@ class MarkdownView:
         """
         if not source.startswith(self._source) or (final and has_reference_definitions(source)):
             self._start = self._frozen = 0
-            self._fence = ""
+            self._fence = self._kind = self._header = ""
         self._source = source
         if self._fence and (final or _closes(self._fence, source[self._start :])):
             # Its highlighting can depend on the frozen lines, so it is drawn again as a whole.
@@ -72,17 +96,28 @@ class MarkdownView:
         del self.lines[first:]
         if not final:
             self._freeze_code()
-        tail = sanitize(self._fence + source[self._start :])
+        tail = sanitize(self._fence + self._header + source[self._start :])
         shown = tail if final else _without_ambiguous_end(tail)
         tokens = _parser().parse(shown)
+        if self._kind and not (tokens and tokens[0].type == self._kind):
+            # It became another block, such as a heading by its underline.
+            self._start, self._frozen = self._block_at
+            self._kind = self._header = ""
+            return min(self.update(source, final=final), first)
         starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
         kept = 0 if final else _first_open_line(starts, tail)
         cut = next((i for i, t in enumerate(tokens) if _starts_at(t, kept)), 0) if kept else 0
+        whole = final and has_reference_definitions(source)  # only one parse knows the targets
+        lines = None if whole else [f"{line}\n" for line in shown.split("\n")]
         if kept:
-            self._write(tokens[:cut])
+            self._write(tokens[:cut], lines)
             self._frozen = len(self.lines)
-            self._start += _offset(source[self._start :], kept)
-        self._write(tokens[cut:])
+            self._start += _offset(source[self._start :], kept - self._header.count("\n"))
+            self._kind = self._header = ""
+        if final:
+            self._write(tokens, lines)
+        else:
+            self._write_open(tokens[cut:], lines or [])
         return first
 
     def _freeze_code(self) -> None:
@@ -103,12 +138,88 @@ class MarkdownView:
         self._start += end
         self._frozen = len(self.lines)
 
-    def _write(self, tokens: "list[Token]") -> None:
+    def _write(self, tokens: "list[Token]", lines: list[str] | None = None) -> None:
+        """Write blocks; long ones in pieces, by the *lines* that they were parsed from."""
+        continues = self._continues()
+        for block in top_blocks(tokens):
+            pieces = _pieces(block, lines) if lines else []
+            for piece in pieces[:-1]:
+                self._append(_parser().parse(piece), continues=continues)
+                continues = not piece.endswith("\n\n")  # else items with space between them
+            rest = _parser().parse(pieces[-1]) if len(pieces) > 1 else block
+            self._append(rest, continues=continues)
+            continues = False
+
+    def _write_open(self, tokens: "list[Token]", lines: list[str]) -> None:
+        """Write what can still change: a block, of which all pieces but the last are frozen, and
+        perhaps the next one's first characters."""
+        block, *following = top_blocks(tokens) or [[]]
+        pieces = _pieces(block, lines) if not self._fence else []
+        for piece in pieces[:-1]:
+            self._append(_parser().parse(piece), continues=self._continues())
+            if not self._kind:
+                self._block_at, self._kind = (self._start, self._frozen), tokens[0].type
+            old, self._header = self._header, _header(tokens[0], lines)
+            self._start += _offset(self._source[self._start :], piece.count("\n") - old.count("\n"))
+            self._frozen = len(self.lines)
+        rest = _parser().parse(pieces[-1]) if len(pieces) > 1 else block
+        self._append(rest, continues=self._continues())
+        for each in following:
+            self._append(each, continues=False)
+
+    def _continues(self) -> bool:
+        """Return whether what is not frozen belongs to the last frozen line, without a blank one
+        between."""
+        spaced = self._source[max(0, self._start - 2) : self._start] == "\n\n"
+        return bool(self._fence or (self._kind and not spaced))
+
+    def _append(self, tokens: "list[Token]", *, continues: bool) -> None:
         writer = BlockWriter(self._page, self._tone, self._indent)
-        if self.lines and not self._fence:
+        if self.lines and not continues:
             writer.blank()
         writer.blocks(tokens)
         self.lines += writer.lines
+
+
+def _header(token: "Token", lines: list[str]) -> str:
+    """Return the lines that each piece of a block repeats."""
+    first = token.map[0] if token.map else 0
+    return "".join(lines[first : first + HEADER_LINES]) if token.type == "table_open" else ""
+
+
+def _pieces(block: "list[Token]", lines: list[str]) -> list[str]:
+    """Return the text of a long *block* in pieces that are drawn one by one; else at most one.
+
+    Where they begin depends on the lines before only, so a growing block has the same pieces.
+    """
+    size = PIECE_LINES.get(block[0].type, 0) if block else 0
+    span = block[0].map if block else None
+    if not size or span is None or span[1] - span[0] < 2 * size:
+        return []
+    first, end = span
+    while end > first and not lines[end - 1].strip():
+        end -= 1
+    header = _header(block[0], lines)
+    begins = first + header.count("\n")
+    pieces: list[str] = []
+    for line in _piece_starts(block, lines, first, end):
+        if line - begins >= size and end - line >= size:
+            pieces.append(header + "".join(lines[begins:line]))
+            begins = line
+    pieces.append(header + "".join(lines[begins : span[1]]))
+    return pieces
+
+
+def _piece_starts(block: "list[Token]", lines: list[str], first: int, end: int) -> Iterable[int]:
+    """Return the lines of *block* where a piece can begin."""
+    match block[0].type:
+        case "paragraph_open":  # the line must not begin another block by itself
+            return (n for n in range(first, end) if lines[n][0].isalpha())
+        case "table_open":
+            return range(first + HEADER_LINES, end)
+        case _:
+            items = (t for t in block if t.type == "list_item_open" and t.level == 1)
+            return (t.map[0] for t in items if t.map)
 
 
 def _marker(opening: str) -> str:

@@ -170,7 +170,7 @@ class BlockWriter:
 
     def _list(self, token: "Token", inner: "list[Token]") -> None:
         number = int(token.attrGet("start") or 1) if token.tag == "ol" else None
-        items = _children(inner)
+        items = top_blocks(inner)
         tight = all(
             child.hidden
             for item in items
@@ -259,7 +259,8 @@ def _end(tokens: "list[Token]", index: int) -> int:
     return index + 1
 
 
-def _children(tokens: "list[Token]") -> "list[list[Token]]":
+def top_blocks(tokens: "list[Token]") -> "list[list[Token]]":
+    """Return sibling blocks, each with everything in it."""
     found: list[list[Token]] = []
     index = 0
     while index < len(tokens):

@@ -232,6 +232,50 @@ def test_first_lines_of_long_open_code_are_frozen() -> None:
     assert all(a is b for a, b in zip(held[:first], view.lines, strict=False))
 
 
+LONG_BLOCKS = {
+    "list": "".join(f"- point {n} with *words*\n" for n in range(300)),
+    "spaced list": "".join(f"- point {n}\n\n" for n in range(150)),
+    "nested list": "".join(f"{n}. point\n   - below\n     more\n" for n in range(1, 100)),
+    "table": "| n | words |\n|--:|---|\n"
+    + "".join(f"| {n} | {'w' * (n % 9)} |\n" for n in range(260)),
+    "paragraph": "".join(f"line {n} of *it*\n1{n}. and\n" for n in range(150)),
+    "heading": "".join(f"line {n}\n" for n in range(150)) + "===\n",
+}
+
+
+@settings(max_examples=60)
+@given(
+    kind=st.sampled_from(sorted(LONG_BLOCKS)),
+    cuts=st.lists(st.integers(0, 8000), max_size=30),
+    rest=st.sampled_from(["", "\nafter\n", "```\ncode\n", "  lazy\n\n# head\n", "\n[a]: b\n"]),
+)
+def test_a_long_block_in_pieces_gives_the_same_lines(kind: str, cuts: list[int], rest: str) -> None:
+    text = f"before\n\n{LONG_BLOCKS[kind]}{rest}"
+    view = MarkdownView(page(60))
+    for cut in sorted(cuts):
+        view.update(text[:cut], final=False)
+    view.update(text, final=True)
+    assert [line.strip for line in view.lines] == [line.strip for line in render(text, 60)]
+
+
+@pytest.mark.parametrize("kind", ["list", "nested list", "table", "paragraph"])
+def test_first_lines_of_a_long_open_block_are_frozen(kind: str) -> None:
+    """The cost of a frame does not grow with the block, whose last lines are all drawn again."""
+    view = MarkdownView(page(60))
+    view.update(LONG_BLOCKS[kind], final=False)
+    first = view.update(f"{LONG_BLOCKS[kind]}more", final=False)
+    assert 0 < len(view.lines) - first < 250
+    assert first > 40
+
+
+def test_pieces_of_a_long_list_are_joined_without_a_gap() -> None:
+    shown = [line.strip.text.strip() for line in render(LONG_BLOCKS["list"], 60)]
+    assert shown == [f"• point {n} with words" for n in range(300)]
+    spaced = [line.strip.text.strip() for line in render(LONG_BLOCKS["spaced list"], 60)]
+    assert spaced[::2] == [f"• point {n}" for n in range(150)]
+    assert not any(spaced[1::2])
+
+
 def test_finished_paragraphs_are_frozen() -> None:
     """Only the last block is laid out again."""
     view = MarkdownView(page(80))
