@@ -5,12 +5,12 @@ reasoning; ours include both. Shapes follow payloads recorded from opencode 1.18
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock, TodoItem
 from agent.records.context_parts import CompactionPart, ContextPart, ReportPart
-from agent.records.errors import ProviderErrorKind
 from agent.records.json import Json, JsonObject
+from agent.records.labels import label_of
 from agent.records.messages import (
     AgentPart,
     AssistantMessage,
@@ -41,14 +41,6 @@ from agent.records.messages import (
 )
 from agent.records.requests import PermissionReply, PermissionRequest, Question
 from agent.transfer.document import diff_text
-
-INPUT_KEYS = {
-    "file_path": "filePath",
-    "old_string": "oldString",
-    "new_string": "newString",
-    "replace_all": "replaceAll",
-}
-"""Tool arguments that have another name there."""
 
 
 def milliseconds(when: float) -> int:
@@ -149,21 +141,29 @@ def message_with_parts_shape(item: MessageWithParts, directory: str, project: st
     return {"info": message_shape(item.message, directory, project), "parts": parts}
 
 
-_ABORTED = frozenset({"aborted", "cancelled"})
+_ERROR_NAMES: Mapping[str, str] = {
+    "auth": "ProviderAuthError",
+    "MissingKey": "ProviderAuthError",
+    "overflow": "ContextOverflowError",
+    **dict.fromkeys(("aborted", "cancelled"), "MessageAbortedError"),
+    **dict.fromkeys(
+        ("rate_limit", "overloaded", "quota", "content_filter", "invalid_request", "network"),
+        "APIError",
+    ),
+}
+
+_RETRYABLE = frozenset({"rate_limit", "overloaded", "network"})
 
 
 def error_shape(error: ErrorInfo) -> JsonObject:
     """Return a failure under the name that clients choose their reaction by."""
-    if error.kind in _ABORTED:
-        return {"name": "MessageAbortedError", "data": {"message": error.message}}
-    if error.kind in {ProviderErrorKind.AUTH, "MissingKey"}:
-        data: JsonObject = {"providerID": "", "message": error.message}
-        return {"name": "ProviderAuthError", "data": data}
-    if error.kind == ProviderErrorKind.OVERFLOW:
-        return {"name": "ContextOverflowError", "data": {"message": error.message}}
-    if error.kind in frozenset(ProviderErrorKind):
-        return {"name": "APIError", "data": {"message": error.message, "isRetryable": False}}
-    return {"name": "UnknownError", "data": {"message": error.message}}
+    name = _ERROR_NAMES.get(error.kind, "UnknownError")
+    data: JsonObject = {"message": error.message}
+    if name == "APIError":
+        data["isRetryable"] = error.kind in _RETRYABLE
+    elif name == "ProviderAuthError":
+        data["providerID"] = ""
+    return {"name": name, "data": data}
 
 
 def part_shape(part: Part) -> JsonObject | None:
@@ -191,17 +191,15 @@ def _part_body(part: Part) -> JsonObject | None:
         case FilePart():
             return _file_body(part)
         case StepStartPart():
-            return _without_none({"type": "step-start", "snapshot": part.snapshot})
+            return {"type": "step-start", "snapshot": part.snapshot or ""}
         case StepFinishPart():
-            return _without_none(
-                {
-                    "type": "step-finish",
-                    "reason": part.finish or "other",
-                    "snapshot": part.snapshot,
-                    "cost": part.cost or 0,
-                    "tokens": tokens_shape(part.usage),
-                }
-            )
+            return {
+                "type": "step-finish",
+                "reason": part.finish or "other",
+                "snapshot": part.snapshot or "",
+                "cost": part.cost or 0,
+                "tokens": tokens_shape(part.usage),
+            }
         case PatchPart():
             return {"type": "patch", "hash": part.base, "files": list(part.files)}
         case _:
@@ -260,7 +258,7 @@ def tool_state_shape(part: ToolPart) -> JsonObject:
             shape: JsonObject = {
                 "status": "running",
                 "input": input_shape(state.input),
-                "title": _title(state),
+                "title": _title(part),
                 "time": {"start": milliseconds(state.started)},
             }
             if metadata := _metadata(state):
@@ -274,7 +272,7 @@ def tool_state_shape(part: ToolPart) -> JsonObject:
                 "status": "completed",
                 "input": input_shape(state.input),
                 "output": state.output,
-                "title": _title(state),
+                "title": _title(part),
                 "metadata": _metadata(state) | {"truncated": state.spill is not None},
                 "time": time,
             }
@@ -290,11 +288,20 @@ def tool_state_shape(part: ToolPart) -> JsonObject:
 
 def input_shape(arguments: JsonObject) -> JsonObject:
     """Return a call's arguments under the names that opencode's tools use."""
-    return {INPUT_KEYS.get(key, key): value for key, value in arguments.items()}
+    return {_camel(key): value for key, value in arguments.items()}
 
 
-def _title(state: Running | Completed) -> str:
-    return state.label.object or state.label.verb
+def _camel(key: str) -> str:
+    """Return an argument's name as opencode spells it, such as ``filePath``."""
+    if key == "subagent_type":
+        return key
+    first, *rest = key.split("_")
+    return first + "".join(map(str.capitalize, rest))
+
+
+def _title(part: ToolPart) -> str:
+    label = label_of(part)
+    return " ".join(f"{label.object} {label.note}".split())
 
 
 def _metadata(state: ToolState) -> JsonObject:
@@ -302,12 +309,12 @@ def _metadata(state: ToolState) -> JsonObject:
     found: JsonObject = {}
     if isinstance(state, Running) and state.output:
         found["output"] = state.output
+    if isinstance(state, Completed) and state.exit_code is not None:
+        found |= {"exit": state.exit_code, "output": state.output}
     for block in () if isinstance(state, Pending) else state.blocks:
         match block:
             case ShellBlock():
-                found |= {"output": block.output}
-                if block.exit_code is not None:
-                    found["exit"] = block.exit_code
+                found.setdefault("output", block.output)
             case SubtaskBlock():
                 found["sessionId"] = block.session_id
             case DiffBlock():
@@ -427,7 +434,3 @@ def _model_name(model: str) -> str:
 def _span(start: float, end: float | None) -> JsonObject:
     span: JsonObject = {"start": milliseconds(start)}
     return span if end is None else span | {"end": milliseconds(end)}
-
-
-def _without_none(shape: JsonObject) -> JsonObject:
-    return {key: value for key, value in shape.items() if value is not None}

@@ -7,7 +7,7 @@ Unknown costs are 0 there, since their readers expect a number.
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO
 from uuid import uuid4
@@ -16,16 +16,17 @@ from agent.records import events
 from agent.records.blocks import SubtaskBlock
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
-from agent.records.labels import label_of
 from agent.records.messages import (
     AssistantMessage,
     Completed,
     ErrorInfo,
     Failed,
+    Part,
     ReasoningPart,
     Running,
     Session,
     StepFinishPart,
+    StepStartPart,
     TextPart,
     ToolPart,
     UserMessage,
@@ -34,6 +35,7 @@ from agent.records.tool_facts import claude_name_of
 from agent.records.usage import Usage
 from agent.runtime.headless import HeadlessResult
 from agent.runtime.runtime import Runtime
+from agent.transfer import opencode_shapes as shapes
 from app.text.sanitize import sanitize
 
 Clock = Callable[[], float]
@@ -112,17 +114,6 @@ class _ForeignLines:
         """Write nothing until the end."""
 
 
-_ERROR_NAMES: Mapping[str, str] = {
-    "auth": "ProviderAuthError",
-    "overflow": "ContextOverflowError",
-    "cancelled": "MessageAbortedError",
-    **dict.fromkeys(
-        ("rate_limit", "overloaded", "quota", "content_filter", "invalid_request", "network"),
-        "APIError",
-    ),
-}
-
-
 class OpencodeLines(_ForeignLines):
     """Writes the lines of ``opencode run --format json``: those of sub-agents are not among them,
     reasoning with *thinking* only."""
@@ -145,82 +136,31 @@ class OpencodeLines(_ForeignLines):
             self._error(error)
 
     def _step_started(self, message: AssistantMessage) -> None:
-        own = (new_id("prt"), message.session_id, message.id)
-        self._event("step_start", own, type="step-start", snapshot="")
+        own = StepStartPart(id=new_id("prt"), session_id=message.session_id, message_id=message.id)
+        self._part("step_start", own)
 
     def _text(self, part: TextPart | ReasoningPart) -> None:
         if part.type == "text" or self._thinking:
-            times = _times(part.started, part.ended or part.started)
-            own = (part.id, part.session_id, part.message_id)
-            self._event(part.type, own, type=part.type, text=part.text, time=times)
+            self._part(part.type, part)
 
     def _tool(self, part: ToolPart) -> None:
-        state = part.state
-        if not isinstance(state, Completed | Failed) or not self._first(part.id):
-            return
-        label = label_of(part)
-        facts: JsonObject = {"input": {_camel(key): v for key, v in (state.input or {}).items()}}
-        metadata: JsonObject = {"truncated": state.spill is not None}
-        for block in state.blocks:
-            if isinstance(block, SubtaskBlock):
-                metadata["sessionId"] = block.session_id
-        if isinstance(state, Completed):
-            facts |= {"status": "completed", "output": state.output}
-            facts["title"] = " ".join(f"{label.object} {label.note}".split())
-            if state.exit_code is not None:
-                metadata |= {"exit": state.exit_code, "output": state.output}
-        else:
-            facts |= {"status": "error", "error": state.error}
-        facts |= {"metadata": metadata, "time": _times(state.started, state.ended)}
-        own = (part.id, part.session_id, part.message_id)
-        self._event("tool_use", own, type="tool", callID=part.call_id, tool=part.tool, state=facts)
+        if isinstance(part.state, Completed | Failed) and self._first(part.id):
+            self._part("tool_use", part)
 
     def _step_finished(self, part: StepFinishPart) -> None:
-        used = part.usage or Usage()
-        self._event(
-            "step_finish",
-            (part.id, part.session_id, part.message_id),
-            type="step-finish",
-            reason=part.finish or "other",
-            snapshot=part.snapshot or "",
-            cost=part.cost or 0,
-            tokens={
-                "total": used.input + used.output,
-                "input": used.input - used.cache_read - used.cache_write,
-                "output": used.output - used.reasoning,
-                "reasoning": used.reasoning,
-                "cache": {"read": used.cache_read, "write": used.cache_write},
-            },
-        )
+        self._part("step_finish", part)
 
     def _error(self, error: ErrorInfo) -> None:
-        name = _ERROR_NAMES.get(error.kind, "UnknownError")
-        data: JsonObject = {"message": error.message}
-        if name == "APIError":
-            data["isRetryable"] = error.kind in {"rate_limit", "overloaded", "network"}
-        self._send("error", error={"name": name, "message": error.message, "data": data})
+        # Some readers look for the message beside the name.
+        self._send("error", error=shapes.error_shape(error) | {"message": error.message})
 
-    def _event(self, kind: str, own: tuple[str, str, str], /, **facts: Json) -> None:
-        part_id, session_id, message_id = own
-        if session_id == self._session:
-            part = {"id": part_id, "sessionID": session_id, "messageID": message_id, **facts}
-            self._send(kind, part=part)
+    def _part(self, kind: str, part: Part) -> None:
+        if part.session_id == self._session:
+            self._send(kind, part=shapes.part_shape(part))
 
     def _send(self, kind: str, **facts: Json) -> None:
         stamp = int(self._clock() * 1000)
         self._line({"type": kind, "timestamp": stamp, "sessionID": self._session, **facts})
-
-
-def _times(started: float, ended: float) -> JsonObject:
-    return {"start": int(started * 1000), "end": int(ended * 1000)}
-
-
-def _camel(key: str) -> str:
-    """Return an argument's name as opencode spells it, such as ``filePath``."""
-    if key == "subagent_type":
-        return key
-    first, *rest = key.split("_")
-    return first + "".join(map(str.capitalize, rest))
 
 
 class ClaudeLines(_ForeignLines):
