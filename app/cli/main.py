@@ -193,7 +193,7 @@ def _open(arguments: "argparse.Namespace") -> int:
     from app.startup.launch import pause_gc  # not needed by --help
 
     pause_gc()  # until ``load_runtime`` has loaded the agent package
-    if launch.plain:
+    if launch.plain or os.environ.get("TERM") == "dumb":  # it knows no escape sequences
         from app.console.plain import run_plain  # the line-based front end
 
         return run_plain(launch, os.environ)

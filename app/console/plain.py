@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TextIO
 
@@ -26,6 +26,7 @@ from agent.records.events import (
 from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.session.api import PromptInput
+from app.console.commands import COMMANDS
 from app.console.printer import Printer
 from app.session.prompt_preparation import PromptPreparation
 from app.session.summary import session_cost
@@ -42,7 +43,18 @@ if TYPE_CHECKING:  # loads the agent package
 HELP = """\
 Type a prompt and press enter; a line that ends with \\ goes on in the next one.
 /new starts over, /sessions lists sessions, /resume ID opens one, /model NAME and /agent NAME
-set the model and the agent, /exit or ctrl+d leaves. ctrl+c stops the agent."""
+set the model and the agent, /exit or ctrl+d leaves. ctrl+c stops the agent.
+!COMMAND runs a command of yours, whose output joins the session."""
+
+
+def help_text() -> str:
+    """Return the help, a line for each command that is not explained in ``HELP``."""
+    rows = (
+        f"/{name} {command.argument}".rstrip() + f" {command.summary}"
+        for name, command in COMMANDS.items()
+    )
+    return "\n".join((HELP, *rows))
+
 
 ANSWERS: Mapping[str, Literal["once", "always", "reject"]] = {
     **dict.fromkeys(("y", "yes", "o", "once"), "once"),
@@ -127,7 +139,7 @@ async def _run(launch: LaunchOptions, env: Mapping[str, str]) -> int:
         launch, env, ask if sys.stdin.isatty() else None, wait_for_subagents=True
     )
     try:
-        plain = PlainConsole(runtime, launch, printer, lines)
+        plain = PlainConsole(runtime, launch, printer, lines, env)
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, plain.interrupt)
         await plain.run()
     finally:
@@ -165,6 +177,7 @@ class PlainConsole:
     launch: LaunchOptions
     printer: Printer
     lines: StdinLines
+    env: Mapping[str, str]
     _session: Session | None = field(default=None, init=False)
     _subscription: "Subscription | None" = field(default=None, init=False)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
@@ -231,7 +244,7 @@ class PlainConsole:
             case "":
                 pass
             case "/help":
-                self.printer.line(HELP)
+                self.printer.line(help_text())
             case "/new" | "/clear":
                 self._session = None
             case "/sessions":
@@ -243,12 +256,40 @@ class PlainConsole:
                     await self._attach(session)
             case "/model" | "/agent" if argument:
                 await self._choose(name, argument)
+            case _ if name[1:] in COMMANDS and name.startswith("/"):
+                await COMMANDS[name[1:]].run(self, argument)
+            case _ if text.startswith("!") and text[1:].strip():
+                await self._run_shell(text[1:].strip())
             case _ if await self._is_command(name):
                 await self._run_command(name[1:], argument)
             case _ if name.startswith("/") and name[1:].isalnum():
                 self.printer.line(f"There is no command {name} here. /help lists them.")
             case _:
                 await self._turn(text)
+
+    @property
+    def session(self) -> Session | None:
+        return self._session
+
+    def say(self, text: str) -> None:
+        self.printer.line(text)
+
+    async def ask(self, question: str) -> str:
+        self.lines.begin_question()
+        self.printer.line(question)
+        return await self.lines.next_answer() or ""
+
+    async def follow(self, work: Awaitable[None]) -> None:
+        """Start *work* in the open session and print what happens until it is over."""
+        session, subscription = self._session, self._subscription
+        assert session is not None  # of the callers
+        assert subscription is not None  # every session here is attached
+        await work
+        await self._print_events(session, subscription)
+
+    async def _run_shell(self, command: str) -> None:
+        session = await self._ensure_session()
+        await self.follow(self.runtime.sessions.user_shell.start(session.id, command))
 
     async def _choose(self, what: str, name: str) -> None:
         session = await self._ensure_session()
@@ -306,6 +347,10 @@ class PlainConsole:
         prompt = PromptInput(text=given) if isinstance(given, str) else given
         message_id = await self.runtime.sessions.prompt(session.id, prompt)
         self.printer.skip_message(message_id)
+        await self._print_events(session, subscription)
+
+    async def _print_events(self, session: Session, subscription: "Subscription") -> None:
+        """Print what happens, and ask what is asked, until the turn of *session* is over."""
         async for event in subscription:
             self.printer.show(event)
             if isinstance(event, PermissionAsked):

@@ -54,3 +54,58 @@ def test_a_users_slash_command_is_sent(installed: InstalledProgram, scripted: Se
     out = plain(installed, "/greet Ann\n")
     assert "Hello, Ann." in out
     assert "Say hello to Ann, kindly" in str(scripted.server.requests[-1].body)
+
+
+def test_the_last_message_is_undone_and_redone(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script(
+        answer(Call("write", {"file_path": "new.txt", "content": "one\n"})),
+        answer(Text("Written.")),
+    )
+    printed = plain(
+        installed, "/mode accept edits\nwrite it\n/undo\nno\n/undo\nyes\n/redo\n/exit\n"
+    )
+    assert printed.count("Undo the message: write it") == 2
+    assert "new.txt" in printed
+    assert (
+        printed.index("Nothing was changed.") < printed.index("Undone.") < printed.index("Redone")
+    )
+    assert (installed.project / "new.txt").read_text() == "one\n"
+
+
+def test_cost_and_other_pages_are_printed(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Text("Fine.")))
+    printed = plain(
+        installed,
+        "/cost\ngo\n/cost\n/stats\n/models\n/agents\n/rename A title\n/export a.md\n/help\n",
+    )
+    assert "No session is open yet" in printed
+    for shown in ("scripted/model-1", "build  ", "Exported to", "/connect [provider or URL]"):
+        assert shown in printed
+    assert "# A title" in (installed.project / "a.md").read_text()
+
+
+def test_a_command_of_the_users_runs(installed: InstalledProgram, scripted: ServerThread) -> None:
+    assert "hello there" in plain(installed, "!echo hello there\n")
+
+
+def test_a_server_is_connected_and_a_wrong_key_is_not_kept(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    printed = plain(
+        installed, "/connect nosuch\n\n/connect scripted\nbad key\n/mode auto\nno\n/mode\n"
+    )
+    assert "Traceback" not in printed
+    assert "The mode is ask." in printed
+
+
+def test_a_dumb_terminal_gets_lines(installed: InstalledProgram, scripted: ServerThread) -> None:
+    done = subprocess.run(
+        LAUNCHER[:-1], cwd=installed.project, env={**installed.env, "TERM": "dumb"},
+        input=b"/exit\n", capture_output=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert b"/help helps." in done.stdout
+    assert b"\x1b" not in done.stdout

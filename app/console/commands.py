@@ -1,0 +1,319 @@
+"""The commands of ``--plain`` that need no screen: what the dialogs do, as typed lines."""
+
+import asyncio
+import sys
+import termios
+import time
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
+
+from agent.records.errors import NothingToDo, OpencodePyError, ProviderError, ProviderErrorKind
+from agent.records.messages import Session
+from agent.records.requests import PermissionMode
+
+if TYPE_CHECKING:  # loads the agent package
+    from agent.runtime.runtime import Runtime
+
+CHECK_SECONDS = 15.0
+"""Seconds that a provider or a server can take to answer a first request."""
+
+WIDTH = 80
+"""Cells of a page of text."""
+
+MAX_LISTED = 40
+"""Models that are listed."""
+
+
+class Console(Protocol):
+    """What a command uses of the conversation."""
+
+    runtime: "Runtime"
+    env: Mapping[str, str]
+
+    @property
+    def session(self) -> Session | None:
+        """The open session."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Print *text*."""
+        ...
+
+    async def ask(self, question: str) -> str:
+        """Return the line that answers *question*; empty at the end of the input."""
+        ...
+
+    async def follow(self, work: Awaitable[None]) -> None:
+        """Start *work* in the open session and print what happens until it is over."""
+        ...
+
+
+class Command(NamedTuple):
+    """A command in ``COMMANDS``."""
+
+    argument: str
+    summary: str
+    run: Callable[[Console, str], Awaitable[None]]
+
+
+def _open_session(console: Console) -> Session:
+    if console.session is None:
+        raise NothingToDo("No session is open yet: send a prompt first.")
+    return console.session
+
+
+async def _connect(console: Console, argument: str) -> None:
+    """Save and check the key of a provider, or connect a server by its address."""
+    access = console.runtime.catalog.access
+    wanted = argument
+    if not wanted:
+        names = [name for name in access.provider_ids() if access.key_variables(name)]
+        console.say(", ".join(names))
+        wanted = (await console.ask("Which provider? Or the address of a server:")).strip()
+    if "://" in wanted:
+        await _connect_server(console, wanted)
+    elif wanted:
+        await _connect_provider(console, wanted)
+
+
+async def _connect_provider(console: Console, provider: str) -> None:
+    from agent.provider.catalog.keys import key_error  # loads the agent package
+
+    runtime = console.runtime
+    access = runtime.catalog.access
+    if refused := access.key_refusal(provider):
+        raise NothingToDo(refused)
+    title = access.display_name(provider)
+    page = f" Keys are made at {access.key_page(provider)}." if access.key_page(provider) else ""
+    with _no_echo():
+        key = (await console.ask(f"API key of {title} (not shown).{page}")).strip()
+    if wrong := key_error(key):
+        raise NothingToDo(f"{wrong} Nothing was changed.")
+    before = access.keys.stored().get(provider)
+    access.keys.put(provider, key)
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            models = await runtime.clients.check_key(provider)
+    except (TimeoutError, OpencodePyError) as error:
+        if isinstance(error, ProviderError) and error.kind is ProviderErrorKind.AUTH:
+            if before is None:
+                access.keys.remove(provider)
+            else:
+                access.keys.put(provider, before.key)
+            raise
+        console.say("The key is saved, but could not be checked.")
+        return
+    if models:
+        runtime.catalog.model_lists.store(provider, models)
+    console.say(f"{title} is connected. /models {provider} lists its models, /model NAME uses one.")
+
+
+async def _connect_server(console: Console, address: str) -> None:
+    from agent.permission.saved_rules import save_setting  # rarely needed
+    from agent.provider.catalog.provider_settings import ProviderSettings
+    from agent.provider.own_server import base_url_of, check_server, server_id
+
+    runtime = console.runtime
+    with _no_echo():
+        key = (await console.ask("Its API key (not shown), an empty line for none:")).strip()
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            url, models = await check_server(base_url_of(address), key)
+    except TimeoutError:
+        raise NothingToDo("The server did not answer in time. Check the address.") from None
+    catalog = runtime.catalog
+    ids = catalog.access.provider_ids()
+    provider = server_id(url, ids)
+    save_setting(runtime.paths.config, ("provider", provider), {"options": {"baseURL": url}})
+    catalog.add_provider(ProviderSettings(id=provider, base_url=url))
+    if key:
+        catalog.access.keys.put(provider, key)
+    catalog.model_lists.store(provider, models)
+    console.say(f"The server is connected as {provider}. /models {provider} lists its models.")
+
+
+@contextmanager
+def _no_echo() -> Generator[None]:
+    """Have a terminal not show what is typed."""
+    try:
+        before = termios.tcgetattr(sys.stdin.fileno())
+    except (termios.error, ValueError, OSError):  # not a terminal
+        yield
+        return
+    quiet = termios.tcgetattr(sys.stdin.fileno())
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)
+
+
+async def _models(console: Console, argument: str) -> None:
+    words = argument.lower().split()
+    found = [
+        model.full_name
+        for model in console.runtime.catalog.models()
+        if all(word in model.full_name.lower() for word in words)
+    ]
+    for name in found[:MAX_LISTED]:
+        console.say(name)
+    if len(found) > MAX_LISTED:
+        console.say(f"and {len(found) - MAX_LISTED} more: /models WORD lists those with a word")
+
+
+async def _agents(console: Console, argument: str) -> None:
+    del argument
+    for agent in console.runtime.agents.primary():
+        console.say(f"{agent.name}  {agent.description}")
+
+
+async def _mode(console: Console, argument: str) -> None:
+    permissions = console.runtime.permissions
+    modes: dict[str, PermissionMode] = {mode: mode for mode in get_args(PermissionMode)}
+    if argument not in modes:
+        console.say(f"The mode is {permissions.mode}. The modes are {', '.join(modes)}.")
+        return
+    if argument == "auto" and permissions.mode != "auto":
+        answer = await console.ask("Allow everything that would ask? yes or no")
+        if answer.strip().lower() not in {"y", "yes"}:
+            return
+    permissions.mode = modes[argument]
+
+
+async def _undo(console: Console, argument: str) -> None:
+    """Undo the last message with its file changes, after a preview."""
+    del argument
+    service = console.runtime.sessions.undo
+    plan = await service.plan(_open_session(console).id)
+    if plan is None:
+        raise NothingToDo("There is nothing to undo.")
+    console.say(f"Undo the message: {plan.text}")
+    for file in plan.files:
+        what = "was changed since: stays as it is" if file.modified_since else file.effect
+        console.say(f"  {file.path}  {what}")
+    for path in plan.not_restorable:
+        console.say(f"  {path}  cannot be restored")
+    if plan.reason:
+        console.say(plan.reason)
+    answer = await console.ask("yes, no, c for only the conversation, or f for only the files")
+    match answer.strip().lower():
+        case "y" | "yes":
+            files, conversation = True, True
+        case "c":
+            files, conversation = False, True
+        case "f" if plan.files:
+            files, conversation = True, False
+        case _:
+            console.say("Nothing was changed.")
+            return
+    failed = await service.undo(plan, files=files, conversation=conversation, overwrite=False)
+    _say_failed(console, failed)
+    console.say("Undone. /redo brings it back, until you send the next message.")
+
+
+async def _redo(console: Console, argument: str) -> None:
+    del argument
+    failed = await console.runtime.sessions.undo.redo(_open_session(console).id)
+    if failed is None:
+        raise NothingToDo("There is nothing to redo.")
+    _say_failed(console, failed)
+    console.say("Redone.")
+
+
+def _say_failed(console: Console, failed: tuple[str, ...]) -> None:
+    for path in failed:
+        console.say(f"{path} could not be changed.")
+
+
+async def _cost(console: Console, argument: str) -> None:
+    from agent.session.review.costs import session_costs  # loads the agent package
+    from app.screens.usage import cost_text  # loads Textual
+
+    del argument
+    found = await session_costs(console.runtime.store, _open_session(console).id)
+    console.say(cost_text(found, WIDTH).plain)
+
+
+async def _stats(console: Console, argument: str) -> None:
+    from app.screens.usage import DEFAULT_DAYS, stats_text  # loads Textual
+
+    if argument and not (argument.isdigit() and int(argument)):
+        raise NothingToDo("Give a number of days, such as /stats 7.")
+    days = int(argument) if argument else DEFAULT_DAYS
+    rows = await console.runtime.store.usage_rows(time.time() - days * 86_400)
+    console.say(stats_text(rows, WIDTH).plain)
+
+
+async def _compact(console: Console, argument: str) -> None:
+    session = _open_session(console)
+    await console.follow(console.runtime.sessions.compaction.start(session.id, argument))
+
+
+async def _rename(console: Console, argument: str) -> None:
+    if not argument:
+        raise NothingToDo("Give the new title: /rename TITLE.")
+    await console.runtime.sessions.repository.rename(_open_session(console).id, argument)
+
+
+async def _export(console: Console, argument: str) -> None:
+    from agent.redact import all_secrets  # only for an export
+    from agent.transfer.exporter import default_name, export
+
+    runtime, session = console.runtime, _open_session(console)
+    name = argument or default_name(session, "md")
+    path = _path_of(runtime.directory, name)
+    await export(runtime.store, session.id, path, secrets=all_secrets(console.env))
+    console.say(f"Exported to {path}, without what looks like a key.")
+
+
+def _path_of(folder: Path, name: str) -> Path:
+    return folder / Path(name).expanduser()
+
+
+async def _delete(console: Console, argument: str) -> None:
+    sessions = console.runtime.sessions
+    session = await sessions.repository.get(argument) if argument else _open_session(console)
+    answer = await console.ask(f"Delete {session.title or session.id} for good? yes or no")
+    if answer.strip().lower() in {"y", "yes"}:
+        await sessions.delete(session.id)
+        console.say("Deleted.")
+
+
+async def _todo(console: Console, argument: str) -> None:
+    del argument
+    todos = await console.runtime.store.todos(_open_session(console).id)
+    for item in todos:
+        console.say(f"{item.status.replace('_', ' ')}: {item.content}")
+    if not todos:
+        console.say("The list is empty.")
+
+
+async def _servers(console: Console, argument: str) -> None:
+    del argument
+    statuses = console.runtime.mcp.statuses()
+    for status in statuses:
+        console.say(f"{status.server.name}: {status.state} {status.reason}".rstrip())
+    if not statuses:
+        console.say("No MCP server is configured.")
+
+
+COMMANDS: Mapping[str, Command] = {
+    "connect": Command("[provider or URL]", "connects a provider or a server", _connect),
+    "models": Command("[word]", "lists the models", _models),
+    "agents": Command("", "lists the agents", _agents),
+    "mode": Command("[mode]", "shows or sets the permission mode", _mode),
+    "undo": Command("", "undoes the last message with its changes to files", _undo),
+    "redo": Command("", "brings back what was undone", _redo),
+    "cost": Command("", "shows the tokens and the cost of the session", _cost),
+    "stats": Command("[days]", "shows what was used in all folders", _stats),
+    "compact": Command("[what to keep]", "compacts the session", _compact),
+    "rename": Command("title", "names the session", _rename),
+    "export": Command("[file]", "writes the session to a file (.md, .html or .json)", _export),
+    "delete": Command("[ID]", "deletes a session", _delete),
+    "todo": Command("", "shows the agent's list of tasks", _todo),
+    "mcp": Command("", "shows the MCP servers", _servers),
+}
+"""The commands by name, without the slash."""
