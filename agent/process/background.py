@@ -77,6 +77,15 @@ class BackgroundShell:
         self._has_output.clear()
         return self._started.capture.take_new()
 
+    @property
+    def printed(self) -> int:
+        """The place in the output up to which it has arrived."""
+        return self._started.capture.place
+
+    def printed_since(self, place: int) -> tuple[str, int]:
+        """Return the output from *place* on as far as it is kept, and the place after it."""
+        return self._started.capture.since(place)
+
     async def wait_for_exit(self, timeout: float | None) -> bool:
         """Wait up to *timeout* seconds for the end; return whether it came."""
         if self.running:

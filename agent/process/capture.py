@@ -210,6 +210,18 @@ class Capture:
         """Lines so far."""
         return self._newlines + (not self._ends_line or bool(self._pending))
 
+    @property
+    def place(self) -> int:
+        """The number of characters so far, without an unfinished line."""
+        return self._kept_chars
+
+    def since(self, place: int) -> tuple[str, int]:
+        """Return the output from *place* on as far as it is kept, with an unfinished line at its
+        end, and the place after the finished lines."""
+        new = self._kept_chars - place
+        held = "".join(self._ring)[-new:] if new else ""
+        return strip_terminal_codes(held + self._pending.rstrip("\r")), self._kept_chars
+
     def take_new(self) -> NewOutput:
         """Return the output since this was called last, as a terminal would show it."""
         line = self._pending.rstrip("\r")

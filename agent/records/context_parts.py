@@ -4,7 +4,7 @@ reports."""
 from dataclasses import field, replace
 from typing import Literal
 
-from agent.records.background import BackgroundTaskState
+from agent.records.background import SILENT_STATES, BackgroundTaskState
 from agent.records.frozen import frozen
 from agent.records.usage import Usage
 
@@ -69,6 +69,12 @@ _STATE_VERBS: dict[BackgroundTaskState, str] = {
     "interrupted": "was interrupted",
 }
 
+_COMMAND_VERBS: dict[BackgroundTaskState, str] = {
+    **_STATE_VERBS,
+    "running": "printed",
+    "completed": "ended",
+}
+
 
 @frozen(kw_only=True)
 class ReportPart:
@@ -78,10 +84,10 @@ class ReportPart:
     session_id: str
     message_id: str
     child_id: str
-    """The session of the sub-agent."""
+    """The session of the sub-agent, or the id of a command in the background."""
     agent: str
     description: str
-    """The task in a few words."""
+    """The task in a few words, or the command."""
     outcome: BackgroundTaskState
     text: str = ""
     """The sub-agent's last response (markdown)."""
@@ -101,16 +107,27 @@ class ReportPart:
         return replace(self, id="", message_id="")
 
     @property
+    def linked_session(self) -> str | None:
+        """The session of the sub-agent, None for a command."""
+        return None if self.child_id.startswith("shell_") else self.child_id
+
+    @property
+    def starts_turn(self) -> bool:
+        """True if it can start a turn: not the report of work that the user stopped."""
+        return self.outcome not in SILENT_STATES
+
+    @property
     def headline(self) -> str:
         """The outcome in one line, for users."""
+        verbs = _COMMAND_VERBS if self.linked_session is None else _STATE_VERBS
         return " · ".join(
-            (
-                f"{self.agent.capitalize()} {_STATE_VERBS[self.outcome]}: {self.description}",
-                *self.facts,
-            )
+            (f"{self.agent.capitalize()} {verbs[self.outcome]}: {self.description}", *self.facts)
         )
 
     @property
     def body(self) -> str:
         """The error and the text (markdown); "" without either."""
-        return "\n\n".join(one for one in (self.error, self.text) if one)
+        text = self.text
+        if text and self.linked_session is None:
+            text = f"~~~~~\n{text}\n~~~~~"
+        return "\n\n".join(one for one in (self.error, text) if one)

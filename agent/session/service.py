@@ -28,6 +28,7 @@ from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
 from agent.session.repository import SessionRepository, discard_undone
 from agent.session.runner import Runner
+from agent.session.shell_reports import ShellReports
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.services import TurnServices
@@ -48,6 +49,15 @@ class SessionService:
         self._subagents = self._new_subagents()
         self._runner = Runner(services, self._subagents)
         background_tasks = self._subagents.background_tasks
+        self._shell_reports = ShellReports(
+            services.store,
+            services.queues,
+            is_running=lambda session_id: self._runner.running(session_id) is not None,
+            start_turn=self._runner.start_on_report,
+            wakes=not services.wait_for_background,
+            clock=services.clock,
+        )
+        services.shells.reporter = self._shell_reports
         self._undo = Undo(services, repository, self, background_tasks, self._runner)
         self._compaction = CompactionRequests(services.store, self._runner)
         self._user_shell = UserShell(services, self._runner, repository)
@@ -243,6 +253,7 @@ class SessionService:
     async def close(self) -> None:
         """Cancel every turn and wait a little for their clean-up."""
         self._subagents.background_tasks.begin_closing()
+        await self._shell_reports.close()
         await self._runner.close()
         await self._subagents.background_tasks.close()
         await self._services.snapshots.close()

@@ -49,9 +49,10 @@ def report_text(report: ReportPart) -> str:
 
 
 def queued_report(
-    parent: Session, report: ReportPart, now: float
+    parent: Session, report: ReportPart, now: float, text: str = ""
 ) -> tuple[UserMessage, ReportPart, TextPart]:
-    """Return *report* as a queued message of *parent*, with new ids."""
+    """Return *report* as a queued message of *parent*, with new ids; the model reads *text*, by
+    default that of a sub-agent's report."""
     message = UserMessage(
         id=new_id("msg"),
         session_id=parent.id,
@@ -65,7 +66,7 @@ def queued_report(
         id=new_id("prt"),
         session_id=parent.id,
         message_id=message.id,
-        text=report_text(report),
+        text=text or report_text(report),
         started=now,
         ended=now,
         synthetic=True,

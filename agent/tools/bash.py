@@ -76,8 +76,8 @@ EARLY_EXIT = 0.5
 """Seconds to wait for a background command that fails at once, to report that."""
 
 BACKGROUND_HINT = (
-    "bash_output with the id {id} reads what it prints, or ends it with kill; it ends with the "
-    "program."
+    "You are told when it ends. bash_output with the id {id} reads what it prints, or ends it with "
+    "kill; it ends with the program."
 )
 
 
@@ -97,6 +97,10 @@ class BashArgs(ToolArgs):
         default=False,
         validation_alias=AliasChoices("background", "run_in_background"),
         description="Start it and return at once",
+    )
+    watch: str | None = Field(
+        default=None,
+        description="In the background: tell me when it prints this text (alternatives: a|b)",
     )
     network: str | None = Field(
         default=None,
@@ -127,6 +131,8 @@ class BashPlan:
     """Notes for the model."""
 
     background: bool = False
+    watch: str = ""
+    """The text to watch for in its output."""
     description: str = ""
     git: SafeGit | None = None
     """Its git commands that need no approval."""
@@ -241,6 +247,7 @@ class BashTool:
                 where,
                 (*notes, *moved),
                 background=args.background,
+                watch=args.watch or "",
                 description=args.description or "",
                 git=safe_git(line),
                 sandboxed=sandboxed,
@@ -410,15 +417,18 @@ class BashTool:
             explain=partial(blocked_notes, wrapped),
         )
         how = "The user sent it to the background, where it goes on"
-        if call.background:
-            try:
-                ended = await self._shells.wait_for_exit(info.id, EARLY_EXIT)
-            except asyncio.CancelledError:
-                # Nothing else would know its id.
-                await self._shells.kill(info.id)
-                raise
-            how = "It has ended already" if ended else "It was started in the background"
-        info, taken = await self._shells.read(info.id, info.root_id, 0)
+        with self._shells.reading(info.id):
+            if call.background:
+                try:
+                    ended = await self._shells.wait_for_exit(info.id, EARLY_EXIT)
+                except asyncio.CancelledError:
+                    # Nothing else would know its id.
+                    await self._shells.kill(info.id, known=True)
+                    raise
+                how = "It has ended already" if ended else "It was started in the background"
+            info, taken = await self._shells.read(info.id, info.root_id, 0)
+        if call.watch and info.state == "running":
+            self._shells.watch(info.id, call.watch)
         ran = info.state == "running"
         offline = ran and wrapped is not None and not wrapped.policy.network
         notes = (

@@ -89,7 +89,7 @@ class BashOutputTool:
         call = plan.payload
         if isinstance(call, StatusRequest):
             return await self._subagents.execute(Plan(plan.label, call), reply, ctx)
-        ended = call.kill and await self._shells.kill(call.shell_id)
+        ended = call.kill and await self._shells.kill(call.shell_id, known=True)
         wait = 0 if call.kill else call.wait
         info, taken = await self._shells.read(call.shell_id, ctx.root_id, wait)
         state = describe_shell(info)

@@ -277,7 +277,7 @@ def begins_turn(item: MessageWithParts) -> bool:
     """Return whether a queued message can start a turn: not a report of a task that the user
     stopped."""
     report = report_in(item)
-    return report is None or report.outcome not in SILENT_STATES
+    return report is None or report.starts_turn
 
 
 def has_user_message(queues: Queues, session_id: str) -> bool:

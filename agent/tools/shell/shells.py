@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from agent.bus import Bus
 from agent.process import BackgroundShell, NewOutput, RunningCommand
@@ -29,11 +30,31 @@ Explain = Callable[[str, int | None], tuple[str, ...]]
 """Return notes for the model on the end of a command, from the end of its output and its code."""
 
 
+class ShellReporter(Protocol):
+    """Tells the model of a session about its shells."""
+
+    def report(self, info: ShellInfo, output: str, *, watched: bool = False) -> None:
+        """Report the end of a shell, or *output* in it that was *watched* for."""
+        ...
+
+    async def withdraw(self, info: ShellInfo) -> None:
+        """Take back what was reported of a shell and not sent yet."""
+        ...
+
+
 @dataclass(slots=True)
 class _Shell:
     info: ShellInfo
     background: BackgroundShell
     explain: Explain
+    readers: int = 0
+    """The calls that read the shell at the moment: they see its end themselves."""
+    known: bool = False
+    """The model knows of its end, or has to be told nothing of it."""
+    watch: tuple[str, ...] = ()
+    """The texts that are watched for in its output."""
+    watched: int = 0
+    """The place in the output up to which it was searched for them."""
 
 
 class Shells:
@@ -47,6 +68,7 @@ class Shells:
         self._clock = clock
         self._shells: dict[str, _Shell] = {}
         self._detachable: list[tuple[ToolContext, asyncio.Event]] = []
+        self.reporter: ShellReporter | None = None
 
     def snapshot(self) -> tuple[ShellInfo, ...]:
         """Return every shell, oldest first, including the kept ended ones."""
@@ -113,9 +135,48 @@ class Shells:
             signal=background.signal,
         )
         self._bus.publish(ShellChanged(shell.info.session_id, shell.info))
+        self._report_end(shell)
         ended = [key for key, held in self._shells.items() if held.background.finished]
         for key in ended[:-MAX_ENDED]:
             del self._shells[key]
+
+    def _report_end(self, shell: _Shell) -> None:
+        """Report the end of a shell unless the model knows of it or is about to."""
+        if self.reporter is None or shell.info.state == "running" or shell.readers or shell.known:
+            return
+        shell.known = True
+        self.reporter.report(shell.info, shell.background.tail())
+
+    @contextmanager
+    def reading(self, shell_id: str) -> Generator[None]:
+        """Report nothing of a shell during the block, which reads it; its end is reported after
+        that if ``read`` has not returned it."""
+        shell = self._shells[shell_id]
+        shell.readers += 1
+        try:
+            yield
+        finally:
+            shell.readers -= 1
+            self._report_end(shell)
+
+    def watch(self, shell_id: str, text: str) -> None:
+        """Report the next output of a shell with *text* in it, in any case; ``|`` separates
+        alternatives."""
+        shell = self._shells[shell_id]
+        shell.watch = tuple(filter(None, (part.strip().casefold() for part in text.split("|"))))
+        shell.watched = shell.background.printed
+        stop = shell.background.listen(lambda: self._look(shell, stop))
+
+    def _look(self, shell: _Shell, stop: Callable[[], None]) -> None:
+        """Report the new lines of a watched shell in which its text is."""
+        text, shell.watched = shell.background.printed_since(shell.watched)
+        lines = [
+            line for line in text.splitlines() if any(one in line.casefold() for one in shell.watch)
+        ]
+        if lines:
+            stop()
+            if self.reporter is not None and not shell.readers and not shell.known:
+                self.reporter.report(shell.info, "\n".join(lines), watched=True)
 
     def get(self, shell_id: str, root_id: str) -> tuple[ShellInfo, BackgroundShell]:
         """Return a shell of the session tree *root_id*. Raises ``ToolError``, which lists them."""
@@ -167,18 +228,25 @@ class Shells:
 
     async def read(self, shell_id: str, root_id: str, wait: float) -> tuple[ShellInfo, NewOutput]:
         """Return the new output of a shell, after waiting up to *wait* seconds for any."""
-        _, background = self.get(shell_id, root_id)
-        taken = background.take_new()
-        if not taken.text and not background.finished and wait > 0:
-            await background.wait_for_output(wait)
+        info, background = self.get(shell_id, root_id)
+        shell = self._shells[info.id]
+        with self.reading(info.id):
             taken = background.take_new()
-        return self.info(shell_id), taken
+            if not taken.text and not background.finished and wait > 0:
+                await background.wait_for_output(wait)
+                taken = background.take_new()
+            shell.known = shell.known or shell.info.state != "running"
+        if self.reporter is not None:
+            await self.reporter.withdraw(shell.info)
+        return shell.info, taken
 
-    async def kill(self, shell_id: str) -> bool:
-        """End a shell and its remaining processes. Return False if it does not run."""
+    async def kill(self, shell_id: str, *, known: bool = False) -> bool:
+        """End a shell and its remaining processes; it is not reported if the model knows that.
+        Return False if it does not run."""
         shell = self._shells.get(shell_id)
         if shell is None or shell.background.finished:
             return False
+        shell.known = shell.known or known
         await shell.background.kill()
         return True
 
@@ -216,12 +284,15 @@ class Shells:
         own = [
             s for s in self._shells.values() if session_id in (s.info.session_id, s.info.root_id)
         ]
+        for shell in own:
+            shell.known = True
         await asyncio.gather(*(shell.background.kill() for shell in own))
         for shell in own:
             self._shells.pop(shell.info.id, None)
 
     async def close(self) -> None:
-        """End all shells."""
+        """End all shells, without reports."""
+        self.reporter = None
         await asyncio.gather(*(shell.background.kill() for shell in self._shells.values()))
         self._shells.clear()
 

@@ -293,7 +293,7 @@ def _fold_glyph(part: Part, unfolded: bool) -> str:
 def _child_session(part: Part) -> str | None:
     """Return the session of the sub-agent that *part* started or that reports in it."""
     if isinstance(part, ReportPart):
-        return part.child_id or None
+        return part.linked_session or None
     if not isinstance(part, ToolPart) or isinstance(part.state, Pending):
         return None
     ids = (block.session_id for block in part.state.blocks if block.kind == "subtask")

@@ -156,7 +156,9 @@ class Item:
 def linked_session(item: Item) -> str | None:
     """Return the session of the sub-agent that *item* is about."""
     record = item.record
-    if isinstance(record, SubtaskPart | ReportPart):
+    if isinstance(record, ReportPart):
+        return record.linked_session
+    if isinstance(record, SubtaskPart):
         return record.child_id
     return session_of_call(record) if isinstance(record, ToolPart) else None
 
