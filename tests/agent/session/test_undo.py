@@ -109,7 +109,7 @@ async def test_a_summary_whose_turn_was_undone_no_longer_applies(
     async with open_harness(tmp_path, **FREE) as harness:
         session = await harness.session()
         for word in ("ONE", "TWO", "THREE"):
-            reply = answer(Call("bash", {"command": f"echo {word} {'x ' * 9_000}"}))
+            reply = answer(Call("bash", {"command": f"echo {word} # {'x ' * 9_000}"}))
             await turn(harness, session, "step", reply)
         if manual:
             await turn(harness, session, "LAST")
