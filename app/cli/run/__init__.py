@@ -26,6 +26,7 @@ from app.session.prompt_preparation import STOPPED, PromptPreparation
 from app.startup.launch import pause_gc, resume_gc
 
 if TYPE_CHECKING:
+    from agent.records.errors import OpencodePyError
     from agent.records.json import Json
     from agent.records.messages import Session
     from agent.runtime.headless import HeadlessRun
@@ -238,7 +239,7 @@ async def _run(arguments: argparse.Namespace, message: str, piped: str) -> int:
 
     signals = RunSignals()
     pause_gc()
-    from agent.records.errors import NothingToDo  # loads the agent package
+    from agent.records.errors import NothingToDo, OpencodePyError  # loads the agent package
     from app.startup.logs import start_log  # as above
 
     start_log(os.environ, sys.stderr if arguments.print_logs else None)
@@ -247,6 +248,9 @@ async def _run(arguments: argparse.Namespace, message: str, piped: str) -> int:
             ready = await signals.preparation.run(_prepare(arguments, message, piped, opened))
         except NothingToDo as error:
             return report(error.message, signals.code or 1)
+        except OpencodePyError as error:
+            _write_failure(arguments, error)
+            raise
         if signals.code is not None:  # stopped as it finished
             return report(STOPPED, signals.code)
         return await _turn(arguments, ready, signals)
@@ -357,7 +361,18 @@ async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "R
     return ending.exit_code if signals.code is None else signals.code
 
 
-def _writer(arguments: argparse.Namespace, runtime: "Runtime") -> "Writer":
+def _write_failure(arguments: argparse.Namespace, error: "OpencodePyError") -> None:
+    """Write the end of a run that could not begin, for readers of JSON lines."""
+    from agent.records.messages import ErrorInfo  # loads the agent package
+    from agent.runtime.headless import HeadlessResult  # as above
+
+    if arguments.format != "text":
+        what = ErrorInfo(type(error).__name__, error.message)
+        ending = HeadlessResult("failed", "", what, refused=(), usage=None, cost=None)
+        _writer(arguments, None).end(ending)
+
+
+def _writer(arguments: argparse.Namespace, runtime: "Runtime | None") -> "Writer":
     from app.cli.run.foreign_formats import ClaudeLines, OpencodeLines  # loads the agent package
     from app.cli.run.writers import JsonLines, TextWriter  # as above
 

@@ -165,13 +165,14 @@ class OpencodeLines(_ForeignLines):
 
 class ClaudeLines(_ForeignLines):
     """Writes the lines of ``claude -p --output-format stream-json``, or with *only_result* the last
-    of them. Lines of sub-agents name the call that started them."""
+    of them. Lines of sub-agents name the call that started them. A run that could not begin has no
+    runtime, and only a result."""
 
     def __init__(
         self,
         out: TextIO,
         err: TextIO,
-        runtime: Runtime,
+        runtime: Runtime | None,
         *,
         deltas: bool = False,
         only_result: bool = False,
@@ -195,6 +196,7 @@ class ClaudeLines(_ForeignLines):
     def start(self, session: Session, model: str) -> None:
         self._session = session.id
         runtime = self._runtime
+        assert runtime is not None, "a run that began has one"
         offered = runtime.agents.offered_tools(session.agent, runtime.registry.names_for(model))
         tools: list[Json] = [self._tool_name(name) for name in sorted(offered)]
         agents: list[Json] = [one.name for one in runtime.agents.subagents()]
@@ -321,7 +323,7 @@ class ClaudeLines(_ForeignLines):
 
     def _tool_name(self, tool: str) -> str:
         """Return Claude Code's name for *tool*."""
-        for status in self._runtime.mcp.statuses():
+        for status in self._runtime.mcp.statuses() if self._runtime else ():
             for name, definition in status.tools:
                 if name == tool:
                     return f"mcp__{status.server.name}__{definition.name}"

@@ -228,3 +228,17 @@ def test_a_sub_agent_is_part_of_claudes_lines_only(
     assert [e["part"]["text"] for e in events if e["type"] == "text"] == ["end"]
     (tool,) = (e["part"] for e in events if e["type"] == "tool_use")
     assert tool["state"]["metadata"]["sessionId"].startswith("ses_")
+
+
+@pytest.mark.parametrize("words", [("-m", "nowhere/x"), ("-s", "ses_nothing")])
+def test_a_run_that_cannot_begin_is_an_error_in_every_format(
+    installed: InstalledProgram, scripted: ServerThread, words: tuple[str, ...]
+) -> None:
+    (end,) = lines(done := run(installed, "go", *words, "--format", "json"))
+    assert (end["type"], end["outcome"], end["code"]) == ("end", "failed", 1)
+    assert end["error"]["message"] in done.stderr.decode()
+    (error,) = lines(run(installed, "go", *words, "--format", "opencode"))
+    assert error["error"]["data"]["message"] == end["error"]["message"]
+    (result,) = lines(run(installed, "go", *words, "--format", "claude"))
+    assert (result["type"], result["is_error"]) == ("result", True)
+    assert result["result"] == end["error"]["message"]
