@@ -94,6 +94,8 @@ class ClientPool:
         self._request_filter = request_filter
         self._http_pool: HttpPool | None = None
         self._clients: dict[tuple[str, Api, FoundKey], ModelClient] = {}
+        self._unfiltered: dict[tuple[str, Api, FoundKey], ModelClient] = {}
+        """The clients without the filter of requests."""
         self._litellm_processes: dict[bool, LitellmProcess] = {}
 
     def client_for(self, model: ModelInfo) -> ModelClient:
@@ -104,11 +106,17 @@ class ClientPool:
         """
         key = (model.provider, model.api, self._catalog.access.key_of(model.provider))
         if key not in self._clients:
-            client = self._create(model)
+            client = self._unfiltered[key] = self._create(model)
             if self._request_filter is not None:
                 client = FilteredClient(client, self._request_filter)
             self._clients[key] = client
         return self._clients[key]
+
+    def refuses_effort(self, model: ModelInfo) -> bool:
+        """Return whether the server of *model* has refused a reasoning effort for it."""
+        key = (model.provider, model.api, self._catalog.access.key_of(model.provider))
+        refuses = getattr(self._unfiltered.get(key), "refuses_effort", None)
+        return refuses is not None and refuses(model.id)
 
     async def preload(self, model: ModelInfo) -> None:
         """Load the modules for *model* in a thread, so that the first prompt need not wait.
@@ -123,6 +131,7 @@ class ClientPool:
 
     async def aclose(self) -> None:
         self._clients.clear()
+        self._unfiltered.clear()
         if self._http_pool is not None:
             await self._http_pool.aclose()
             self._http_pool = None

@@ -127,11 +127,25 @@ def sandbox_facts(sandbox: "SandboxStatus") -> list[Fact]:
     ]
 
 
-def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
-    live, runtime = context.live, context.live.runtime
+def effort_in_use(
+    runtime: "Runtime", model_name: str, requested: str | None
+) -> tuple[str | None, str]:
+    """Return the effort that is sent, and a note if it is not the *requested* or configured one."""
     from agent.provider.catalog.effort_levels import choose_effort  # loads the provider catalog
 
-    effort, note = choose_effort(runtime.catalog.model(live.model), live.effort)
+    model, configured = runtime.catalog.model(model_name), runtime.config.config.effort
+    effort, note = choose_effort(model, requested)
+    if requested is None and configured is not None:
+        level, configured_note = choose_effort(model, configured)
+        note = configured_note if level == effort else ""
+    if effort and runtime.clients.refuses_effort(model):
+        return None, f"The server refused effort {effort} for {model_name}, so none is sent."
+    return effort, note
+
+
+def facts(context: ActionContext, sandbox: "SandboxStatus") -> list[Fact]:
+    live, runtime = context.live, context.live.runtime
+    effort, note = effort_in_use(runtime, live.model, live.effort)
     session = live.session
     mcp, code = mcp_summary(runtime.mcp.statuses()), lsp_summary(runtime.code.servers.statuses)
     trusted = runtime.trust.status in {"trusted", "nothing"}

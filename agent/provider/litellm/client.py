@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from math import inf
 
 from agent.provider.client import (
     AssistantTurn,
     ModelRequest,
     ReasoningContent,
+    StreamError,
     StreamEvent,
     TextContent,
     ToolCallContent,
@@ -19,6 +21,7 @@ from agent.provider.protocols.openai_chat import ChatClient, chat_messages
 from agent.provider.protocols.openai_chat_decode import ChatDecoder
 from agent.provider.quirks.reasoning_replay import THOUGHT_SIGNATURE
 from agent.provider.quirks.table import finish_body, prepare_request
+from agent.provider.quirks.target import refused_effort
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.errors import (
     connection_error,
@@ -29,6 +32,7 @@ from agent.provider.transport.http import StreamLimits
 from agent.provider.transport.wire_json import get_object, get_objects, get_text
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import Json, JsonObject
+from agent.redact import MIN_LENGTH
 
 SIGNATURE_SEPARATOR = "__thought__"
 """The text that litellm puts between a call's id and Gemini's thought signature."""
@@ -130,7 +134,7 @@ def call_error(provider: str, report: JsonObject, secret: str = "") -> ProviderE
 
 
 def _hide(text: str, secret: str) -> str:
-    return text.replace(secret, "***") if secret else text
+    return text.replace(secret, "***") if len(secret) >= MIN_LENGTH else text
 
 
 LITELLM_TIMEOUT = 86_400
@@ -149,9 +153,39 @@ class LitellmClient:
         self._route = route
         self._process = process
         self._limits = limits or StreamLimits()
+        self._without_effort: set[str] = set()
+        """Models whose server has refused a reasoning effort."""
+
+    def refuses_effort(self, model_id: str) -> bool:
+        """Return whether the server has refused a reasoning effort for the model."""
+        return model_id in self._without_effort
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Stream the response; the last event is ``StepFinish`` or ``StreamError``."""
+        """Stream the response; the last event is ``StepFinish`` or ``StreamError``. A reasoning
+        effort that the server refuses is left out from then on."""
+        model_id = request.model.id
+        while True:
+            if self.refuses_effort(model_id):
+                request = replace(request, effort=None)
+            async with aclosing(self._attempt(request)) as events:
+                async for event in events:
+                    if self._is_refused_effort(event, request):
+                        self._without_effort.add(model_id)
+                        break
+                    yield event
+                else:
+                    return
+
+    def _is_refused_effort(self, event: StreamEvent, request: ModelRequest) -> bool:
+        if not isinstance(event, StreamError) or request.effort is None:
+            return False
+        if event.error.kind is not ProviderErrorKind.INVALID_REQUEST:
+            return False
+        body = completion_arguments(request, self._route)
+        text = event.error.message.lower()
+        return refused_effort(body, text) is not None
+
+    async def _attempt(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         decoder = LitellmDecoder(self._route.provider, ToolNames(request.tools))
         failed: ProviderError | None = None
         try:

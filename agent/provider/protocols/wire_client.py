@@ -27,7 +27,7 @@ import httpx2
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
 from agent.provider.protocols.stream_decoder import StreamDecoder
 from agent.provider.quirks.table import finish_body, prepare_request
-from agent.provider.quirks.target import BUDGET_NOW, IMAGES
+from agent.provider.quirks.target import BUDGET_NOW, EFFORT_FIELDS, IMAGES, refused_effort
 from agent.provider.tool_names import ToolNames
 from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import BodyDecoder, Framing
@@ -35,6 +35,7 @@ from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimi
 from agent.provider.transport.wire_json import encode_body
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
+from agent.redact import MIN_LENGTH
 
 MAX_REPAIRS = 3
 """Retries of one request without a part that the server refused."""
@@ -166,12 +167,17 @@ class WireClient(ABC):
                 # Which files a session does without is for the session to decide.
                 if refused_field and error.file_limit is None and repair < MAX_REPAIRS:
                     part = self.refused_part(body, error.message)
+                    part = part or refused_effort(body, error.message.lower())
                 if part is None or part in refused:
                     yield StreamError(error)
                     return
                 refused |= {part}
             else:
                 return
+
+    def refuses_effort(self, model_id: str) -> bool:
+        """Return whether the server has refused a reasoning effort for the model."""
+        return not self._refused.get((model_id, ""), frozenset[str]()).isdisjoint(EFFORT_FIELDS)
 
     def _known_refusals(self, request: ModelRequest) -> frozenset[str]:
         model = request.model.id
@@ -218,5 +224,6 @@ class WireClient(ABC):
             url=url,
             headers=headers,
             body=sent,
-            secret=self._endpoint.key,
+            # A shorter key ("x", "none") is no secret, and its letters occur in any message.
+            secret=self._endpoint.key if len(self._endpoint.key) >= MIN_LENGTH else "",
         )

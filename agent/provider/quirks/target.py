@@ -7,6 +7,7 @@ from typing import Self
 
 from agent.provider.catalog.providers import known_provider
 from agent.provider.client import Api, ModelInfo
+from agent.records.json import JsonObject
 
 IMAGES = "images"
 """Images and documents. A refusal concerns one of them; the model can accept the next."""
@@ -36,6 +37,28 @@ REFUSAL_PATTERN = re.compile(
     r"not allowed|additional propert|invalid|cannot|could not|deprecated"
 )
 REQUIREMENT_PATTERN = re.compile(r"missing|must be (passed|provided|present)|is required|lacks")
+
+
+EFFORT_FIELDS = (
+    "reasoning_effort", "reasoning", "output_config", "thinking", "think", "enable_thinking",
+    "chat_template_kwargs", "thinkingConfig",
+)  # fmt: skip
+"""The fields that carry the reasoning effort, one or two of them in each protocol."""
+
+
+def refused_effort(body: JsonObject, text: str) -> str | None:
+    """Return the field of *body* with the effort if an error *text* (in lower case) refuses
+    reasoning, or the value in that field, without naming the field."""
+    field = next((name for name in EFFORT_FIELDS if name in body), None)
+    if field is None or not REFUSAL_PATTERN.search(text):
+        return None
+    value = body[field]
+    values = value.values() if isinstance(value, dict) else (value,)
+    words = [field, "reasoning", "thinking", "effort"]
+    words += [
+        re.escape(quote + v + quote) for v in values if isinstance(v, str) for quote in "'\"`"
+    ]
+    return field if re.search(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", text) else None
 
 
 def first_named(text: str, names: Iterable[str]) -> str | None:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from agent.records.blocks import TodoItem
-from app.actions.program import todo_text
+from app.actions.program import effort_in_use, todo_text
 from app.commands.registry import find_by_slash
 from tests.app.conftest import Starter
+from tests.support.harness import MODEL, open_harness
 from tests.support.model_server import ModelServer
-from tests.support.script import Call, Text, answer
+from tests.support.script import Call, Failure, Text, answer
 
 FAMILIAR_NAMES = [
     "new",
@@ -76,6 +77,41 @@ async def test_status_shows_the_session_the_model_and_the_folder(start: Starter)
         session = running.app.controller.live.session
         assert session is not None
         await running.until_shown(session.id)
+
+
+@pytest.mark.parametrize(
+    ("configured", "requested", "used", "note"),
+    [
+        ("ultra", None, None, "There is no effort ultra"),
+        ("xhigh", None, "high", "Effort high is used instead of xhigh"),
+        ("high", None, "high", ""),
+        (None, None, None, ""),
+        (None, "ultra", None, "There is no effort ultra"),
+        ("low", "max", "high", "Effort high is used instead of max"),
+        ("ultra", "low", "low", ""),
+    ],
+)
+async def test_status_notes_an_effort_that_is_not_used(
+    tmp_path: Path, configured: str | None, requested: str | None, used: str | None, note: str
+) -> None:
+    abilities: dict[str, object] = {"reasoning": True}
+    own = {} if configured is None else {"effort": configured}
+    async with open_harness(tmp_path, abilities=abilities, **own) as harness:
+        effort, said = effort_in_use(harness.runtime, MODEL, requested)
+        assert effort == used
+        assert said.startswith(note)
+        assert bool(said) == bool(note)
+
+
+async def test_status_notes_an_effort_that_the_server_refused(tmp_path: Path) -> None:
+    abilities: dict[str, object] = {"reasoning": True}
+    async with open_harness(tmp_path, abilities=abilities, effort="high") as harness:
+        words = '{"error": {"message": "this model does not support reasoning"}}'
+        harness.server.script(Failure(400, words), answer(Text("ok")))
+        assert (await harness.turn(await harness.session(), "go")).outcome == "completed"
+        effort, note = effort_in_use(harness.runtime, MODEL, None)
+        assert effort is None
+        assert "refused effort high" in note
 
 
 async def test_status_shows_the_sandboxes_of_servers_and_hooks(
