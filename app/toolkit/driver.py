@@ -23,7 +23,7 @@ from textual.keys import Keys
 from textual.message import Message
 
 from app.startup.raw_mode import restore_terminal
-from app.toolkit.key_parser import ASK_BACKGROUND, KeyParser, split_unmarked_paste
+from app.toolkit.key_parser import ASK_BACKGROUND, KeyParser
 
 if TYPE_CHECKING:
     from queue import Queue
@@ -178,7 +178,7 @@ class TerminalDriver(LinuxDriver):
             self._post(parser.feed(decode(self._read(0)).replace("\n", "\r")))
             while not self._stopping:
                 data = decode(self._read(parser.timeout))
-                while data and len(data) < BURST_LIMIT and split_unmarked_paste(data) is not None:
+                while len(data) < BURST_LIMIT and parser.expects_more(data):
                     more = decode(self._read(BURST_WAIT))
                     if not more:
                         break

@@ -74,6 +74,9 @@ class EscapeTakenBack(Message):
     """The Esc that was reported by ``EscapeBegun`` began a sequence."""
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
 def split_unmarked_paste(data: str) -> tuple[str, str] | None:
     """Split *data*, one read, into pasted text and the keys after it; None if it was typed.
 
@@ -87,7 +90,7 @@ def split_unmarked_paste(data: str) -> tuple[str, str] | None:
     inner = body.lstrip("\r\n")
     if "\n" not in body and "\r" not in body.lstrip("\r"):
         return None
-    if not inner or any(ord(char) < 32 and char not in "\t\r\n" for char in inner):
+    if not inner or _CONTROL.search(inner):
         return None
     if data.endswith("\r") and "\r" not in body:
         return data[:-1], "\r"
@@ -129,6 +132,11 @@ class KeyParser(XTermParser):
         wait = ESCAPE_WAIT if self._held == ESC else SEQUENCE_WAIT
         end = min(self._arrived + wait, self._began + LONGEST_WAIT)
         return max(0.0, end - self._clock())
+
+    def expects_more(self, data: str) -> bool:
+        """Return whether *data*, read but not fed, can be the beginning of an unmarked paste. A
+        marked one says itself where it ends."""
+        return not self.in_paste and bool(data) and split_unmarked_paste(data) is not None
 
     def feed(self, data: str) -> Iterator[Message]:
         """Yield the messages of one read."""

@@ -242,3 +242,13 @@ def test_no_input_breaks_the_parser(chunks: list[str]) -> None:
     line.wait()
     if not line.parser.in_paste:
         assert line.read("ok", "\x1b[27u")[-3:] == ["o", "k", "escape"]
+
+
+def test_only_an_unmarked_paste_is_gathered_before_it_is_read() -> None:
+    """The end of a marked one is looked for in each read, so a large one costs only its size."""
+    parser = KeyParser()
+    assert parser.expects_more("one\ntwo")
+    assert not parser.expects_more("")
+    assert not parser.expects_more("one\n\x01")
+    assert not list(parser.feed("\x1b[200~one\ntwo"))
+    assert not parser.expects_more("three\nfour")
