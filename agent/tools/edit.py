@@ -38,7 +38,7 @@ class EditArgs(ToolArgs):
     )
     edits: list[ReplacementArg] = Field(
         default=[],
-        description="Several replacements instead of one, made in this order: all or none",
+        description="Several replacements, made in this order",
     )
 
     @field_validator("edits", mode="before")

@@ -10,9 +10,9 @@ DESCRIPTION = """
 session's directory, the temporary folder and the caches of tools, but not `.git/hooks`, \
 `.git/config` or files that govern the agent. There is no network, not even this machine's own \
 ports. What a command starts ends with it.
-- Say in `network` why a command needs the network: downloads, remote servers, tests that use a \
-local service, and every server, which nobody reaches without it. Commands such as npm install, \
-git push or curl have it once they are allowed.
+- Say in `network` why a command needs the network: downloads, remote servers, tests with a local \
+service, and every server, which nobody reaches without it. npm install, git push, curl and the \
+like have it once they are allowed.
 - If the sandbox blocked something, the result says so. If the command needs it, call again with \
 `network` or `unsandboxed` and the reason; the user decides. Use the latter only for what cannot \
 work inside, such as docker or writing outside the project. Never work around the sandbox."""
