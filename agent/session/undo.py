@@ -30,7 +30,8 @@ from agent.session.context.compaction_markers import is_request
 from agent.session.queue import is_queued
 from agent.session.repository import SessionRepository
 from agent.session.runner import Runner
-from agent.session.snapshots.snapshots import Snapshots
+from agent.session.snapshots.snapshots import FileChange, Snapshots
+from agent.session.snapshots.surroundings import head_of
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Sessions
 from agent.session.turn.services import TurnServices
@@ -63,17 +64,15 @@ class ChangeReader:
     async def _between(self, messages: Sequence[MessageWithParts]) -> dict[str, DiffBlock | None]:
         """Return the diff by path, None where a file is the same as before."""
         found: dict[str, DiffBlock | None] = {}
-        for path, (before, after) in (
-            await first_and_last_blobs(self._store, self._snapshots, messages)
-        ).items():
-            if before == after:
+        for path, net in (await net_changes(self._store, self._snapshots, messages)).items():
+            if net.before == net.after:
                 found[path] = None
                 continue
-            old = await self._snapshots.content(before)
-            new = await self._snapshots.content(after)
+            old = await self._snapshots.content(net.before)
+            new = await self._snapshots.content(net.after)
             if old is None or new is None or len(old) + len(new) > MAX_DIFF_CHARACTERS:
                 continue
-            change = "create" if before is None else "delete" if after is None else "modify"
+            change = "create" if net.before is None else "delete" if net.after is None else "modify"
             diff = await asyncio.to_thread(make_diff, path, old, new, change)
             found[path] = diff.block
         return found
@@ -100,19 +99,19 @@ async def patches_in(store: Store, messages: Iterable[MessageWithParts]) -> list
     return [found[patch_id] for patch_id in dict.fromkeys((*order, *found))]
 
 
-async def first_and_last_blobs(
+async def net_changes(
     store: Store, snapshots: Snapshots, messages: Iterable[MessageWithParts]
-) -> dict[str, tuple[str | None, str | None]]:
-    """Return by path the blobs of each file that *messages* changed, before the first change and
-    after the last; None where the file did not exist."""
-    found: dict[str, tuple[str | None, str | None]] = {}
+) -> dict[str, FileChange]:
+    """Return by path the change of each file that *messages* changed, from before the first change
+    to after the last."""
+    found: dict[str, FileChange] = {}
     for patch in await patches_in(store, messages):
         theirs = frozenset(patch.files)
         for change in await snapshots.changes(patch.base, patch.tree):
             if change.path not in theirs:
                 continue
-            before, _ = found.get(change.path, (change.before, None))
-            found[change.path] = (before, change.after)
+            first = found.get(change.path, change)
+            found[change.path] = replace(change, before=first.before, before_mode=first.before_mode)
     return found
 
 
@@ -137,6 +136,8 @@ def tool_diffs(messages: Iterable[MessageWithParts]) -> Iterator[DiffBlock]:
 
 
 BUSY = "The session is at work: stop the turn first, then undo."
+MODE_BACK = {True: "can be run again", False: "can no longer be run"}
+IGNORED = "Files that git ignores are not taken back."
 BACKGROUND_BUSY = "Sub-agents work in the background: wait for them or stop them first, then undo."
 
 
@@ -167,6 +168,8 @@ class UndoPlan:
     """Repositories inside the project in which commands can have changed something."""
     reason: str = ""
     """The reason why no file can be restored."""
+    notes: tuple[str, ...] = ()
+    """Sentences on what else is not taken back."""
     tree: str = ""
 
 
@@ -211,10 +214,13 @@ class Undo:
         tree = patches[0].base if patches else ""
         apart: tuple[str, ...] = ()
         large: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
         if _commanded(done) and (known := tree or await self._snapshots.take()):
             apart = await self._snapshots.nested_repositories(known)
             since = gone[0].message.created
             large = await asyncio.to_thread(self._snapshots.oversized_files, since)
+            removed, notes = await self._not_covered(known, session.project)
+            large = (*large, *removed)
         return UndoPlan(
             session_id=session_id,
             message_id=gone[0].message.id,
@@ -224,8 +230,22 @@ class Undo:
             not_restorable=tuple(sorted(({b.path for b in tool_diffs(done)} | {*large}) - covered)),
             nested_repositories=apart,
             reason=self._snapshots.unavailable_reason,
+            notes=notes,
             tree=tree,
         )
+
+    async def _not_covered(
+        self, tree: str, project: str
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the ignored files that are gone since the snapshot *tree*, with which the turn
+        began, and sentences on what else is not taken back."""
+        noted = await self._snapshots.surroundings(tree)
+        if noted is None:
+            return (), ()
+        removed = await asyncio.to_thread(noted.removed, project)
+        moved = noted.moved(await head_of(project))
+        ignored = IGNORED if noted.ignored and not removed else ""
+        return removed, tuple(note for note in (moved, ignored) if note)
 
     async def undo(
         self, plan: UndoPlan, *, files: bool, conversation: bool, overwrite: bool = False
@@ -308,14 +328,18 @@ class Undo:
     async def _files(self, messages: list[MessageWithParts]) -> tuple[UndoFile, ...]:
         """Return each file that *messages* changed, with the effect of restoring it."""
         found: list[UndoFile] = []
-        for path, (before, after) in sorted(
-            (await first_and_last_blobs(self._store, self._snapshots, messages)).items()
-        ):
-            if before == after:
+        net = await net_changes(self._store, self._snapshots, messages)
+        for path, change in sorted(net.items()):
+            before, after = change.before, change.after
+            if before == after and change.before_mode == change.after_mode:
                 continue  # changed and changed back
             what = "is deleted" if before is None else "comes back"
             what = "goes back" if before and after else what
+            what = MODE_BACK[change.before_mode.endswith("755")] if before == after else what
             touched = await self._snapshots.blob_of(path) != after
+            if before == after and not touched:
+                runs = change.after_mode.endswith("755")
+                touched = await asyncio.to_thread(self._snapshots.can_run, path) != runs
             found.append(UndoFile(path, what, touched))
             await asyncio.sleep(0)
         return tuple(found)

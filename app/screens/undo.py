@@ -73,8 +73,9 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
         for path in plan.nested_repositories:
             note = "a repository of its own, not taken back"
             yield Content.assemble(f"  {sanitize_line(path)}  ", (note, "$tone-warn"))
-        if plan.reason:
-            yield Content.styled(sanitize(plan.reason), "$tone-warn")
+        for sentence in (*plan.notes, plan.reason):
+            if sentence:
+                yield Content.styled(sanitize(sentence), "$tone-warn")
 
     def _keys(self) -> Content:
         hints = [("enter", "take back")]

@@ -42,7 +42,7 @@ class ChangeTracker:
         """Take the turn's first snapshot while other work continues."""
         if self._base is None:
             self._possible_files = self._initial_files()
-            self._base = asyncio.create_task(self._snapshots.take(), name="snapshot")
+            self._base = asyncio.create_task(self._snapshots.take_first(), name="snapshot")
 
     def _initial_files(self) -> frozenset[str] | None:
         return None if self._has_background_work() else frozenset()

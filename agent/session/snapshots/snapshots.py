@@ -22,6 +22,13 @@ from typing import TypeVar
 from agent.config.private_file import locked
 from agent.files.disk import TEMPORARY_GLOB
 from agent.git import git_program, run_git
+from agent.session.snapshots.surroundings import (
+    MAX_IGNORED,
+    Surroundings,
+    head_of,
+    read_surroundings,
+    write_surroundings,
+)
 
 T = TypeVar("T")
 
@@ -63,6 +70,9 @@ class FileChange:
     added: int = 0
     """Lines added, 0 for a file that is not text; the same for *removed*."""
     removed: int = 0
+    before_mode: str = ""
+    """The kind of file and whether it can be run, as git has it; the same for *after_mode*."""
+    after_mode: str = ""
 
 
 class Snapshots:
@@ -99,6 +109,27 @@ class Snapshots:
             if tree:
                 await _run_to_end(lambda: save_index(self._git, self._index))
             return tree.strip() if tree else None
+
+    async def take_first(self) -> str | None:
+        """Like ``take``, at the beginning of a turn: what is not covered is noted, too."""
+        tree = await self.take()
+        if tree is not None:
+            noted = Surroundings(await head_of(self._project), await self._ignored())
+            await _run_to_end(lambda: write_surroundings(self._noted(tree), noted))
+        return tree
+
+    async def surroundings(self, tree: str) -> Surroundings | None:
+        """Return what was noted when a turn began with the snapshot *tree*."""
+        return await asyncio.to_thread(read_surroundings, self._noted(tree))
+
+    def _noted(self, tree: str) -> Path:
+        return self._git / "surroundings" / tree
+
+    async def _ignored(self) -> tuple[str, ...]:
+        words = ("--others", "--ignored", "--exclude-standard", "--directory", "-z")
+        listed = await self._run("ls-files", *words)
+        names = tuple(name for name in (listed or "").split("\0") if name)
+        return names if len(names) <= MAX_IGNORED else ()
 
     async def with_file(self, tree: str, path: str) -> str | None:
         """Return the id of *tree* with the current content of the file at *path* (absolute); None
@@ -142,7 +173,9 @@ class Snapshots:
             was, became, old, new, _ = head.split(" ")
             if SUBMODULE_MODE in {was.removeprefix(":"), became}:
                 continue
-            found.append(FileChange(path, _blob(old), _blob(new), *counts.get(path, (0, 0))))
+            lines = counts.get(path, (0, 0))
+            modes = (was.removeprefix(":"), became)
+            found.append(FileChange(path, _blob(old), _blob(new), *lines, *modes))
         return tuple(found)
 
     async def nested_repositories(self, tree: str) -> tuple[str, ...]:
@@ -169,6 +202,13 @@ class Snapshots:
         else:
             return None
         return output.strip() if output else None
+
+    def can_run(self, path: str) -> bool:
+        """Return whether the file at *path* can be run now."""
+        try:
+            return bool(os.lstat(Path(self._project, path)).st_mode & 0o100)
+        except OSError:
+            return False
 
     async def restore(self, tree: str, paths: tuple[str, ...]) -> tuple[str, ...]:
         """Restore *paths* from *tree*; return those that could not be restored."""

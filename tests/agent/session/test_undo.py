@@ -502,3 +502,46 @@ async def test_queued_prompts_are_neither_undone_nor_dropped_by_an_undo(
         assert "stopped" not in sent
         assert "waiting" in sent
         assert (await harness.runtime.sessions.snapshot(session.id)).queued == ()
+
+
+async def test_what_a_turn_did_beside_the_files_is_restored_or_named(tmp_path: Path) -> None:
+    """Modes are restored. Removed files that git ignores and a HEAD that moved are named."""
+    async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
+        folder = harness.folder
+        git(folder, "init", "-q", "-b", "main")
+        (folder / ".gitignore").write_text("*.ign\nbuilt/\n")
+        (folder / "run.sh").write_text("echo")
+        for name in ("a.ign", "b.ign"):
+            (folder / name).write_text("x")
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "first")
+        git(folder, "branch", "other")
+        session = await harness.session()
+        work = "chmod +x run.sh; rm a.ign; git checkout -q other"
+        await turn(harness, session, "go", answer(Call("bash", {"command": work})))
+        made = await plan(harness, session)
+        assert [(file.path, file.effect) for file in made.files] == [
+            ("run.sh", "can no longer be run")
+        ]
+        assert made.not_restorable == ("a.ign",)
+        (note,) = made.notes
+        assert note.startswith("HEAD was at main ")
+        assert " and is at other " in note
+        assert await harness.runtime.sessions.undo.undo(made, files=True, conversation=True) == ()
+        assert (folder / "run.sh").stat().st_mode & 0o111 == 0
+        assert await harness.runtime.sessions.undo.redo(session.id) == ()
+        assert (folder / "run.sh").stat().st_mode & 0o100
+        await turn(harness, session, "again", answer(Call("bash", {"command": "rm b.ign"})))
+        made = await plan(harness, session)
+        assert (made.files, made.not_restorable, made.notes) == ((), ("b.ign",), ())
+
+
+async def test_commands_where_git_ignores_files_are_said_not_to_cover_them(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, permission={"*": "allow"}) as harness:
+        (harness.folder / ".gitignore").write_text("*.ign\n")
+        (harness.folder / "a.ign").write_text("x")
+        session = await harness.session()
+        await turn(harness, session, "go", answer(Call("bash", {"command": "echo y > a.ign"})))
+        assert (await plan(harness, session)).notes == (
+            "Files that git ignores are not taken back.",
+        )
