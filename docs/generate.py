@@ -203,7 +203,7 @@ def _json(value: object) -> str:
 
 
 def _key(name: str) -> str:
-    from agent.config.model import file_key
+    from agent.config.file_keys import file_key
 
     return file_key(name)
 

@@ -8,35 +8,11 @@ opencode's files, which are read unchanged. None means that a value was not set.
 from dataclasses import field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from agent.config.file_keys import CHECKED
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.requests import Action
 from agent.records.sandbox import ProgramSandbox, SandboxSetting
-
-FILE_KEYS = {
-    "base_url": "baseURL",
-    "api_key": "apiKey",
-    "chunk_timeout": "chunkTimeout",
-    "client_id": "clientId",
-    "client_secret": "clientSecret",
-    "callback_port": "callbackPort",
-    "argument_hint": "argument-hint",
-    "allowed_env": "allowedEnvVars",
-}
-"""Field names with another key in a file."""
-
-
-def file_key(name: str) -> str:
-    """Return the key of field *name* in a file."""
-    return FILE_KEYS.get(name, name)
-
-
-# Read by pydantic from a plain dataclass; it is only a dictionary until then.
-CHECKED: dict[str, Any] = {
-    "extra": "forbid",
-    "use_attribute_docstrings": False,  # True for the schema: this reads the source
-    "alias_generator": file_key,
-}
 
 
 @frozen(kw_only=True)
@@ -255,6 +231,21 @@ class UiConfig:
     """The time in milliseconds to press the next key after the leader key."""
     vim: bool = False
     """True for Vim's keys in the prompt."""
+
+
+@frozen(kw_only=True)
+class StatusLineConfig:
+    """A command that prints the status line, in Claude Code's form."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    command: str
+    """The command. It gets facts about the session as JSON on its standard input, and the first
+    line that it prints within 5 seconds is shown."""
+    type: Literal["command"] = "command"
+    """The kind of status line; there is one."""
+    padding: int = 0
+    """Ignored: the line has the padding of the screen."""
 
 
 ProviderApi = Literal[
@@ -569,6 +560,8 @@ class Config:
     """Name of the color theme; ``auto``, or not set, follows the terminal's background."""
     ui: UiConfig = field(default_factory=UiConfig)
     """Look and behavior of the full screen."""
+    status_line: StatusLineConfig | None = None
+    """Your own status line; a project cannot set it."""
     keybinds: dict[str, str] = field(default_factory=dict[str, str])
     """Keys by action, separated by commas; ``none`` removes the key."""
     tool_output: ToolOutputConfig = field(default_factory=ToolOutputConfig)

@@ -16,6 +16,7 @@ from agent.records.sandbox import PROGRAM_SANDBOXES
 
 USER_ONLY_KEYS: dict[str, str] = {
     "project_reads": "only your own settings say what a project may read",
+    "statusLine": "your status line is set in your own settings",
     "keybinds": "your keys are set in your own settings",
     "limits": "limits are set in your own settings",
     "server": "a project starts no server",

@@ -12,8 +12,9 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent.config.file_keys import CHECKED, file_key
 from agent.config.jsonc import KeyPath
-from agent.config.model import CHECKED, Config, file_key
+from agent.config.model import Config
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 

@@ -27,7 +27,7 @@ MAX_LISTED = 40
 
 
 class Console(Protocol):
-    """What a command uses of the conversation."""
+    """The conversation, as far as commands use it."""
 
     runtime: "Runtime"
     env: Mapping[str, str]

@@ -33,6 +33,7 @@ from app.tui.runtime_startup import (
     SettingsApplier,
     StartupSequence,
 )
+from app.tui.status_command import StatusCommand
 from app.widgets.transcript.paging import HistoryPager
 
 
@@ -57,7 +58,6 @@ class Controller:
     ) -> None:
         self._app = app
         self._env = env
-        self._home = env.get("HOME", "")
         self.main = main
         self._notices = Notices(app, self.on_main_screen, log_path, grace)
         self.terminal = TerminalNotifier(app, has_focus, tmux="TMUX" in env)
@@ -67,7 +67,7 @@ class Controller:
         main.add_widgets(create_widgets(actions(), main.notices))
         self._servers = ServerMonitor(self.tasks, main)
         self._sidebar = SidebarPresenter(main, self.live)
-        self._status = StatusPresenter(main, self.live, launch, env, self._sidebar, self.terminal)
+        self._status = self._create_status(launch)
         self.sender = self._create_sender()
         self.mention_search = MentionSearch(main, self.live, self.tasks)
         self._stopper = TurnStopper(app, self.live, self.tasks, main.widgets.activity.show_stopping)
@@ -79,13 +79,8 @@ class Controller:
             cleared=partial(self.sender.store, directory=str(launch.directory)),
             rewind=lambda: self.actions.run(find("session.review")),
         )
-        self._dialogs = RequestDialogs(
-            app,
-            partial(send_reply, self.live),
-            self._stopper.stop_requester,
-            self.on_main_screen,
-            grace,
-        )
+        stop, reply = self._stopper.stop_requester, partial(send_reply, self.live)
+        self._dialogs = RequestDialogs(app, reply, stop, self.on_main_screen, grace)
         self.actions = self._create_action_dispatcher(env)
         self.remote = RemoteControl(
             main,
@@ -129,6 +124,11 @@ class Controller:
             offer_models=lambda: self.actions.run(find("model.connect")),
         )
 
+    def _create_status(self, launch: LaunchOptions) -> StatusPresenter:
+        main, env = self.main, self._env
+        command = StatusCommand(self.tasks, lambda line: main.status.show(custom=line), env)
+        return StatusPresenter(main, self.live, launch, env, self._sidebar, self.terminal, command)
+
     def _create_action_dispatcher(self, env: Mapping[str, str]) -> ActionDispatcher:
         return ActionDispatcher(
             self._app,
@@ -146,7 +146,7 @@ class Controller:
     def start(self) -> None:
         """Open the runtime in a task; the first frame is on the screen by now."""
         themes.register_textual_themes(cast("App[object]", self._app))
-        self.tasks.spawn(self._startup.run(self._home), "starting")
+        self.tasks.spawn(self._startup.run(self._env.get("HOME", "")), "starting")
 
     async def close(self) -> None:
         """Stop the tasks of the front end, then the agent."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Literal
 
 from textual.app import App
 
@@ -16,6 +17,13 @@ WARNING_SECONDS = 8.0
 
 TITLE_CELLS = 40
 """The longest title, in cells."""
+ProgressState = Literal["", "works", "waits"]
+PROGRESS: dict[ProgressState, str] = {
+    "": "\x1b]9;4;0\x07",
+    "works": "\x1b]9;4;3\x07",
+    "waits": "\x1b]9;4;4;100\x07",
+}
+"""Sequences (OSC 9;4) for no progress, progress of unknown length, and a warning."""
 SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 
 
@@ -105,6 +113,7 @@ class TerminalNotifier:
     _: KW_ONLY
     tmux: bool = False
     _title: str = field(default="", init=False)
+    _progress: ProgressState = field(default="", init=False)
 
     def set_title(self, title: str) -> None:
         if not appearance_of(self.app).title:
@@ -116,9 +125,20 @@ class TerminalNotifier:
             self._title = title
             write_sequence(self.app, first + title_sequence(title))
 
+    def set_progress(self, state: ProgressState) -> None:
+        """Show in the terminal's tab or task bar, where it can, that the agent works or waits."""
+        if state != self._progress and appearance_of(self.app).title:
+            self._progress = state
+            sequence = PROGRESS[state]
+            write_sequence(self.app, tmux_passthrough(sequence) if self.tmux else sequence)
+
     def restore_sequence(self) -> str:
-        """Return the sequence that restores the old title; write it once the app is closed."""
-        return RESTORE_TITLE if self._title else ""
+        """Return the sequence that restores the old title and removes the progress; write it once
+        the app is closed."""
+        progress = PROGRESS[""] if self._progress else ""
+        if progress and self.tmux:
+            progress = tmux_passthrough(progress)
+        return progress + (RESTORE_TITLE if self._title else "")
 
     def notify(self, sentence: str) -> None:
         """Notify the user of *sentence*, unless the terminal has the focus."""

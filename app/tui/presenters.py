@@ -3,10 +3,13 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from agent.records.background import ShellInfo
 from agent.records.errors import ModelNotFound
+from agent.records.json import JsonObject
 from agent.records.messages import Session
+from agent.records.program import own_version
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
 from app.session.summary import cache_hit_rate, context_used, session_cost
@@ -14,8 +17,13 @@ from app.session.view import NO_CHANGE, Change
 from app.session.workspace import Workspace, short_folder
 from app.startup.launch import LaunchOptions
 from app.tui.notifier import TerminalNotifier
+from app.tui.status_command import StatusCommand
 from app.widgets.home import HomeFacts, local_servers, model_reason
 from app.widgets.sidebar import ChangedFiles, SidebarContent
+from app.widgets.status import Status
+
+if TYPE_CHECKING:  # loads the agent package
+    from agent.runtime.runtime import Runtime
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +74,9 @@ class StatusPresenter:
         env: Mapping[str, str],
         sidebar: SidebarPresenter,
         terminal: TerminalNotifier,
+        command: StatusCommand,
     ) -> None:
+        self._command = command
         self._main = main
         self._live = live
         self._launch = launch
@@ -75,6 +85,10 @@ class StatusPresenter:
         self._workspace = Workspace(short_folder(launch.directory, env.get("HOME", "")))
         self._recent: tuple[Session, ...] = ()
         self._trusted = True
+
+    def configure(self, runtime: "Runtime") -> None:
+        """Apply the settings of *runtime*."""
+        self._command.configure(runtime)
 
     def set_workspace(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -104,6 +118,7 @@ class StatusPresenter:
             trusted=self._trusted,
             sandboxed=_is_sandboxed(live),
         )
+        self._command.update(_facts(live, self._main.status.status))
         self._sidebar.show()
         self._main.show_agent(color)
         self._main.show_work(live.view, live.unsent, live.preparation.started, live.agent)
@@ -119,6 +134,38 @@ class StatusPresenter:
             )
         )
         self._terminal.set_title(_title(live))
+        waits = live.view is not None and bool(live.view.permissions or live.view.questions)
+        self._terminal.set_progress("waits" if waits else "works" if live.busy else "")
+
+
+def _facts(live: LiveSession, shown: Status) -> JsonObject:
+    """Return the facts for the user's own status line, by Claude Code's names."""
+    if not live.is_ready:
+        return {}
+    runtime, session = live.runtime, live.session
+    folder = str(runtime.directory)
+    used: JsonObject = {"used_percentage": None}
+    if shown.context is not None and shown.limit:
+        used = {
+            "used_percentage": round(100 * shown.context / shown.limit),
+            "total_input_tokens": shown.context,
+            "context_window_size": shown.limit,
+        }
+    return {
+        "hook_event_name": "Status",
+        "session_id": session.id if session is not None else "",
+        "session_name": session.title if session is not None else "",
+        "transcript_path": "",
+        "cwd": folder,
+        "workspace": {"current_dir": folder, "project_dir": str(runtime.project)},
+        "model": {"id": shown.model, "display_name": shown.model.partition("/")[2]},
+        "agent": {"name": shown.agent},
+        "effort": {"level": shown.effort},
+        "permission_mode": shown.mode,
+        "version": own_version(),
+        "cost": {"total_cost_usd": shown.cost},
+        "context_window": used,
+    }
 
 
 def _title(live: LiveSession) -> str:

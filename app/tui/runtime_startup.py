@@ -149,6 +149,7 @@ class SettingsApplier:
     def apply(self, runtime: "Runtime", commands: "Sequence[CommandInfo]") -> None:
         """Apply the settings, list the *commands*, and show what went wrong."""
         dispatcher, config = self.dispatcher, runtime.config.config
+        self.status.configure(runtime)
         self.status.set_trusted(trusted=runtime.trust.status in {"trusted", "nothing"})
         self.main.prompt.use_vim(on=config.ui.vim)
         ignored = provide(USER_COMMANDS, user_command_actions(commands))

@@ -63,6 +63,8 @@ class Status:
     """False once it is known that commands run without a sandbox."""
     normal: bool = False
     """True in Vim's normal mode."""
+    custom: str = ""
+    """The line that the user's own command printed, "" without one."""
     hints: tuple[tuple[str, str], ...] = ()
     """Keys and what they do, shown instead of everything else."""
 
@@ -166,6 +168,18 @@ def hints_text(hints: Sequence[tuple[str, str]]) -> Content:
     return Content("   ").join(pairs)
 
 
+def custom_text(status: Status, width: int) -> Content:
+    """Return the user's own line, with what must always be visible at the right: the permission
+    mode, and that the folder is not trusted."""
+    right = Content.styled(status.mode, MODE_TONES[status.mode])
+    if not status.trusted:
+        right = Content.styled("not trusted  ", "$tone-warn") + right
+    room = max(1, width - right.cell_length - 2)
+    left = Content(sanitize_line(status.custom)).truncate(room, ellipsis=True)
+    line = left + Content(" " * max(2, width - left.cell_length - right.cell_length)) + right
+    return line.truncate(max(1, width), ellipsis=True)
+
+
 def _width(parts: list[str]) -> int:
     return Content("   ".join(parts)).cell_length
 
@@ -194,4 +208,6 @@ class StatusLine(Widget):
         width = max(1, self.content_size.width)
         if self._status.hints:
             return hints_text(self._status.hints).truncate(width, ellipsis=True)
+        if self._status.custom:
+            return custom_text(self._status, width)
         return status_text(self._status, width)
