@@ -324,9 +324,9 @@ class Program(Command):
     shared_options: tuple[Option, ...] = ()
     """Options of every subcommand."""
 
-    runs_input: Literal["", "shell", "language"] = ""
-    """Set if it runs what it reads from standard input without operands: as shell code, or as a
-    program in its own language."""
+    runs_input: Literal["", "shell", "language", "escapes"] = ""
+    """Set if it runs what it reads from standard input: as shell code or as a program in its own
+    language, both without operands, or the commands in lines such as ``!ls``."""
 
     destructive_words: str = ""
     """Subcommands, at any level, with which work can be lost."""

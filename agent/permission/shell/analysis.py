@@ -127,7 +127,7 @@ def _add_hidden_code(
     found: Findings, walker: Walker, command: str, problem: str, directory: str
 ) -> None:
     """Add the commands and paths in text that the line can run as code."""
-    if found.runs_text or found.runs_code:
+    if found.runs_text or found.runs_code or found.runs_escapes:
         aliases = _commands_in_data(found, walker)
         if aliases:
             found.add_unknown(command, "text in it may be run as code", aliases=tuple(aliases))
@@ -205,9 +205,17 @@ def _coprocesses(command: str, walker: Walker) -> tuple[str, ...]:
     return walker.commands_in(plain) if plain != command else ()
 
 
+_ESCAPE = re.compile(
+    r"(?:[!|]|^[ \t]*\.s[hy]\w*\s|\bprogram\b)[ \t]*(.+)", re.MULTILINE | re.IGNORECASE
+)
+"""A command in the input of an editor, a database or a calculator."""
+
+
 def _commands_in_data(found: Findings, walker: Walker) -> list[str]:
     """Return the commands in text that the line holds as data: ``echo 'rm x' | sh``, ``$X y``."""
     texts = [code for text in found.texts for code in code_strings(text)] if found.runs_code else []
-    if found.runs_text or not found.runs_code:
+    if found.runs_escapes:
+        texts += [escape[1] for text in found.texts for escape in _ESCAPE.finditer(text)]
+    if found.runs_text or not (found.runs_code or found.runs_escapes):
         texts += found.texts
     return [alias for text in dict.fromkeys(texts) for alias in walker.commands_in(text)]

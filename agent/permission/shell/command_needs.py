@@ -345,9 +345,11 @@ class Commands:
             self.found.texts[said.replace("\\n", "\n")] = None
         if (inner is not None and inner.runs_text) or runs_unknown_text(base, arguments, call.sets):
             self.found.runs_text = True
-        if known.runs_input == "language" and all(word.text.startswith("-") for word in arguments):
+        is_language = known.runs_input in ("language", "escapes")
+        if is_language and all(word.text.startswith("-") for word in arguments):
             self.found.runs_code = True
             self.found.runs_text = self.found.runs_text or "make" in base
+        self.found.runs_escapes = self.found.runs_escapes or known.runs_input == "escapes"
 
     def _analyze_inert(self, call: Call, inner: Inner, base: str) -> FoldersAfter:
         """Analyze what a wrapper runs that needs no rule of its own, in its place."""

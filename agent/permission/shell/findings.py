@@ -90,6 +90,9 @@ class Findings:
     runs_code: bool = False
     """As *runs_text*, for a program in another language."""
 
+    runs_escapes: bool = False
+    """As *runs_text*, for lines such as ``!ls``."""
+
     def add(self, need: PermissionNeed) -> None:
         known = len(self._known)
         self._known.add(need)

@@ -24,7 +24,7 @@ PROGRAMS = (
         always=2,
         runs_code=True,
         syntax="database",
-        runs_input="language",
+        runs_input="escapes",
         options=(
             Option("--tee", effect="write", value="unknown"),
             Option(
@@ -46,7 +46,7 @@ PROGRAMS = (
         runs_code=True,
         version="--version -V",
         syntax="database",
-        runs_input="language",
+        runs_input="escapes",
         options=(
             Option("--output -o --log-file -L", effect="write", value="unknown"),
             Option("--command -c --file -f", effect="execute", value="unknown"),
@@ -68,5 +68,12 @@ PROGRAMS = (
         always=2,
         subcommands=(Command("db", runs_code=True),),
     ),
-    Program("sqlite3", always=2, runs_code=True, version="--version -V", syntax="database"),
+    Program(
+        "sqlite3",
+        always=2,
+        runs_code=True,
+        version="--version -V",
+        syntax="database",
+        runs_input="escapes",
+    ),
 )

@@ -24,8 +24,8 @@ PROGRAMS = (
         ),
     ),
     Program("delta", always=1, options=(Option("--pager", effect="execute", value="code"),)),
-    Program("ed ex rvim view", syntax="editor"),
-    Program("emacs nvim vi vim", exact=True, syntax="editor"),
+    Program("ed ex rvim view", syntax="editor", runs_input="escapes"),
+    Program("emacs nvim vi vim", exact=True, syntax="editor", runs_input="escapes"),
     Program(
         "fzf",
         options=(

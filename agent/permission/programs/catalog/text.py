@@ -188,6 +188,7 @@ PROGRAMS = (
     ),
     Program(
         "dc",
+        runs_input="escapes",
         options=(
             Option("--expression -e", effect="execute", value="code"),
             Option("--file -f", effect="execute", value="path"),

@@ -128,3 +128,21 @@ def test_texts_before_it_hide_no_denied_command_in_another(line: str) -> None:
     """The number of texts analyzed before does not matter."""
     text = f"foo {shlex.quote(line)}"
     assert action_of(PADDING + text) == action_of(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ed <<< '!rm x'", "ed a <<E\n!rm x\nE", "echo '!rm x' | ed", "ex -s a <<< ':!rm x'",
+        "vim -es a <<E\n:r !rm x\nE", "printf '!rm x' | dc", "sqlite3 a <<< '.shell rm x'",
+        "sqlite3 a <<< '.sy rm x'", "echo '.once |rm x' | sqlite3 a", "psql db <<< '\\! rm x'",
+        "psql db <<< 'copy t from program \"rm x\"'", "echo '\\! rm x' | mysql db",
+        "ftp h <<< '!rm x'",
+    ],
+)  # fmt: skip
+def test_a_command_in_the_input_of_an_editor_or_a_database_is_denied(line: str) -> None:
+    assert action_of(line) == "deny"
+
+
+def test_the_input_of_a_database_without_a_command_is_as_the_rule_says() -> None:
+    assert action_of("sqlite3 a <<< 'select 1'") == "allow"
