@@ -5,7 +5,7 @@ sub-agents, and hidden agents, which have no tools, are used by the program itse
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Protocol
 
 from agent.config.loading import LoadedConfig
@@ -13,6 +13,7 @@ from agent.config.markdown_files import SMALL_MODEL
 from agent.config.model import AgentConfig
 from agent.permission.rules import DEFAULT, DEFAULT_RULES, Rule, evaluate, is_project_rule
 from agent.records.errors import AgentNotFound
+from agent.records.frozen import frozen
 from agent.records.requests import Action, PermissionNeed
 from agent.records.tool_facts import TOOL_FACTS, permission_of
 
@@ -45,7 +46,7 @@ class RuleLike(Protocol):
     def saved(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentInfo:
     """An agent."""
 

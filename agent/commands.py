@@ -8,12 +8,12 @@ holds.
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.config.loading import LoadedConfig
 from agent.permission.shell.analysis import analyze
 from agent.records.errors import CommandError
+from agent.records.frozen import frozen
 
 Kind = Literal["built in", "command", "skill"]
 
@@ -37,7 +37,7 @@ _PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9]\d?\b)")
 _WORD = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\S+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CommandInfo:
     """One command."""
 
@@ -58,7 +58,7 @@ class CommandInfo:
     """The file that defines it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplatePart:
     """A part of a filled-in template: *text* to send, or a command whose output is sent."""
 

@@ -6,7 +6,6 @@ folders always count, the project's once it is trusted.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config.definition_files import (
@@ -19,6 +18,7 @@ from agent.config.definition_files import (
 )
 from agent.config.markdown_files import Document, FrontmatterError, read_document
 from agent.config.paths import Paths, display_path, expand_home
+from agent.records.frozen import frozen
 
 MAX_DESCRIPTION = 1_024
 """Characters of a description that the model sees."""
@@ -32,7 +32,7 @@ MAX_SAMPLED = 10
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """One skill."""
 
@@ -48,7 +48,7 @@ class Skill:
         return self.path.parent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundSkills:
     """The skills by name, sorted."""
 

@@ -5,13 +5,13 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.files.disk import FileStamp, replace_file
+from agent.records.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PutFile:
     """The step that writes *data* to a file."""
 
@@ -24,7 +24,7 @@ class PutFile:
     """The permission bits; None keeps those that the file has or would get."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoveFile:
     """The step that removes the file at *path*."""
 
@@ -45,7 +45,7 @@ class FileStepFailed(OSError):
         self.not_restored = tuple(left)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Undo:
     path: str
     action: Callable[[], object]

@@ -11,7 +11,7 @@ import logging
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -27,6 +27,7 @@ from agent.process import (
     shell_argv,
     strip_terminal_codes,
 )
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.tool_facts import claude_name_of
 
@@ -131,7 +132,7 @@ class HookFailed(Exception):
     """A hook gave no answer; ``str()`` is the reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HookPrograms:
     """The environment and the sandbox of hooks that are programs."""
 

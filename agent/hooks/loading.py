@@ -4,7 +4,7 @@ The user's own always count, a project's once it is trusted. Notices name what c
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent.config import env_variables, jsonc
@@ -12,13 +12,14 @@ from agent.config.discovery import folder_chain, read_text
 from agent.config.loading import LoadedConfig
 from agent.config.paths import display_path, home_folder
 from agent.hooks.records import EVENTS, TIMEOUT, Hook, HookEvent
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
 """Settings files of Claude Code, below the home folder or a project's."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundHooks:
     """The hooks in the order in which they were found."""
 

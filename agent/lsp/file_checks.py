@@ -5,7 +5,6 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from agent.lsp.service import LspService
 from agent.permission.sandbox.service import CommandSandbox
 from agent.process import Capture, Command, FinishedCommand, SpillStore, run
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 
 log = logging.getLogger(__name__)
 
@@ -202,7 +202,7 @@ def _ignore_output(text: str) -> None:
     del text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeServices:
     """Language servers and formatters of an opened folder."""
 

@@ -6,10 +6,11 @@ settings runs only where the project has some, so that no file is changed to ano
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from agent.config.model import FormatterConfig
+from agent.records.frozen import frozen
 
 FILE = "$FILE"
 
@@ -18,7 +19,7 @@ _WEB = (*_JS, ".json", ".css", ".scss", ".html", ".vue", ".md", ".yaml", ".yml",
 _PY = (".py", ".pyi")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Formatter:
     """A program that formats files."""
 

@@ -9,7 +9,6 @@ import contextlib
 import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +18,7 @@ from agent.mcp.sampling import SampleRequest, SampleResult
 from agent.permission.sandbox.service import CommandSandbox, SandboxUnavailable
 from agent.process.tree import LINUX, MARKER, ProcessTree
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.json import JsonObject
 
@@ -63,7 +63,7 @@ class LazyLogins:
         return Logins(self._data)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ConnectionSettings:
     """Settings that all connections of an opened folder share."""
 

@@ -5,11 +5,11 @@ A form becomes one question per field. A user who dismisses one sends nothing at
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.mcp.schemas import check_arguments
 from agent.records.errors import InvalidArguments, PermissionRejected, ToolError
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.json import Json, JsonObject
 from agent.records.requests import Question, QuestionOption, QuestionReply
@@ -32,7 +32,7 @@ _FORMATS = {
 Ask = Callable[[Question, Callable[[str | None], None]], Awaitable[QuestionReply]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ElicitationResult:
     """The user's answer to a server."""
 
@@ -41,7 +41,7 @@ class ElicitationResult:
     """The fields of an accepted form."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elicitation:
     """Asks the user of the call *context* on behalf of *server*."""
 

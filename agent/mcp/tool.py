@@ -25,6 +25,7 @@ from agent.mcp.records import (
 from agent.mcp.schemas import check_arguments, coerced, for_models
 from agent.records.blocks import Block, ImageBlock, TextBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import FilePart
 from agent.records.requests import PermissionNeed, PermissionReply
@@ -172,7 +173,7 @@ class ToolCaller(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpPayload:
     arguments: JsonObject
 

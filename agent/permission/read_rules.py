@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from agent.permission.hard_links import Identity, kept_identities, shared_identity
 from agent.permission.patterns import PathPatterns, matches
 from agent.permission.rules import DEFAULT, Rule
+from agent.records.frozen import frozen
 from agent.records.requests import EvaluatedNeed, PermissionNeed
 
 MAX_WALKED = 50_000
@@ -20,7 +20,7 @@ MAX_FILES_IN_FOLDER = 50
 """Files of a denied folder that are named one by one; with more of them it is named itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """The files that a command which only reads can show, besides those that it names."""
 

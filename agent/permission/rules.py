@@ -12,7 +12,7 @@ matches decides, within what its source can say:
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.permission.patterns import (
     expand_home,
@@ -21,6 +21,7 @@ from agent.permission.patterns import (
     matches_command,
     matches_path,
 )
+from agent.records.frozen import frozen
 from agent.records.requests import Action, EvaluatedNeed, PermissionNeed
 from agent.records.tool_facts import TOOL_FACTS
 
@@ -56,7 +57,7 @@ ALLOWED_BY_NAME = frozenset({"doom_loop", UNSANDBOXED})
 """Permissions that a rule allows only by name: allowing everything does not include them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One rule: what it does with calls that match."""
 

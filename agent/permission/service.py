@@ -9,7 +9,7 @@ withdraws the request and reports that on the bus.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from agent.bus import Bus
@@ -35,6 +35,7 @@ from agent.records.blocks import Block
 from agent.records.decisions import Decision
 from agent.records.errors import PermissionRejected
 from agent.records.events import PermissionAsked, PermissionReplied
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import (
     Action,
@@ -69,7 +70,7 @@ class RulesOfAgent(Protocol):
     def __call__(self, name: str, /, *, child: bool) -> Sequence[Rule]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionContext:
     """The tool call that needs permissions."""
 
@@ -103,7 +104,7 @@ class PermissionContext:
     rule that asks."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Pending:
     """A request that waits for its reply.
 

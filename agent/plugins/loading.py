@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -26,6 +26,7 @@ from agent.config.definition_files import (
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths
 from agent.plugins.api import Plugin
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ LOAD_TIMEOUT = 10.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedPlugin:
     """One plugin and what it adds."""
 
@@ -55,7 +56,7 @@ class LoadedPlugin:
     """The traceback of the failure."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plugins:
     """All plugins of an opened folder, in the order of loading."""
 

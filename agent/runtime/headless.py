@@ -25,6 +25,7 @@ from agent.records.events import (
     SessionCreated,
     SessionIdle,
 )
+from agent.records.frozen import frozen
 from agent.records.messages import ErrorInfo, Session, StepFinishPart, Usage
 from agent.records.requests import EvaluatedNeed, PermissionReply, PermissionRequest
 from agent.runtime.runtime import Runtime
@@ -45,7 +46,7 @@ SERVER_TIMEOUT = 10.0
 """Seconds that MCP servers get to be ready: there is no later turn that could have their tools."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Approval:
     """An approval given in advance: a permission, and a pattern of its subject."""
 
@@ -69,7 +70,7 @@ class Approval:
         return self.pattern == "*" or (not need.strict and matches(need.pattern, self.pattern))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeadlessResult:
     """The result of a run."""
 

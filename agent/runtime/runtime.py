@@ -9,7 +9,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent.agents import Agents
@@ -32,6 +32,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import RetryPolicy
 from agent.records.errors import ConfigError
+from agent.records.frozen import frozen
 from agent.records.json import Json
 from agent.records.tool_facts import Answering
 from agent.runtime.folder_settings import read_settings
@@ -77,7 +78,7 @@ from agent.tracing import Tracing
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Runtime:
     """The services of an opened folder."""
 

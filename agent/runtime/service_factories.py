@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,7 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.from_config import catalog_from_config, secret_variables
 from agent.records.errors import AgentNotFound, ModelNotFound
 from agent.records.events import Notice
+from agent.records.frozen import frozen
 from agent.records.tool_facts import Answering
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
@@ -45,7 +46,7 @@ from agent.tools.web.client import Web, WebLimits
 from agent.tools.websearch import ENGINES, Engine, engine_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class OpenedFolder:
     """The folder, settings and options that the services are made from."""
 

@@ -9,10 +9,11 @@ snapshots, and from the single edits where no snapshot exists.
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock
 from agent.records.errors import SessionBusy
+from agent.records.frozen import frozen
 from agent.records.messages import (
     Completed,
     Failed,
@@ -141,7 +142,7 @@ IGNORED = "Files that git ignores are not taken back."
 BACKGROUND_BUSY = "Sub-agents work in the background: wait for them or stop them first, then undo."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoFile:
     """A file that an undo restores."""
 
@@ -152,7 +153,7 @@ class UndoFile:
     """True if the file was changed by something else since; it is not restored then."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoPlan:
     """The effects of an undo."""
 

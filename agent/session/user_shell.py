@@ -7,11 +7,12 @@ drawn, cut, canceled and recovered like the agent's own; the model reads it as t
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.records.blocks import Block
 from agent.records.decisions import Decision
 from agent.records.errors import SessionBusy
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.messages import Session, ToolPart, UserMessage
 from agent.records.requests import PermissionNeed, PermissionReply
@@ -98,7 +99,7 @@ class UserShell:
         return TurnEnd("completed")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _UserCalls:
     """The call of a user's command (``executor.CallSupport``): it needs no permission."""
 

@@ -15,16 +15,16 @@ import os
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config.private_file import locked
 from agent.records.errors import StoreTooNew
+from agent.records.frozen import frozen
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Migration:
     """One migration: *number* is the schema version that *sql* leads to."""
 

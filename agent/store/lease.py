@@ -14,11 +14,11 @@ import platform
 import sqlite3
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from agent.records.errors import StoreError
+from agent.records.frozen import frozen
 from agent.store.database import Database
 
 HEARTBEAT = 5.0
@@ -30,7 +30,7 @@ STALE = 4 * HEARTBEAT
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lease:
     """One lease of a session."""
 

@@ -8,11 +8,11 @@ ordered by their ids.
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.messages import CompactionPart, MessageWithParts, Session
 from agent.store.codec import decode_all, decode_message, decode_part, decode_session
@@ -27,7 +27,7 @@ _NUMBER = "(SELECT rowid FROM message WHERE id = ?{})"
 _NO_LIMIT = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionFilter:
     """A selection of sessions; see ``Store.sessions``."""
 

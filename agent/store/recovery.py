@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agent.records.frozen import frozen
 from agent.records.messages import (
     AssistantMessage,
     Failed,
@@ -28,7 +29,7 @@ INTERRUPTED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecoveryResult:
     """The sessions that were changed and the new state of their records."""
 

@@ -11,8 +11,8 @@ the most.
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from agent.records.frozen import frozen
 from agent.records.json import encodable
 
 MAX_SCANNED = 20_000
@@ -41,7 +41,7 @@ WHERE part.number > (SELECT coalesce(max(number), 0) - ? FROM part) AND part.ind
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchHit:
     """A part whose text matches."""
 
@@ -52,7 +52,7 @@ class SearchHit:
     """The text around the match, cut with ``…``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RawHit:
     """A hit without an excerpt. *table* and *query* are its source; *snippet* is set where it is
     already known."""

@@ -2,8 +2,8 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from agent.records.frozen import frozen
 from agent.records.messages import Usage
 
 QUARTER = 900
@@ -19,7 +19,7 @@ GROUP BY day, model, project HAVING done > 0 ORDER BY day, model, project
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageRow:
     """The usage of one model in one project on one day."""
 
@@ -47,14 +47,14 @@ def usage_rows(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageTotal:
     """A sum of rows under one name."""
 
     name: str
     steps: int = 0
     turns: int = 0
-    usage: Usage = Usage()  # noqa: RUF009 - frozen
+    usage: Usage = Usage()
     cost: float | None = None
 
 

@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -31,6 +31,7 @@ from agent.records.events import (
     SessionUpdated,
     TodoUpdated,
 )
+from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.messages import (
     AssistantMessage,
@@ -62,7 +63,7 @@ NO_SESSION = (
 _MAX_READS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessagePage:
     """Consecutive messages of a session, oldest first, and the number of *older* ones."""
 

@@ -4,10 +4,11 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, assert_never
 
 from agent.records.blocks import TodoItem
+from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.messages import (
     AssistantMessage,
@@ -71,7 +72,7 @@ def user_message_ids(records: Iterable[Record]) -> set[str]:
     return {record.id for record in records if isinstance(record, UserMessage)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """The effect of a write."""
 

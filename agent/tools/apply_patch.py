@@ -6,13 +6,14 @@ Models of the GPT family are trained on it, so they get it instead of edit and w
 import asyncio
 import re
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from pydantic import AliasChoices, Field
 
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.change import (
@@ -41,7 +42,7 @@ class ApplyPatchArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatchPlan:
     """The parsed patch and its changes."""
 

@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from agent.process import (
 )
 from agent.records.blocks import ShellBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.truncate import Truncated, Truncator
@@ -112,7 +113,7 @@ class BashArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BashPlan:
     """A command as it was shown."""
 
@@ -143,7 +144,7 @@ class BashPlan:
     kept_notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class BashSettings:
     """The settings of commands."""
 

@@ -1,10 +1,9 @@
 """The ``bash_output`` tool: read, wait for, or end a command or sub-agent in the background."""
 
-from dataclasses import dataclass
-
 from pydantic import AliasChoices, Field
 
 from agent.records.blocks import ToolLabel
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.shell.results import describe_shell, shell_block, shell_output
@@ -37,7 +36,7 @@ class BashOutputArgs(ToolArgs):
 LEFTOVERS = "Something that it started still runs and may print more."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputPlan:
     """*wait* is in seconds."""
 

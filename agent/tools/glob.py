@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from posixpath import expanduser, join
 
@@ -11,6 +10,7 @@ from pydantic import Field
 
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import (
@@ -43,7 +43,7 @@ class GlobArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GlobPlan:
     """*rest* is matched against paths relative to *root*."""
 

@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -16,6 +16,7 @@ from agent.permission.protected import is_secret
 from agent.permission.read_rules import ReadRules
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.truncate import MAX_BYTES, head_of, shared_width
@@ -120,7 +121,7 @@ class GrepArgs(ToolArgs):
         return min(self.limit or MAX_LIMIT, MAX_LIMIT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GrepPlan:
     root: ToolPath
     request: SearchRequest
@@ -420,7 +421,7 @@ class _Hits:
         return notes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Page:
     """A page of results: the *lines* for the model, the *items* for the transcript."""
 

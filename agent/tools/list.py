@@ -11,6 +11,7 @@ from pydantic import Field
 
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.paths import (
@@ -40,7 +41,7 @@ class ListArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListPlan:
     root: ToolPath
     excluded: tuple[str, ...]

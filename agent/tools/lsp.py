@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +14,7 @@ from agent.lsp.records import Location
 from agent.lsp.service import REQUEST_TIMEOUT, LspService
 from agent.records.blocks import TextBlock, ToolLabel
 from agent.records.errors import InvalidArguments, ToolError
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
@@ -70,7 +70,7 @@ class LspArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LspPlan:
     """*params* are the parameters of the request, empty for diagnostics."""
 

@@ -1,13 +1,13 @@
 """The ``plan_exit`` tool: the plan agent proposes to carry out its plan, the user decides."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
 
 from agent.records.blocks import ToolLabel
 from agent.records.errors import PermissionRejected, ToolError
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply, Question, QuestionOption
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
@@ -40,7 +40,7 @@ class PlanExitArgs(ToolArgs):
     file: str = Field(default="", description="Path of the plan file, if the plan is in one")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExitPlan:
     question: Question
     file: str

@@ -1,11 +1,10 @@
 """The ``question`` tool: ask the user, with options or for an answer of their own."""
 
-from dataclasses import dataclass
-
 from pydantic import AliasChoices, Field
 
 from agent.records.blocks import TableBlock, ToolLabel
 from agent.records.errors import PermissionRejected
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import (
     PermissionNeed,
@@ -55,7 +54,7 @@ class QuestionArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionPlan:
     questions: tuple[Question, ...]
 

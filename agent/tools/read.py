@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
@@ -11,6 +11,7 @@ from pydantic import AliasChoices, Field
 from agent.files import FileContent, FileStamp, load
 from agent.records.blocks import Block, CodeBlock, ListingBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.files.attachments import MediaFile, attach, load_media
@@ -71,14 +72,14 @@ class ReadArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadPlan:
     target: ToolPath
     wanted: Wanted
     raw: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _NotedPage:
     """A page that differs from the file on disk: a notebook's cells, or an editor's text."""
 

@@ -7,12 +7,13 @@ a row in ``agent.records.tool_facts``, and its test.
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.lsp.service import LspService
 from agent.permission.sandbox.service import CommandSandbox
 from agent.provider.client import ToolSchema
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.tool_facts import FORMER_TOOLS
 from agent.skills import Skills
@@ -45,7 +46,7 @@ from agent.tools.write import WriteTool
 AnyTool = Tool[Any, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolServices:
     """The services and settings that the built-in tools work with."""
 

@@ -2,13 +2,13 @@
 
 import asyncio
 import difflib
-from dataclasses import dataclass
 
 from pydantic import AliasChoices, Field
 
 from agent.config.markdown_files import FrontmatterError
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.skills import Skill, Skills, sample_files
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
@@ -24,7 +24,7 @@ class SkillArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillPlan:
     skill: Skill
     text: str

@@ -5,12 +5,13 @@ The tool does not know the session service: it runs the child through ``ToolCont
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pydantic import AliasChoices, Field
 
 from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError, ToolStopped
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.records.units import tokens
@@ -60,7 +61,7 @@ class TaskArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubagentInfo:
     """A sub-agent. The description of the tool lists those that are *offered*; a command of the
     user can run others too."""

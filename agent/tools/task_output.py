@@ -1,11 +1,10 @@
 """The ``task_output`` tool: check, wait for, or stop a sub-agent in the background."""
 
-from dataclasses import dataclass
-
 from pydantic import AliasChoices, Field
 
 from agent.records.blocks import SubtaskBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.subagents import SubagentStatus
@@ -37,7 +36,7 @@ class TaskOutputArgs(ToolArgs):
     stop: bool = Field(default=False, description="End the sub-agent")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatusRequest:
     """*wait* is in seconds."""
 

@@ -1,12 +1,12 @@
 """The ``todowrite`` and ``todoread`` tools: the session's todo list."""
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from pydantic import Field
 
 from agent.records.blocks import TodoBlock, TodoItem, TodoStatus, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 
@@ -47,7 +47,7 @@ class TodoReadArgs(ToolArgs):
     """``todoread`` has no arguments."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoPlan:
     items: tuple[TodoItem, ...]
 

@@ -6,7 +6,6 @@ import math
 import re
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +14,7 @@ from pydantic import Field
 from agent.files import decode
 from agent.records.blocks import Block, TextBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
@@ -69,7 +69,7 @@ class WebfetchArgs(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchPlan:
     """*seconds* is the time limit, *url* the URL that was shown."""
 

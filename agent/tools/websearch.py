@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from pydantic import Field
 
 from agent.records.blocks import ListingBlock, ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject, encodable
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
@@ -26,7 +27,7 @@ Provider = Literal["searxng", "brave", "tavily", "exa"]
 Fields: TypeAlias = tuple[str, str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Engine:
     """A configured engine. *key* is "" if it needs none."""
 
@@ -36,7 +37,7 @@ class Engine:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class EngineSpec:
     """The interface of a kind of engine."""
 

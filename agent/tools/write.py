@@ -1,12 +1,12 @@
 """The ``write`` tool: write a whole file, new or existing."""
 
-from dataclasses import dataclass
 from functools import partial
 
 from pydantic import AliasChoices, Field
 
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
@@ -26,7 +26,7 @@ class WriteArgs(ToolArgs):
     content: str = Field(description="The whole text of the file")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WritePlan:
     """*change* is None if the file already has the text."""
 

@@ -1,11 +1,11 @@
 """The elements of a turn that exported documents show, in order, and texts that all forms share."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from agent.records.blocks import DiffBlock, ShellBlock
+from agent.records.frozen import frozen
 from agent.records.messages import (
     CompactionPart,
     Completed,
@@ -19,7 +19,7 @@ from agent.records.messages import (
 from agent.session.review.timeline import TimelineTurn, result_text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserEntry:
     """A message of the user's."""
 
@@ -28,7 +28,7 @@ class UserEntry:
     """True if it began the turn; others were sent while the turn was running."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FailedStep:
     """A step that failed or was interrupted."""
 

@@ -6,7 +6,7 @@ What is harmless is recorded in the catalog; options before the subcommand such 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from agent.permission.programs import arguments
@@ -15,12 +15,13 @@ from agent.permission.programs.lookup import program
 from agent.permission.programs.record import UNKNOWN, Command, Program
 from agent.permission.programs.side_effects import effect_reason
 from agent.permission.syntax.words import Word, as_written, literal_word
+from agent.records.frozen import frozen
 
 _OVER_FILES = frozenset({"--worktree", "--no-staged", "-W"})
 """Options with which ``git restore`` overwrites files."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GitCall:
     """The parts of a git command."""
 

@@ -6,16 +6,17 @@ effect. An option that is not recorded, or a word that is known at run time only
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.permission.programs import git_arguments
 from agent.permission.programs.arguments import Arguments, only_reads, parse, proves, with_dash
 from agent.permission.programs.record import Command, Program, Syntax
 from agent.permission.programs.scripts import jq_reason
 from agent.permission.syntax.words import Word, is_one_word, starts_with_pattern
+from agent.records.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """The files that a command reads."""
 

@@ -3,19 +3,19 @@
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.git import RepositoryPaths, find_repository
 from agent.permission.protected import credential_paths, guarded_git_paths, guarded_paths
+from agent.records.frozen import frozen
 from agent.records.sandbox import SandboxGrant
 
 if TYPE_CHECKING:  # loaded with the first command
     from agent.process.sandbox import SandboxPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SandboxFolders:
     """The folders of the user and of this program."""
 

@@ -3,20 +3,21 @@ reading deny or ask for, and those with secrets in folders that it searches."""
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent.git import RepositoryPaths, find_repository
 from agent.permission.read_rules import Reach, ReadRules
 from agent.permission.sandbox.grants import is_proven
 from agent.permission.shell.findings import SECRETS_BELOW
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed
 
 MAX_NAMED = 3
 """Files that a note names; of the others it gives the number."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptFiles:
     """Files that a sandbox hides from one command, absolute and resolved."""
 

@@ -3,11 +3,11 @@
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.permission.sandbox.command_policy import SandboxFolders, policy_of
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.sandbox import ProgramSandbox, SandboxGrant, SandboxSetting, program_grant
 
 if TYPE_CHECKING:  # loaded with the first command
@@ -29,7 +29,7 @@ class SandboxUnavailable(ToolError):
     """A program has to run in a sandbox and this machine has none, so it was not started."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxStatus:
     """The sandbox of commands, for users."""
 
@@ -40,7 +40,7 @@ class SandboxStatus:
     """A sentence on why there is none, or no better one; "" otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrappedCommand:
     """A command in the sandbox."""
 

@@ -9,7 +9,7 @@ import logging
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent.permission.programs.embedded import code_strings
@@ -20,6 +20,7 @@ from agent.permission.shell.operands import add_paths_in_code
 from agent.permission.shell.paths import Workspace
 from agent.permission.shell.walker import Walker
 from agent.permission.syntax.source import MAX_ALLOWED_LENGTH, CannotAnalyzeError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed
 
 _COPROC = re.compile(
@@ -29,7 +30,7 @@ _COPROC = re.compile(
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Analysis:
     """The result of the analysis of one line."""
 

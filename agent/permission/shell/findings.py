@@ -12,6 +12,7 @@ from agent.permission.shell.variable_values import Environment
 from agent.permission.syntax.hidden_code import unescape_backticks
 from agent.permission.syntax.output import prints_number
 from agent.permission.syntax.words import Word
+from agent.records.frozen import frozen
 from agent.records.requests import Action, PermissionNeed
 
 READ_SPLITS = "text that is read may split into an operator that evaluates"
@@ -23,7 +24,7 @@ _MAX_READS = 50
 """Read needs of one word: a pattern can match many files."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GitUse:
     """One git command of a line."""
 

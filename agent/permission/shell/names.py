@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.permission.programs import git_arguments
 from agent.permission.programs.arguments import Arguments, Given, parse
@@ -12,6 +12,7 @@ from agent.permission.programs.record import Command, Listing, Program
 from agent.permission.shell.paths import Dirs, Workspace, paths_of
 from agent.permission.syntax.source import word_set
 from agent.permission.syntax.words import Word, as_written
+from agent.records.frozen import frozen
 
 _PATH_TESTS = word_set("-path -ipath -wholename -iwholename -regex -iregex")
 _NEGATABLE = ("(", "!", "-not")
@@ -19,7 +20,7 @@ _EXTENSION = re.compile(r"(\*\*/)?\*\.\w+")
 """A pattern of git that says how the names of files end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Names:
     """Names of files that are given to a command at run time."""
 

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePath
 
 from agent.permission.hard_links import kept_identities
@@ -20,6 +20,7 @@ from agent.permission.syntax.words import (
     plain,
     tilde_expanded,
 )
+from agent.records.frozen import frozen
 
 Dirs = frozenset[str]
 """The folders that a command can run in, absolute; empty if that is not known."""
@@ -54,7 +55,7 @@ def is_stream(path: str) -> bool:
     return _STREAMS.fullmatch(path) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workspace:
     """The open folder, its project and the user's home, and what is known of the files in them."""
 
@@ -356,7 +357,7 @@ def _matches(pattern: str, place: Workspace) -> list[str] | None:
     return None if len(found) > MAX_MATCHES else found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Search:
     """The files that a recursive read reaches, or whose names are given to a program."""
 

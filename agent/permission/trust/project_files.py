@@ -7,7 +7,7 @@ import glob
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,7 @@ from agent.config.discovery import find_sources, folder_chain, read_source, read
 from agent.config.markdown_files import FrontmatterError, read_agent
 from agent.config.paths import Paths, home_folder
 from agent.permission.trust.project_programs import PROGRAM_KEYS, ProjectProgram, find_programs
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
@@ -44,7 +45,7 @@ _CHECKED_KEYS = frozenset({"permission", "tools", "$schema", *PROGRAM_KEYS})
 SteeringKind = Literal["instructions", "command", "agent", "skill", "settings"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SteeringSource:
     """A file or settings that would steer the agent."""
 
@@ -54,7 +55,7 @@ class SteeringSource:
     """The file, or the names of the settings."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectFindings:
     """The result of a scan. The user is asked about a project only if something was found."""
 

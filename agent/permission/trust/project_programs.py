@@ -3,11 +3,11 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.config.permission_rules import parse_rules, parse_switches
 from agent.config.project_restrictions import allows_everything
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 RunKind = Literal[
@@ -33,7 +33,7 @@ PROGRAM_KEYS: Mapping[str, RunKind] = {
 """Keys of a config file that can run code or reach a server."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProjectProgram:
     """One thing that a project would run, reach or allow."""
 

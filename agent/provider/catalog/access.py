@@ -3,12 +3,13 @@
 import difflib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.provider.catalog.keys import KeyStore, NoKeyStore, key_error
 from agent.provider.catalog.provider_settings import ProviderSettings
 from agent.provider.catalog.providers import KNOWN_PROVIDERS, Transport
 from agent.records.errors import MissingKey
+from agent.records.frozen import frozen
 
 VARIABLE_ALIASES = {"AWS_REGION": "AWS_DEFAULT_REGION"}
 """The variable that counts where the first one is not set."""
@@ -16,7 +17,7 @@ VARIABLE_ALIASES = {"AWS_REGION": "AWS_DEFAULT_REGION"}
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundKey:
     """A provider's key and its source."""
 
@@ -237,7 +238,7 @@ class ProviderAccess:
         return url
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Connection:
     """The address of requests to a provider, with its key."""
 

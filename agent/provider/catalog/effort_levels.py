@@ -6,10 +6,10 @@ level to a provider's request fields is in ``agent.provider.quirks.reasoning_eff
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent.provider.catalog.model_families import ADAPTIVE_SINCE, claude_version
 from agent.provider.client import Api, ModelInfo
+from agent.records.frozen import frozen
 
 EFFORT_LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 DEFAULT_LEVELS = ("low", "medium", "high")
@@ -87,7 +87,7 @@ def choose_effort(model: ModelInfo, requested: str | None) -> tuple[str | None, 
     return level, f"Effort {level} is used instead of {requested}; {has}."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedEfforts:
     """The levels of a model according to the price list."""
 
@@ -104,7 +104,7 @@ class ListedEfforts:
     """True if its thinking cannot be switched off."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rule:
     """The levels of the models whose name matches a pattern."""
 

@@ -10,13 +10,14 @@ import stat
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 from agent.config.private_file import PrivateFile
 from agent.records.errors import StoreUnavailable
+from agent.records.frozen import frozen
 from agent.records.json import Json
 
 FILE_NAME = "auth.json"
@@ -24,7 +25,7 @@ SHOWN_CHARACTERS = 4
 """The number of characters of a long key that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredKey:
     """A stored key."""
 

@@ -8,12 +8,13 @@ import importlib.util
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from agent.provider.catalog.effort_levels import EFFORT_LEVELS, ListedEfforts
 from agent.provider.client import Price
 from agent.provider.transport.wire_json import get_objects
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 DATA_FILE = "model_prices_and_context_window_backup.json"
@@ -22,7 +23,7 @@ RESPONSES_PROVIDERS = frozenset({"openai"})
 """Providers that are used through the Responses API, so that models of that mode count too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelFacts:
     """The list's facts about one model. Limits are in tokens, None where unknown."""
 

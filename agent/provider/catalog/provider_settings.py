@@ -1,13 +1,14 @@
 """Settings of providers and their models, from the config."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.provider.catalog.providers import Transport
 from agent.provider.client import Api, Price
+from agent.records.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelSettings:
     """The config's settings of a model; None keeps the value of the lists."""
 
@@ -26,7 +27,7 @@ class ModelSettings:
     price: Price | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProviderSettings:
     """The config's settings of a provider: a known one that is changed, or a new one."""
 

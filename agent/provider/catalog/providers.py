@@ -8,17 +8,18 @@ and the variables that can hold the key. The special requirements of a provider 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 from urllib.parse import urlsplit
 
 from agent.provider.client import Api
+from agent.records.frozen import frozen
 
 Transport = Literal["http", "litellm"]
 """``http``: in a wire protocol of ours; ``litellm``: through the litellm worker."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProviderSpec:
     """A known provider."""
 

@@ -26,6 +26,7 @@ from agent.provider.transport.errors import error_from_event
 from agent.provider.transport.framing import BODY, SseEvent
 from agent.provider.transport.wire_json import is_json_object
 from agent.provider.usage_parsing import chat_usage
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Usage
 
@@ -47,7 +48,7 @@ class _Call:
         return self.ended or is_json_object(self.arguments)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Delta:
     """One entry of ``tool_calls``, with values of the right types."""
 

@@ -19,7 +19,7 @@ Differences between the providers that share a protocol do not belong here but i
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import httpx2
@@ -34,6 +34,7 @@ from agent.provider.transport.framing import BodyDecoder, Framing
 from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimits
 from agent.provider.transport.wire_json import encode_body
 from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.redact import MIN_LENGTH
 
@@ -41,7 +42,7 @@ MAX_REPAIRS = 3
 """Retries of one request without a part that the server refused."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Endpoint:
     """The address of a provider, with what authenticates a request to it."""
 

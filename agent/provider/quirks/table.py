@@ -6,7 +6,6 @@ a test of the same name. Rules are applied in the order of the table.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
@@ -31,6 +30,7 @@ from agent.provider.quirks.target import (
     UNSIGNED_CALLS,
     Target,
 )
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 
 RequestQuirk: TypeAlias = Callable[[ModelRequest, Target], ModelRequest]
@@ -40,7 +40,7 @@ BodyQuirk: TypeAlias = Callable[[JsonObject, ModelRequest, Target], JsonObject]
 Q = TypeVar("Q", RequestQuirk, BodyQuirk)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuirkRule(Generic[Q]):
     """A quirk with the conditions for it. It applies if all of them are met."""
 

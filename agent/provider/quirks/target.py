@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Self
 
 from agent.provider.catalog.providers import known_provider
 from agent.provider.client import Api, ModelInfo
+from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 
 IMAGES = "images"
@@ -66,7 +66,7 @@ def first_named(text: str, names: Iterable[str]) -> str | None:
     return next((name for name in names if re.search(rf"\b{re.escape(name)}\b", text)), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """The protocol, provider and model of a request."""
 

@@ -1,12 +1,13 @@
 """Quirks of tool schemas: each provider accepts a different subset of JSON schema."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.provider.client import ModelRequest, ToolSchema
 from agent.provider.quirks.structural_sharing import IdentityCache
 from agent.provider.quirks.target import Target
 from agent.provider.transport.wire_json import get_object, get_objects
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 CHOICE_KEYS = ("anyOf", "oneOf", "allOf")
@@ -147,7 +148,7 @@ def reduce_schema(schema: JsonObject) -> JsonObject:
     return _reduce(schema, _Position(schema))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Position:
     """The position of a schema inside *root*."""
 

@@ -10,11 +10,11 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from agent.provider.transport.file_limits import file_limit
 from agent.records.errors import FileLimit, ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 from agent.records.json import Json
 
 MAX_SHOWN = 500
@@ -35,7 +35,7 @@ MESSAGE_KEYS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorText:
     """The text of an error."""
 
@@ -310,7 +310,7 @@ LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Classification:
     kind: ProviderErrorKind
     retry_once: bool = False

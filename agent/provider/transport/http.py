@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from math import inf
 from types import TracebackType
 from typing import Self
@@ -27,13 +26,14 @@ from agent.provider.transport.framing import (
     SseEvent,
 )
 from agent.records.errors import ConfigError, ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 
 MAX_ERROR_BYTES = 256 * 1024
 ERROR_BODY_SECONDS = 10.0
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamLimits:
     """The timeouts of a stream in seconds; None or infinity is without limit."""
 
@@ -126,7 +126,7 @@ def _loopback_patterns() -> tuple[str, ...]:
     return tuple(f"all://{host}" for host in LOOPBACK_HOSTS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HttpPost:
     """One POST request."""
 

@@ -1,16 +1,16 @@
 """The retry policy for failed model calls: which errors are retried, and after how long."""
 
 import random
-from dataclasses import dataclass
 
 from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 
 RETRIED_KINDS = frozenset(
     {ProviderErrorKind.RATE_LIMIT, ProviderErrorKind.OVERLOADED, ProviderErrorKind.NETWORK}
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryPolicy:
     """The limits of retries. Times are in seconds."""
 

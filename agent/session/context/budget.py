@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from agent.provider.client import ModelInfo, ToolSchema
 from agent.records.context_parts import ContextPart
+from agent.records.frozen import frozen
 from agent.records.messages import (
     AssistantMessage,
     CompactionPart,
@@ -137,7 +138,7 @@ MESSAGE_OVERHEAD = 4
 """Tokens that a message takes in addition to its content."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """Token limits of a model."""
 
@@ -198,7 +199,7 @@ DEFAULT_BUDGET = Budget(100_000, 20_000)
 """Used by pruning and compaction where neither a limit nor a refusal is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MessageWeight:
     """Estimated tokens of messages, by purpose."""
 

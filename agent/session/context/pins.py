@@ -6,10 +6,11 @@ project's instructions are restated with the session block of the system prompt.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from agent.records.blocks import TodoItem
+from agent.records.frozen import frozen
 from agent.records.messages import Completed, FilePart, MessageWithParts, TextPart, ToolPart
 from agent.session.context.budget import estimate_tokens
 from agent.session.context.compaction_markers import is_request
@@ -25,7 +26,7 @@ CUT = "[â€¦ {left_out:,} characters are left out here. The whole is in {where} â
 TODO_MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pin:
     heading: str
     text: str
@@ -60,7 +61,7 @@ def collect_pins(
     return tuple(pins)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PinnableMessage:
     """A message that the user can pin, with its *text*."""
 

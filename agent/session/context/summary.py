@@ -1,7 +1,7 @@
 """Summaries of the older part of a session, requested from a model."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.provider.client import (
     ModelClient,
@@ -14,6 +14,7 @@ from agent.provider.client import (
 )
 from agent.records.context_parts import ContextPart
 from agent.records.errors import ProviderError, ProviderErrorKind
+from agent.records.frozen import frozen
 from agent.records.json import Json
 from agent.records.messages import (
     Completed,
@@ -48,7 +49,7 @@ TOO_LONG = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summary:
     """A summary. *usage* is None where the provider did not report it."""
 
@@ -56,7 +57,7 @@ class Summary:
     usage: Usage | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Summarizer:
     """A model with the *prompt* (the sections of a summary)."""
 

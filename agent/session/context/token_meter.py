@@ -1,8 +1,7 @@
 """The token meter: how full the model's window is, as reported, else as estimated."""
 
-from dataclasses import dataclass
-
 from agent.provider.client import ModelInfo, ToolSchema
+from agent.records.frozen import frozen
 from agent.records.messages import AssistantMessage, Usage, messages_before
 from agent.session.context.budget import (
     DEFAULT_BUDGET,
@@ -16,7 +15,7 @@ from agent.session.context.budget import (
 from agent.session.context.conversation import Conversation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepSettings:
     """The agent and model that the newest user message names, and the settings that follow."""
 

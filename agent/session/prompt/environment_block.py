@@ -9,11 +9,12 @@ import platform
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 
 from agent.documentation import documentation_folder
 from agent.git import git_outputs
+from agent.records.frozen import frozen
 from agent.records.reminders import escape_reminders, reminder
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.templates import template
@@ -59,7 +60,7 @@ SKILLS_HEAD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GitState:
     """The state of a git repository. *branch* is as git prints it, with its upstream; *changes* are
     the short status lines."""
@@ -72,7 +73,7 @@ class GitState:
     """The newest commits, each with hash and subject; () if not read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Environment:
     """The environment of a session at one moment."""
 

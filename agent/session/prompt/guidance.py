@@ -4,7 +4,6 @@ adds to the instructions with ``#``."""
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +13,7 @@ from agent.files import FileTracker
 from agent.permission.trust.trust import Trust, TrustStatus
 from agent.records.blocks import Block
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.requests import EvaluatedNeed, PermissionNeed, PermissionReply, PermissionRequest
 from agent.session.prompt.instructions import Instructions, InstructionsMode, project_files
@@ -27,7 +27,7 @@ NEW_FILE = "# Instructions for coding agents\n\n"
 """The beginning of a new file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstructionDraft:
     """A change that needs permission: *request* is shown in the dialog."""
 
@@ -128,7 +128,7 @@ async def _cannot_ask(
     raise ToolError(f"{heading} {len(needs)} things would have to be asked here.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guidance:
     """The instructions and skills of an opened folder. *instruction_editor* adds the lines that the
     user types after a ``#``."""

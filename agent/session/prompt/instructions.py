@@ -26,6 +26,7 @@ from agent.files import decode, is_binary, load
 from agent.permission.protected import is_secret
 from agent.permission.trust.project_files import INSTRUCTION_FILES, MAX_PATTERN_FILES, pattern_files
 from agent.permission.trust.trust import TrustStatus
+from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.records.messages import Completed
 from agent.session.prompt.claude_rules import rule_text, rules_for
@@ -51,7 +52,7 @@ _FENCE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImportBounds:
     """The allowed places of instruction files and their imports."""
 
@@ -198,7 +199,7 @@ InstructionsMode = Literal["nearest", "stack"]
 InstructionScope = Literal["yours", "config", "project", "folder"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instruction:
     """One file or address with its *text*, truncated, imports included."""
 
@@ -218,7 +219,7 @@ class Instruction:
         return f"{self.source} {self.digest}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CollectedInstructions:
     """The instructions in force, the nearest to the work last. *notes* are sentences for the
     user."""

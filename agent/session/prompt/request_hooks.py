@@ -1,7 +1,7 @@
 """Hooks that change a model request before it is sent, or refuse it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 
 from agent.bus import Bus
@@ -10,6 +10,7 @@ from agent.hooks.service import Hooks
 from agent.provider.client import ModelRequest
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.events import Notice
+from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 
 REFUSED = "A hook refused the request to the model: {reason}"
@@ -21,7 +22,7 @@ KNOWN_SETTINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestHooks:
     """Runs every request of an opened folder through its hooks."""
 

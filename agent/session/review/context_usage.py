@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.provider.client import ToolSchema
+from agent.records.frozen import frozen
 from agent.records.messages import MessageWithParts, ToolPart, UserMessage
 from agent.session.context.budget import (
     Budget,
@@ -40,7 +40,7 @@ SECTION_LABELS = {"instructions": "instruction files", "skills": "skills"}
 """Sections of the session block with a line of their own; the others are summed up."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextSource:
     """One source of *tokens*. Its *name* in group ``tools`` is a tool or an MCP server with all its
     tools, in ``output`` the tool of the results."""
@@ -50,7 +50,7 @@ class ContextSource:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextUsage:
     """The content of a model's window."""
 

@@ -1,10 +1,10 @@
 """The timeline of a session: turns and their steps, with usage and outcome."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from agent.records.blocks import DiffBlock
 from agent.records.decisions import explain_decision
+from agent.records.frozen import frozen
 from agent.records.labels import label_of
 from agent.records.messages import (
     AssistantMessage,
@@ -27,7 +27,7 @@ QUESTION = "question"
 """The tool that asks the user."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimelineStep:
     """One model response with its calls."""
 
@@ -52,7 +52,7 @@ class TimelineStep:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimelineTurn:
     """One turn."""
 

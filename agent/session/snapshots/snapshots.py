@@ -15,10 +15,10 @@ import shutil
 import unicodedata
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from agent.records.frozen import frozen
 from agent.config.private_file import locked
 from agent.files.disk import TEMPORARY_GLOB
 from agent.git import git_program, run_git
@@ -58,7 +58,7 @@ def fold_path(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileChange:
     """A file between two snapshots."""
 

@@ -5,12 +5,13 @@ The caller has asked the user before.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.client import ModelRequest, complete
 from agent.provider.client_pool import ClientPool
 from agent.provider.usage_parsing import cost as cost_of
+from agent.records.frozen import frozen
 from agent.records.usage import Usage
 from agent.session.usage_totals import UpdateSession, record_usage
 from agent.tools.core.base import CompletionRequest
@@ -24,7 +25,7 @@ NO_MODEL = "none"
 Spent = Callable[[Usage, float | None], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completions:
     """Makes completers. *small_model* is the config's: it responds if there is one, else the small
     model of the session's provider, else the session's own."""
@@ -43,7 +44,7 @@ class Completions:
         return SessionCompleter(self, session_id, name, model, spent)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionCompleter:
     """A ``Completer`` for the calls of one session, which works with the model *own*."""
 

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from agent.agents import Agents
@@ -17,6 +17,7 @@ from agent.bus import Bus, Subscription
 from agent.records.background import BackgroundTaskState
 from agent.records.errors import SessionNotFound, ToolError
 from agent.records.events import Event, PartUpdated, Resync, SessionError, SessionIdle
+from agent.records.frozen import frozen
 from agent.records.messages import (
     AssistantMessage,
     Completed,
@@ -54,7 +55,7 @@ class Sessions(Protocol):
     async def wait(self, session_id: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lineage:
     """The place of a session in its tree: the root's id, and the agents of the sessions above it,
     nearest first."""
@@ -307,7 +308,7 @@ class Subagents:
             await _wait_to_end(asyncio.create_task(self._sessions.wait(child_id)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallerSubagents:
     """The sub-agents of *caller*, as its calls reach them."""
 

@@ -8,8 +8,9 @@ that the model wants.
 import html
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agent.records.frozen import frozen
 from agent.tools.edit_match.block import find_blocks, first_line
 from agent.tools.edit_match.document import Document, Edit, EditRefused, Replacement, rebuild, to_lf
 from agent.tools.edit_match.lines import LineKeys, compact_key, split_text
@@ -24,7 +25,7 @@ from agent.tools.edit_match.refusals import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RepairedStrings:
     """Both strings without the malformation, and a note on the repair."""
 
@@ -33,7 +34,7 @@ class RepairedStrings:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Malformation:
     note: str
     undo: Callable[[str], str]
@@ -148,7 +149,7 @@ the lines, because ``404: gone`` can be a line of the file."""
 _NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(→|\t|\||:)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _NumberedLines:
     """Lines with numbers, the *mark* after each number, and the rest of each line (*bare*)."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from agent.records.frozen import frozen
 from agent.tools.edit_match.document import Document
 from agent.tools.edit_match.lines import MIN_COMPACT, LineKeys, find_runs, indentation
 
@@ -23,7 +24,7 @@ class LineMatch(Enum):
     DIFFERENT = "other"  # at its position, but another line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinePair:
     """A line of old_string and a line of the file (indices). None where one side has no
     counterpart: a line that old_string invents, or one that it does not show."""
@@ -37,7 +38,7 @@ Block = tuple[LinePair, ...]
 """Pairs of lines, in the order of both sides."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockMatches:
     """The blocks that match old_string."""
 

@@ -2,10 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.tools.edit_match.lines import LineKeys, match_lines, split_text
 
 
@@ -18,7 +18,7 @@ class EditRefused(ToolError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replacement:
     """``text[start:end]`` of the file becomes *text* (offsets in characters)."""
 
@@ -27,7 +27,7 @@ class Replacement:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Splice:
     """Lines *first* to *stop* (exclusive, from 0) of the file become *lines*, without endings."""
 
@@ -36,7 +36,7 @@ class Splice:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """The result of an edit."""
 

@@ -9,8 +9,9 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from agent.records.frozen import frozen
 from agent.tools.edit_match.block import ThreeWay
 from agent.tools.edit_match.document import EditRefused
 from agent.tools.edit_match.lines import compact_key, indentation, similarity
@@ -22,7 +23,7 @@ _WIDTHS = (4, 2, 8, 3)
 """Spaces per level of indentation, the likely ones first."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Style:
     """The indentation style of the file near the block: tabs, or *unit* spaces (0: unknown)."""
 
@@ -30,7 +31,7 @@ class Style:
     unit: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndentMap:
     """A map from the indentation of old_string to that of the file."""
 
@@ -249,7 +250,7 @@ _AMBIGUOUS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reindent:
     """The indentation of the lines of new_string in the file."""
 

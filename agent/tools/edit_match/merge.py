@@ -6,8 +6,8 @@ file's indentation. Anything ambiguous is refused.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from agent.records.frozen import frozen
 from agent.tools.edit_match.block import Block, LineMatch, ThreeWay, first_line, last_line
 from agent.tools.edit_match.document import (
     Document,
@@ -32,7 +32,7 @@ from agent.tools.edit_match.lines import (
 from agent.tools.edit_match.refusals import quote_lines
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergeResult:
     """The lines to write, and notes on tolerated differences."""
 

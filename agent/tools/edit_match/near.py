@@ -8,8 +8,8 @@ place can be nearly as similar. When in doubt, nothing is found.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from agent.records.frozen import frozen
 from agent.tools.edit_match.block import Block, LineMatch, LinePair, build_block
 from agent.tools.edit_match.document import Document
 from agent.tools.edit_match.lines import LineKeys, is_typo, similarity, split_text
@@ -33,7 +33,7 @@ MAX_SIMILARITY = 0.8
 because that is how similar functions differ."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Window:
     """A candidate place: nonblank lines *start* to *stop* of the file, and *pairs* of nonblank
     lines of old and the file, None where one side has no counterpart."""

@@ -6,8 +6,8 @@ If these leave a choice, the chunk is refused.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from agent.records.frozen import frozen
 from agent.tools.edit_match.block import Block, find_whole_lines, first_line, last_line
 from agent.tools.edit_match.document import Document, Edit, EditRefused, Splice, rebuild
 from agent.tools.edit_match.lines import LineKeys, compact_key
@@ -21,7 +21,7 @@ from agent.tools.edit_match.refusals import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChunkEdit:
     """*old* lines become *new* lines, below the lines *anchors*; *at_end*: at the end of the
     file."""
@@ -32,7 +32,7 @@ class ChunkEdit:
     at_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppliedChunk:
     """The edit, and the line (from 0) after the changed place in the new text."""
 

@@ -1,11 +1,11 @@
 """Attach images and documents to a call's result, after checking them completely."""
 
 import base64
-from dataclasses import dataclass
 
 from agent.files import load
 from agent.records.blocks import ImageBlock
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.ids import new_id
 from agent.records.messages import FilePart
 from agent.tools.core.base import Result, ToolContext
@@ -13,7 +13,7 @@ from agent.tools.files.media import MAX_DOCUMENT, MAX_IMAGE, MAX_PIXELS, BrokenM
 from agent.tools.files.paths import ToolPath
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MediaFile:
     """A checked image or document for the model."""
 

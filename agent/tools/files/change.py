@@ -5,12 +5,12 @@ that the user accepted, is written only if the file is still the one that was sh
 """
 
 import asyncio
-from dataclasses import dataclass
 from typing import TypeVar
 
 from agent.files import FileStamp, TextFile
 from agent.records.blocks import ToolLabel
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Plan, Result, ToolContext
 from agent.tools.files.diffs import FileDiff, Span, apply_hunks, change_note, make_diff
@@ -40,7 +40,7 @@ class ChangedSinceShown(ToolError):
     """The file has changed since the change was prepared. Nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """A change to the text *new*. *file* and *stamp* are None if the file does not exist."""
 
@@ -69,7 +69,7 @@ class Change:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppliedChange:
     """The whole *text* that the file has now, its *diff*, a *note* on hunks and formatters, and the
     text that was *written* before the formatters ran."""

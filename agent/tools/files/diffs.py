@@ -5,10 +5,10 @@ a small change of a very large file is cheap.
 """
 
 import difflib
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk
+from agent.records.frozen import frozen
 
 CONTEXT = 3
 """Unchanged lines around a change."""
@@ -29,7 +29,7 @@ _STEP = 65_536
 Change = Literal["modify", "create", "delete", "move"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """The change of one hunk in character offsets: ``old[a:b]`` becomes ``new[c:d]``."""
 
@@ -39,7 +39,7 @@ class Span:
     new_end: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileDiff:
     """The *block* for display, and the *spans* of all hunks, by hunk index."""
 
@@ -47,7 +47,7 @@ class FileDiff:
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Side:
     """The lines (with endings) of the changed window of a text, from line number *first*;
     *offsets* has one more entry than *lines*."""

@@ -7,10 +7,10 @@ from the content, never from the name, and the structure is read to its end.
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "PNG image"),
@@ -84,7 +84,7 @@ class BrokenMedia(ValueError):
     """The content does not match its first bytes; ``str()`` says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Media:
     """A checked image or document. *width* and *height* are in pixels, 0 for a document."""
 

@@ -13,6 +13,7 @@ from agent.files import FileStamp, detect, is_binary
 from agent.files.disk import open_regular
 from agent.files.text import SAMPLE, WINDOW, Encoding, next_encoding
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.tools.core.truncate import head_of
 from agent.tools.files.media import describe_kind, is_binary_kind
 
@@ -31,7 +32,7 @@ CHUNK = 64 * 1024
 _LONE_CR = re.compile(r"\r(?!\n)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CutLine:
     """The line at the end of a page that is longer than the page."""
 
@@ -46,7 +47,7 @@ class CutLine:
     """The characters of the whole line, None if unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """Some lines of a text file."""
 
@@ -77,7 +78,7 @@ class Page:
     """The digest of the whole file, None if only a part was read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """The lines to read: at most *limit* from the line *offset* on, there from the character
     *column* on. Both count from 1."""

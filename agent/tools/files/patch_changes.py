@@ -3,7 +3,7 @@ not at all, on disk or through the user's editor."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent.files import (
@@ -17,6 +17,7 @@ from agent.files import (
 )
 from agent.records.blocks import DiffBlock
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
 from agent.tools.core.base import ToolContext
 from agent.tools.edit_match import ChunkEdit, EditRefused, apply_chunk
@@ -34,7 +35,7 @@ from agent.tools.files.text_file import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileChange:
     """The change of one file of a patch."""
 

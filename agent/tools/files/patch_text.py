@@ -16,10 +16,10 @@ Wrappers that models add are removed: a here-document, a code fence, numbers aft
 """
 
 import re
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 
 Mark = Literal[" ", "+", "-"]
 
@@ -34,7 +34,7 @@ _HEREDOC = re.compile(r"(?:(?:apply_patch|cat)\s+)?<<-?\s*(['\"]?)(\w+)\1$")
 _NUMBERS = re.compile(r"-\d+(?:,\d+)? \+\d+(?:,\d+)?(?: @@ ?|$)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunk:
     """One changed place of an update."""
 
@@ -59,18 +59,18 @@ class Chunk:
         return tuple(text for mark, text in self.lines if mark != "-")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddFile:
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteFile:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateFile:
     path: str
     chunks: tuple[Chunk, ...]

@@ -7,7 +7,6 @@ model gave.
 import errno
 import itertools
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, expanduser, join
 from typing import Literal
@@ -17,6 +16,7 @@ from agent.files.disk import NotRegular
 from agent.permission.protected import has_secret_name, is_guarded, is_secret
 from agent.permission.shell.paths import folder_pattern
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.requests import Action, PermissionNeed
 from agent.tools.core.base import ToolContext
 
@@ -32,7 +32,7 @@ MIN_SIMILARITY = 80
 likelier meant."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolPath:
     """A path that a model gave."""
 

@@ -1,12 +1,12 @@
 """Replacements in one file: in order, all or nothing."""
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 
 from pydantic import AliasChoices, Field
 
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.reminders import restore_reminders
 from agent.records.requests import PermissionReply
 from agent.tools.core.base import Result, ToolArgs, ToolContext
@@ -34,7 +34,7 @@ class ReplacementArg(ToolArgs):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditPlan:
     """The requested replacements and the resulting change, with the count of replaced places and
     notes on tolerated differences."""

@@ -8,7 +8,6 @@ BOM and line endings of the file, whatever the editor makes of them.
 
 import asyncio
 import os
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from agent.files import (
@@ -25,6 +24,7 @@ from agent.files import (
 )
 from agent.files.disk import digest_of
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 from agent.records.json import encodable
 from agent.tools.core.base import ToolContext
 from agent.tools.files.paths import ToolPath, os_error_message, refuse_system, within
@@ -36,7 +36,7 @@ MAX_EDITOR_TEXT = 8 * 1024 * 1024
 """Bytes of the largest file whose text is requested from the editor, in one message."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedText:
     """A text file in its current state. If the text is the editor's, the one on disk is older; the
     stamp is that of the text as it would be stored."""

@@ -11,7 +11,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent.git import (
@@ -29,6 +29,7 @@ from agent.git import (
 from agent.permission.shell.analysis import Analysis, is_proven
 from agent.process import CapturedOutput
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 
 SHOWN_KEYS = {**BRANCH_KEYS, "remote": ("fetch", "url", "pushurl")}
 """Keys of branches and remotes that the model's commands show. Nothing can be fetched from them."""
@@ -98,7 +99,7 @@ esac
 """Git diff writes the index when only the times of files differ, even without optional locks."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SafeGit:
     """The git commands of a line that are proven to only read."""
 

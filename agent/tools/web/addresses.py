@@ -6,7 +6,7 @@ A host name is judged by every address that it resolves to, whatever its spellin
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -18,6 +18,7 @@ from ipaddress import (
 from typing import TYPE_CHECKING
 
 from agent.records.errors import ToolError
+from agent.records.frozen import frozen
 
 if TYPE_CHECKING:  # kept off the start-up path
     import httpx2
@@ -109,7 +110,7 @@ def parse_address(text: str) -> Address:
     return ip_address(text.partition("%")[0])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllowedHosts:
     """The hosts that the user has allowed: *names* (exact, or ``*.suffix``) and *networks*."""
 
