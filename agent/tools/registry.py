@@ -101,6 +101,8 @@ class Registry:
         self._claimed: dict[str, AnyTool] = {}
         self._implied: dict[str, JsonObject] = {}
         self._limited_tasks: dict[frozenset[str], ToolSchema] = {}
+        self._ranks: dict[str, int] = {}
+        """The places of tools in requests, in the order in which they were first offered."""
         ordered = sorted(tools, key=_name)
         for tool in ordered:
             self._builtin[tool.spec.name] = tool
@@ -199,12 +201,23 @@ class Registry:
     def schemas(
         self, names: Collection[str] | None = None, subagents: frozenset[str] | None = None
     ) -> tuple[ToolSchema, ...]:
-        """Return the schemas of *names* (None: all), in a fixed order, so that the prompt cache of
-        providers stays valid. ``task`` offers *subagents* only (None: all)."""
+        """Return the schemas of *names* (None: all), in a fixed order. ``task`` offers *subagents*
+        only (None: all)."""
         chosen = (s for name, s in self._schemas.items() if names is None or name in names)
         if subagents is None:
             return tuple(chosen)
         return tuple(self._limited(schema, subagents) for schema in chosen)
+
+    def offer(
+        self, names: Collection[str], subagents: frozenset[str] | None = None
+    ) -> tuple[ToolSchema, ...]:
+        """Return the schemas of *names* for a request, as ``schemas`` does; tools that come later,
+        such as those of a slow server, follow those that were offered before, so that the prompt
+        cache of providers stays valid."""
+        chosen = self.schemas(names, subagents)
+        for schema in chosen:
+            self._ranks.setdefault(schema.name, len(self._ranks))
+        return tuple(sorted(chosen, key=lambda schema: self._ranks[schema.name]))
 
     def _limited(self, schema: ToolSchema, subagents: frozenset[str]) -> ToolSchema:
         tool = self._tools[schema.name]

@@ -125,7 +125,7 @@ class TurnServices:
             model=model,
             effort=None,
             system=(self.system_prompt.head(agent, model), session_block(history)),
-            tools=self.registry.schemas(offered, subagents) if model.tools else (),
+            tools=self.registry.offer(offered, subagents) if model.tools else (),
             max_steps=agent.max_steps,
             temperature=agent.temperature,
             target_tokens=self.limits.target_tokens,

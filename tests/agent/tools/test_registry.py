@@ -224,3 +224,18 @@ async def test_it_grows_and_shrinks(tmp_path: Path) -> None:
     assert "zebra" in registry.names
     registry.replace_tools("a", ())
     assert registry.names == (*before, "bee")
+
+
+async def test_tools_that_come_later_follow_those_that_were_offered(tmp_path: Path) -> None:
+    """A provider's prompt cache begins with the tools."""
+    registry = await built_in(tmp_path)
+    first = [schema.name for schema in registry.offer(registry.names)]
+    assert first == sorted(first)
+    registry.replace_tools("server", (named("aardvark"), named("zebra")))
+    assert len(registry.schemas()) == len(first) + 2  # looking at all of them offers none
+    later = [schema.name for schema in registry.offer({*first, "zebra"})]
+    assert later == [*first, "zebra"]
+    assert [s.name for s in registry.offer(registry.names)] == [*first, "zebra", "aardvark"]
+    registry.replace_tools("server", ())
+    registry.replace_tools("server", (named("zebra"),))
+    assert [s.name for s in registry.offer(registry.names)] == [*first, "zebra"]
