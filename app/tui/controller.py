@@ -82,26 +82,8 @@ class Controller:
         stop, reply = self._stopper.stop_requester, partial(send_reply, self.live)
         self._dialogs = RequestDialogs(app, reply, stop, self.on_main_screen, grace)
         self.actions = self._create_action_dispatcher(env)
-        self.remote = RemoteControl(
-            main,
-            self.live,
-            self.actions,
-            self.tasks,
-            self._notices,
-            self._stopper.stop_turn,
-            env,
-            launch.port,
-        )
-        self._settings = SettingsApplier(
-            app,
-            main,
-            self.live,
-            self.actions,
-            self._status,
-            self._servers,
-            self.remote,
-            self._notices,
-        )
+        self.remote = self._create_remote(launch)
+        self._settings = self._create_settings()
         self._opener = RuntimeOpener(app, launch, env, open_runtime, self._settings.apply, grace)
         self._startup = StartupSequence(
             app,
@@ -113,6 +95,30 @@ class Controller:
             self.mention_search,
             self._status,
             self.tasks,
+        )
+
+    def _create_remote(self, launch: LaunchOptions) -> RemoteControl:
+        return RemoteControl(
+            self.main,
+            self.live,
+            self.actions,
+            self.tasks,
+            self._notices,
+            self._stopper.stop_turn,
+            self._env,
+            launch.port,
+        )
+
+    def _create_settings(self) -> SettingsApplier:
+        return SettingsApplier(
+            self._app,
+            self.main,
+            self.live,
+            self.actions,
+            self._status,
+            self._servers,
+            self.remote,
+            self._notices,
         )
 
     def _create_sender(self) -> PromptSender:
