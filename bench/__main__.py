@@ -17,7 +17,14 @@ from bench.sandbox import sandbox
 from bench.sizes import sizes
 from bench.startup import commands, first_frame, first_prompt
 from bench.steps import steps
-from bench.streaming import cancel_latency, fast_deltas, key_echo, markdown_deltas, paced_deltas
+from bench.streaming import (
+    cancel_latency,
+    fast_deltas,
+    key_echo,
+    longest_task,
+    markdown_deltas,
+    paced_deltas,
+)
 from bench.table import Row, calibration, show
 from bench.testbed import Testbed, open_testbed
 from bench.transports import transports
@@ -33,6 +40,7 @@ ROWS: dict[str, Callable[[Testbed], list[Row]]] = {
     "transports": transports,
     "steps": steps,
     "sandbox": sandbox,
+    "longest": longest_task,
     "keys": key_echo,
     "mentions": mention_latency,
     "found": mention_and_glob,

@@ -1,7 +1,9 @@
 """A streamed long response: the cost of painting it, and keys and a cancel meanwhile."""
 
 import asyncio
+import os
 import re
+import signal
 import statistics
 import time
 
@@ -86,6 +88,18 @@ def _marks(terminal: Terminal) -> dict[bytes, float]:
         for word in re.findall(rb"mk\d{5}", terminal.raw[fresh:]):
             seen.setdefault(word, now)
     return seen
+
+
+def longest_task(testbed: Testbed) -> list[Row]:
+    """Measure the longest task of the event loop while a response streams: a key waits for it."""
+    with testbed.ready(watched=True) as terminal:
+        os.kill(terminal.pid, signal.SIGUSR1)
+        ask(terminal, f"rich {DELTAS}")
+        terminal.sees(b"END%d" % DELTAS)
+        os.kill(terminal.pid, signal.SIGUSR2)
+        watch(terminal, 0.5)
+    longest = float(testbed.report.read_text())
+    return [to_loop("the longest task while streaming", f"{ms(longest)} CPU", longest, 0.4)]
 
 
 def key_echo(testbed: Testbed) -> list[Row]:

@@ -46,14 +46,23 @@ class Testbed:
     def empty_app(self) -> Terminal:
         return self._started([sys.executable, str(ROOT / "bench" / "empty_app.py")])
 
+    def watched_program(self) -> Terminal:
+        """Start the program with a watchdog, which writes to ``report``."""
+        watched = str(ROOT / "bench" / "watched_app.py")
+        return self._started([sys.executable, watched, str(self.report)])
+
+    @property
+    def report(self) -> Path:
+        return self.log.with_name("report")
+
     def _started(self, argv: list[str]) -> Terminal:
         return Terminal(argv, cwd=self.project, env=self.env, columns=120, rows=40)
 
     @contextlib.contextmanager
-    def ready(self, *, used: bool = True) -> Iterator[Terminal]:
+    def ready(self, *, used: bool = True, watched: bool = False) -> Iterator[Terminal]:
         """Start the program and wait until it is idle; *used*: after a first turn, which loads
         deferred modules."""
-        with self.program() as terminal:
+        with self.watched_program() if watched else self.program() as terminal:
             terminal.wait(READY)
             settle(terminal)
             if used:
