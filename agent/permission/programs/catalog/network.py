@@ -48,6 +48,7 @@ PROGRAMS = (
     Program("dig", effect="network", options=(Option("-f -k", effect="read", value="path"),)),
     Program("fping", effect="network", options=(Option("-f", effect="read", value="path"),)),
     Program("ftp lftp", effect="network", elsewhere="command", runs_input="escapes"),
+    Program("mail mailx", effect="network", runs_input="escapes"),
     Program("grpcurl", always=2, effect="network"),
     Program(
         "ip",

@@ -137,7 +137,7 @@ def test_texts_before_it_hide_no_denied_command_in_another(line: str) -> None:
         "vim -es a <<E\n:r !rm x\nE", "printf '!rm x' | dc", "sqlite3 a <<< '.shell rm x'",
         "sqlite3 a <<< '.sy rm x'", "echo '.once |rm x' | sqlite3 a", "psql db <<< '\\! rm x'",
         "psql db <<< 'copy t from program \"rm x\"'", "echo '\\! rm x' | mysql db",
-        "ftp h <<< '!rm x'",
+        "ftp h <<< '!rm x'", "mail a <<< '~!rm x'",
     ],
 )  # fmt: skip
 def test_a_command_in_the_input_of_an_editor_or_a_database_is_denied(line: str) -> None:
