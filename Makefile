@@ -56,10 +56,10 @@ unit: $(DEV)
 release: $(DEV)
 	$(BIN)/python -m tests.support.release
 
-# Tests of what other packages do for us, with the lowest versions that pyproject.toml allows, and on
-# another Python: each in an environment of its own.
-OTHER ?= tests/test_launcher.py tests/test_packaging.py tests/app/text tests/app/widgets tests/app/acp \
-	$(addprefix tests/agent/,config files mcp provider records store tools transfer)
+# Tests of what other packages do for us, with the lowest versions that pyproject.toml allows, and
+# on another Python: each in an environment of its own.
+OTHER ?= tests/test_launcher.py tests/test_packaging.py tests/app/text tests/app/widgets \
+	$(addprefix tests/agent/,config mcp records store transfer)
 test-lowest:
 	$(MAKE) unit VENV=.venv-lowest LOCK=requirements-lowest.lock HASHES= TESTS="$(OTHER)"
 
