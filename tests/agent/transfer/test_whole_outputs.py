@@ -10,7 +10,7 @@ from agent.records.blocks import ShellBlock, TextBlock
 from agent.records.messages import ToolPart
 from agent.records.requests import PermissionReply
 from agent.transfer.document import full_output
-from agent.transfer.html import _tool as tool_as_html
+from agent.transfer.html import tool_as_html
 from agent.transfer.markdown import _tool as tool_as_markdown
 from tests.app.screens.permission.examples import request
 from tests.support.records import completed, diff, tool
