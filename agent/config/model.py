@@ -168,6 +168,9 @@ class McpOAuthConfig:
     that describes the client, for servers that read it from there."""
     client_secret: str | None = field(default=None, repr=False)
     """The client's secret, if it has one. Prefer ``{env:NAME}`` to the secret itself."""
+    issuer: str | None = None
+    """The authorization server that the id and the secret belong to. With all three the program
+    logs in by itself, without a browser (client credentials)."""
     scope: str | None = None
     """The scopes to request, separated by spaces. Not set: those that the server names."""
     callback_port: int | None = None

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthFlowError
+from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.shared.auth import AuthorizationCodeResult
 from pydantic import ValidationError
 
@@ -143,6 +144,15 @@ _INITIALIZE: JsonObject = {
 }
 
 
+class ClientCredentials(ClientCredentialsOAuthProvider):
+    """The login of the program itself, with the scopes of the settings where they name some."""
+
+    async def _perform_authorization(self) -> httpx2.Request:
+        scope = self._fixed_client_info.scope
+        self.context.client_metadata.scope = scope or self.context.client_metadata.scope
+        return await super()._perform_authorization()
+
+
 class Logins:
     """The logins at all servers, stored in the *data* folder."""
 
@@ -151,6 +161,17 @@ class Logins:
 
     async def auth(self, server: Server) -> httpx2.Auth | None:
         """Return what signs the requests to *server*, None without a login."""
+        given = server.oauth
+        if server.uses_login and given and given.issuer and given.client_id and given.client_secret:
+            return ClientCredentials(
+                server.url,
+                ServerTokens(self._file, server),
+                client_id=given.client_id,
+                client_secret=given.client_secret,
+                scope=given.scope,
+                # The secret goes nowhere else, wherever the server points.
+                issuer=given.issuer,
+            )
         if not server.uses_login or not self._file.entry(server.url).get("tokens"):
             return None
         return TokenAuth(server, ServerTokens(self._file, server))

@@ -65,12 +65,13 @@ SCENARIOS = (
     "sep-2640-client-verify-frontmatter",
 )
 
-MACHINES = "a login of a machine, without a user: an extension that is not supported"
-BOUND = "tokens bound to a key of the client: an extension that is not supported"
+MACHINES = "a login with a signed statement: keys of machines and companies are not kept here"
+UNNAMED = "client credentials go to no authorization server that the settings do not name"
+BOUND = "tokens bound to a key of the client: no server is known that demands them"
 
 EXTENSIONS = {
     "auth/client-credentials-jwt": MACHINES,
-    "auth/client-credentials-basic": MACHINES,
+    "auth/client-credentials-basic": UNNAMED,
     "auth/enterprise-managed-authorization": MACHINES,
     "auth/wif-jwt-bearer": MACHINES,
     "auth/dpop": BOUND,
