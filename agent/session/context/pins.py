@@ -44,15 +44,15 @@ def collect_pins(
     pins: list[Pin] = []
     first = next((item for item in messages if is_request(item)), None)
     if first is not None and first.message.id not in tail and (text := _message_text(first)):
-        pins.append(Pin("The person's first request, word for word", text))
+        pins.append(Pin("The user's first request, word for word", text))
     for item in messages:
         message = item.message
         if message.id in pinned - tail and item is not first and (text := _message_text(item)):
-            who = "The person" if message.role == "user" else "You"
-            pins.append(Pin(f"{who} said this, and the person pinned it", text))
+            who = "The user" if message.role == "user" else "You"
+            pins.append(Pin(f"{who} said this, and the user pinned it", text))
     if todos:
         lines = [f"{TODO_MARKS[todo.status]} {todo.content} ({todo.priority})" for todo in todos]
-        pins.append(Pin("The todo list as it stands", "\n".join(lines)))
+        pins.append(Pin("The todo list", "\n".join(lines)))
     skills = dict(_loaded_skills(messages))
     shown = {name for name, part in skills.items() if part.message_id in tail}
     for name, part in skills.items():

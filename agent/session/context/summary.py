@@ -39,10 +39,10 @@ MESSAGE_SHARES = (1.0, 0.5, 0.25)
 OUTPUT_CHARS = (2_000, 800, 300)
 """Characters of a tool's output or of one argument that each attempt shows."""
 
-REQUEST = "Sum up the conversation above in the sections that you were given."
-FOCUS = " The person asks that it keeps this above all: {focus}"
-EARLIER = "An earlier summary of what came before, to be carried on in yours:\n\n{summary}"
-LEFT_OUT = "[{count} older messages are left out here: they did not fit.]"
+REQUEST = "Summarize the conversation above, in the sections of your instructions."
+FOCUS = " The user asks you to preserve this above all: {focus}"
+EARLIER = "A summary of what came before. Include what still matters of it in yours:\n\n{summary}"
+LEFT_OUT = "[{count} older messages are omitted here: they did not fit.]"
 TOO_LONG = (
     "The conversation could not be summed up: even its newest part does not fit the window of "
     "{model}. Nothing was lost. Choose a model with a larger window and run /compact."

@@ -49,7 +49,7 @@ def template(name: str) -> str:
 
 def init_prompt(wish: str = "") -> str:
     """Return the prompt of ``/init``; *wish* is the argument of the command."""
-    more = f"\nThe person adds: {wish}" if wish else ""
+    more = f"\nThe user adds: {wish}" if wish else ""
     return template("init").replace("{{more}}", more).strip()
 
 

@@ -86,7 +86,7 @@ async def test_init_has_the_agent_write_the_file(start: Starter, work: Path) -> 
         part = entry.parts[0]
         assert isinstance(part, TextPart)
         assert part.text.startswith("Write `AGENTS.md` in the root of this project")
-        assert part.text.endswith("The person adds: the tests matter")
+        assert part.text.endswith("The user adds: the tests matter")
         assert "{{" not in part.text
 
 

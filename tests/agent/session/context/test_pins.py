@@ -44,7 +44,7 @@ async def test_a_pinned_message_outlives_two_summaries_until_it_is_unpinned(
         harness.server.script(answer(Text(f"later {number}")))
         await harness.turn(session, f"more {number}")
         body = json.dumps(harness.server.requests[-1].body)
-        assert "The person said this, and the person pinned it" in body
+        assert "The user said this, and the user pinned it" in body
         assert "question 1" in body
         assert "question 2" in body
     for message_id in wanted:
