@@ -4,11 +4,13 @@
 With SNAPSHOT_UPDATE=1 they are written, else compared.
 """
 
+import html
 import io
 import os
 import re
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from textual.app import App
 from textual.pilot import Pilot
@@ -25,9 +27,37 @@ _IDS = re.compile(r"terminal-\d+")
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
+_TEXT = re.compile(
+    r'<text (class="[^"]*") x="([\d.]+)" (y="[\d.]+") textLength="[\d.]+" (clip-path="[^"]*")>'
+    r"([^<]*)</text>"
+)
+_CELL = 12.2
+"""The width of a cell in a picture."""
+
+
+def _with_cells(match: re.Match[str]) -> str:
+    """Return a text with its wide characters in elements of their own, two cells each. Rich counts
+    one cell for each, so that a browser squeezes them."""
+    kind, x, y, clip, content = match.groups()
+    text = html.unescape(content)
+    if all(cell_len(character) < 2 for character in text):
+        return match.group()
+    runs: list[str] = []
+    for character in text:
+        alike = runs and cell_len(character) in {0, cell_len(runs[-1][0])}
+        runs[-1:] = [runs[-1] + character] if alike else [*runs[-1:], character]
+    made, at = "", float(x)
+    for run in runs:
+        width = round(_CELL * cell_len(run), 1)
+        shown = html.escape(run).replace("\xa0", "&#160;")
+        made += f'<text {kind} x="{at:g}" {y} textLength="{width:g}" {clip}>{shown}</text>'
+        at = round(at + width, 1)
+    return made
+
+
 def normalized(svg: str) -> str:
     """Return an exported picture without what differs between runs."""
-    svg = _FONTS.sub("", _IDS.sub("terminal", svg))
+    svg = _TEXT.sub(_with_cells, _FONTS.sub("", _IDS.sub("terminal", svg)))
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 
