@@ -1,4 +1,4 @@
-"""What snapshots do not cover, as it was when a turn began: the commit at HEAD, and ignored files.
+"""State that snapshots do not cover, as it was when a turn began: the commit at HEAD, and ignored files.
 
 Kept beside the snapshots by the id of the first one of a turn, so that an undo can name what it
 does not take back.
