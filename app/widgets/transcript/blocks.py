@@ -31,7 +31,7 @@ from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line
 from app.theme.themes import Palette, readable
 from app.widgets.transcript.diff import diff_head
 from app.widgets.transcript.highlight import highlight
-from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap
+from app.widgets.transcript.lines import Line, Page, fold, gutter, link_urls, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.tables import Table, table_rows
 
@@ -226,7 +226,7 @@ def _ansi_style(style: AnsiStyle, palette: Palette) -> Style:
 
 
 def _folded_lines(text: Text, context: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
-    rows = fold(text, context.width)
+    rows = fold(link_urls(text), context.width)
     return [make_line(row, prefix=prefix, join=join) for row, join in rows]
 
 

@@ -5,6 +5,7 @@ need. All widths are terminal cells.
 """
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,6 +134,18 @@ def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
         join = "\n" if index == 0 else " " if at_space else ""
         position = max(position, found) + len(row.plain)
         yield segments(row), join
+
+
+_URL = re.compile(r"https?://[!#-&*-;=?-~]*[#-&*-+\-/-9=@-Z_a-z~]")
+
+
+def link_urls(text: Text) -> Text:
+    """Make the web addresses in *text* links (OSC 8), which a terminal opens, also when they are
+    broken over rows."""
+    if "://" in text.plain:
+        for match in _URL.finditer(text.plain):
+            text.stylize(Style(link=match.group()), *match.span())
+    return text
 
 
 class BreakMark(Segment):

@@ -10,7 +10,7 @@ from rich.text import Text
 from app.text.sanitize import sanitize, sanitize_line
 from app.theme.themes import Palette
 from app.widgets.transcript.highlight import highlight
-from app.widgets.transcript.lines import Line, Page, fold, gutter, make_line, wrap
+from app.widgets.transcript.lines import Line, Page, fold, gutter, link_urls, make_line, wrap
 from app.widgets.transcript.tables import Align, Table, table_rows
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def inline_text(
             text.append(
                 sanitize(token.content), palette.style(tone, attributes=" ".join(attributes))
             )
-    return text
+    return link_urls(text)
 
 
 def _append_target(text: Text, target: str, start: int, palette: Palette) -> None:
