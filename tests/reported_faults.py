@@ -433,4 +433,17 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "app/text/test_mentions.py::test_no_file_of_very_many_is_omitted",
         "agent/tools/search/test_search.py::test_a_listing_looks_at_few_of_very_many_paths",
     ),
+    "mentions of paths with an @": (
+        "app/text/test_mentions.py::test_files_mentioned_in_a_prompt",
+        "app/text/test_mentions.py::test_a_file_in_a_scoped_folder_is_completed",
+    ),
+    "run under cron, ssh and pipelines, and to a full disk": (
+        "app/cli/run/test_standard_files.py::test_a_silent_open_standard_input_does_not_hold_up_a_given_prompt",
+        "app/cli/run/test_standard_files.py::test_a_full_disk_is_one_sentence",
+        "app/cli/run/test_standard_files.py::test_closed_standard_files_are_not_taken_by_the_database",
+    ),
+    "a SOCKS proxy in the environment": (
+        "app/cli/run/test_proxy.py::test_requests_go_through_a_socks_proxy",
+        "app/cli/run/test_proxy.py::test_a_proxy_that_cannot_be_used_is_a_sentence",
+    ),
 }
