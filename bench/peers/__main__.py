@@ -76,6 +76,9 @@ def compare(testbed: PeerEnvironment, agents: Sequence[Agent], rounds: int) -> N
     """Measure all agents in each round, so that a noisy minute affects each of them."""
     begun = calibration()
     figures = {agent.name: Figures() for agent in agents}
+    for agent in agents:  # modules are compiled and files are read for the first time
+        with started_agent(testbed, agent, -1) as session:
+            session.settle()
     for number in range(rounds):
         for agent in agents:
             try:
