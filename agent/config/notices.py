@@ -3,13 +3,16 @@
 import re
 from collections.abc import Collection, Iterable
 
+_IDLE = re.compile(r"ha(?:s|ve) no effect|left out")
+
 
 def by_file(notices: Iterable[str], files: Collection[str]) -> tuple[str, ...]:
-    """Return *notices* in order; those that begin with the name of one of *files* are joined with
-    the first of that file, each with its line."""
+    """Return *notices* in order; those on what has no effect in one of *files* are joined, each
+    with its line. Faults to correct keep lines of their own."""
     joined: dict[str, list[str]] = {}
     for notice in notices:
-        file = next((name for name in files if notice.startswith(f"{name}:")), notice)
+        idle = _IDLE.search(notice)
+        file = next((name for name in files if idle and notice.startswith(f"{name}:")), notice)
         joined.setdefault(file, []).append(notice)
     return tuple(_join(file, parts) for file, parts in joined.items())
 
