@@ -131,8 +131,8 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
         AgentInfo(name, description, mode="hidden", rules=_rules(name, ("*", "*", "deny")))
         for name, description in (
             ("title", "Names a session."),
-            ("summary", "Sums up what a session changed."),
-            ("compaction", "Sums up a long conversation so that it can go on."),
+            ("summary", "Summarizes what a session changed."),
+            ("compaction", "Summarizes a long conversation so that it can continue."),
         )
     ),
 )
@@ -299,7 +299,7 @@ def lineage(name: str, callers: tuple[str, ...]) -> tuple[tuple[str, bool], ...]
 
 def _denied(tool: str, rules: Iterable[Rule]) -> bool:
     permission = permission_of(tool)
-    # A project's allow rule lifts no deny of the user's, so it does not bring a tool back.
+    # A project's allow rule does not override deny rules of the user's: it brings no tool back.
     # Rules that only tighten do not either.
     ours = (
         rule

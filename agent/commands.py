@@ -26,9 +26,9 @@ If nothing stands there, look at what is not committed yet (git status, git diff
 If it is a commit, a branch or a pull request, look at that.
 
 Read enough of the code around each change to know what it does. Look first for what is wrong:
-behaviour that breaks, cases that are missed, errors that get lost, doors that are left open. Then
+behavior that breaks, cases that are missed, errors that get lost, doors that are left open. Then
 for what is needlessly hard to read. Leave taste alone. Give for each finding the file and line,
-what happens and when, and how to mend it, the worst first; say so plainly if all is well.
+what happens and when, and how to fix it, the worst first; say so plainly if all is well.
 """
 
 _SLASH = re.compile(r"/([A-Za-z][\w:-]*)(?:\s+(.*))?", re.DOTALL)

@@ -90,7 +90,7 @@ class Skills:
                 skill = _skill(path)
             except (FrontmatterError, OSError, ValueError) as error:
                 system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
-                notes.append(f"The skill {shown_path} is left out: {system or error}.")
+                notes.append(f"The skill {shown_path} is ignored: {system or error}.")
                 continue
             before = found.get(skill.name)
             if before is not None and before.path.resolve() != path.resolve():

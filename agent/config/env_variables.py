@@ -60,11 +60,11 @@ _LIST = "the list of models comes with the program; add yours under provider"
 _SEARCH = "set websearch.provider"
 
 UNSUPPORTED: Mapping[str, str] = {
-    "DB": "sessions are kept in a place of their own; opencode-py debug paths says where",
+    "DB": "sessions have a folder of their own; opencode-py debug paths shows where",
     "MODELS_URL": _LIST,
     "MODELS_PATH": _LIST,
     "ENABLE_EXPERIMENTAL_MODELS": _LIST,
-    "AUTH_CONTENT": "keys stand in the providers' own variables, or are kept by /connect",
+    "AUTH_CONTENT": "keys are in the providers' own variables, or saved by /connect",
     "SERVER_PASSWORD": _NO_SERVER,
     "SERVER_USERNAME": _NO_SERVER,
     "AUTO_SHARE": "sessions are never sent anywhere",

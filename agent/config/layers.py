@@ -134,13 +134,13 @@ def definition_layer(file: DefinitionFile, trusted: TrustLimits | None = None) -
         values: JsonObject = {file.kind: {file.name: DEFINITION_READERS[file.kind](file)}}
     except (FrontmatterError, OSError, ValueError) as error:
         system = (error.strerror or "").lower() if isinstance(error, OSError) else ""
-        layer.notices.append(f"The {file.kind} {source.name} is left out: {system or error}.")
+        layer.notices.append(f"The {file.kind} {source.name} is ignored: {system or error}.")
         return layer
     notices = _NoticeWriter(layer, "")
     opencode.translate(values)
     if trusted is not None:
         for path, why in project_restrictions.restrict(values, trusted.own):
-            notices.add(path, f"{dotted_key(path)} is left out: {why}")
+            notices.add(path, f"{dotted_key(path)} is ignored: {why}")
     _load(layer, values, notices)
     return layer
 
@@ -169,7 +169,9 @@ class _NoticeWriter:
 
 def _mark_broken(layer: Layer, sentence: str) -> Layer:
     layer.broken = True
-    layer.notices.append(f"{sentence} It is left out, and until it is mended every tool asks.")
+    layer.notices.append(
+        f"{sentence} It is ignored, and every tool asks for permission until you fix it."
+    )
     return layer
 
 
@@ -193,7 +195,7 @@ def _load_trusted_project(
     values = _substituted(layer, raw, notices, env, trusted.allowed)
     opencode.translate(values)
     for path, reason in (*taken, *project_restrictions.restrict(values, trusted.own)):
-        notices.add(path, f"{dotted_key(path)} is left out: {reason}")
+        notices.add(path, f"{dotted_key(path)} is ignored: {reason}")
     _load(layer, values, notices)
 
 
@@ -252,7 +254,7 @@ def _load_untrusted_project(layer: Layer, raw: JsonObject, notices: _NoticeWrite
         more = len(ignored) - _SHOWN_KEYS
         names = ", ".join(ignored[:_SHOWN_KEYS]) + (f" and {more} more" if more > 0 else "")
         layer.notices.append(
-            f"{layer.source.name}: {names} left out, since this folder is not trusted (/trust);"
+            f"{layer.source.name}: {names} ignored, since this folder is not trusted (/trust);"
             " of its settings only the ask and deny rules apply."
         )
 
@@ -276,20 +278,20 @@ def _take_rules(
     layer.broken = layer.broken or parsed.unreadable
     for fault in parsed.faults:
         place = (*path, "permission", *fault.path)
-        notices.add(place, f"{dotted_key(place)}: {fault.expected}; until it is mended it asks")
+        notices.add(place, f"{dotted_key(place)}: {fault.expected}; it asks until you fix it")
     found = (*taken, *parsed.rules)
     if not layer.source.project:
         return found
     kept = tuple(rule for rule in found if not project_restrictions.allows_everything(rule))
     if len(kept) < len(found):
         place = (*path, "permission")
-        sentence = f"{dotted_key(place)}: a project may not allow everything; that rule is left out"
+        sentence = f"{dotted_key(place)}: a project may not allow everything; that rule is ignored"
         notices.add(place, sentence)
     inside = tuple(rule for rule in kept if not project_restrictions.loosens_sandbox(rule))
     for rule in kept:
         if rule not in inside:
             place = (*path, "permission", rule.permission)
-            notices.add(place, f"{dotted_key(place)}: {SANDBOX_IS_YOURS}; that rule is left out")
+            notices.add(place, f"{dotted_key(place)}: {SANDBOX_IS_YOURS}; that rule is ignored")
     return inside
 
 

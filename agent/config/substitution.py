@@ -135,11 +135,11 @@ def substitute(
 
 
 _INSTEAD = (
-    "the variable {name} may not be read from a project's settings, so its default stands; list"
+    "the variable {name} may not be read from a project's settings, so its default is used; list"
     " it under project_reads in your own to allow it"
 )
 _UNLISTED = (
-    "{what} may not be read from a project's settings, so it is left out; list it under"
+    "{what} may not be read from a project's settings, so it is ignored; list it under"
     " project_reads in your own to allow it"
 )
 
@@ -166,6 +166,6 @@ def _content(name: str, folder: Path, env: Mapping[str, str]) -> str:
         return read_text(folder / path).strip()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise _Missing(f"the file {name} cannot be read ({reason}), so it is left out") from error
+        raise _Missing(f"the file {name} cannot be read ({reason}), so it is ignored") from error
     except ValueError as error:
         raise _Missing(f"the file {name} cannot be used: {error}") from error

@@ -96,7 +96,7 @@ def _read_claude_file(
     except (OSError, ValueError, jsonc.JsoncError) as error:
         if path.exists():
             reason = error.expected if isinstance(error, jsonc.JsoncError) else str(error)
-            notes.append(f"{source}: its hooks are left out, for it cannot be read: {reason}.")
+            notes.append(f"{source}: its hooks are ignored, because it cannot be read: {reason}.")
         return
     table = values.get("hooks")
     if not isinstance(table, dict) or values.get("disableAllHooks") is True:

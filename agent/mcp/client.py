@@ -211,13 +211,13 @@ class McpClient:
             if cursor is None or len(found) > MAX_ENTRIES:
                 break
             if cursor in seen:
-                problems.append("A list goes round in circles; what was read of it is used.")
+                problems.append("A list repeats its pages; what was read so far is used.")
                 break
             seen.add(cursor)
         else:
-            problems.append(f"A list has more than {MAX_PAGES} pages; the rest is left out.")
+            problems.append(f"A list has more than {MAX_PAGES} pages; the rest is ignored.")
         if len(found) > MAX_ENTRIES:
-            problems.append(f"A list has more than {MAX_ENTRIES:,} entries; the rest is left out.")
+            problems.append(f"A list has more than {MAX_ENTRIES:,} entries; the rest is ignored.")
         return found[:MAX_ENTRIES]
 
     async def _in_time(
@@ -233,8 +233,8 @@ class McpClient:
                 await asyncio.wait({task})
         except TimeoutError:
             raise ToolError(
-                f"The server gave no sign of life for {seconds:g} seconds, so the call was given "
-                "up. It may have been done all the same."
+                f"The server sent nothing for {seconds:g} seconds, so the call was "
+                "canceled. It can have taken effect nevertheless."
             ) from None
         finally:
             task.cancel()
@@ -249,12 +249,12 @@ class McpClient:
                 raise ConnectionLost(expired=error.message == _EXPIRED) from error
             http_error = self._state.http_error if error.message == _REFUSED else ""
             raise ToolError(
-                http_error or error.message or f"The server told error {error.code}."
+                http_error or error.message or f"The server reported error {error.code}."
             ) from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise ConnectionLost from error
         except ValidationError as error:
-            raise ToolError("The server's answer is not as the protocol has it.") from error
+            raise ToolError("The server's response does not follow the protocol.") from error
         except RuntimeError as error:  # the SDK's error for a response that it cannot use
             raise ToolError(f"The server's answer cannot be used: {error}") from error
 
@@ -295,7 +295,9 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
     ) -> types.CreateMessageResult | types.ErrorData:
         _ = context
         if params.tools:
-            return types.ErrorData(code=types.INVALID_PARAMS, message="Tools are not given here.")
+            return types.ErrorData(
+                code=types.INVALID_PARAMS, message="Tools are not available here."
+            )
         try:
             with client.pause_timeouts():
                 given = await host.owner.sample(sample_request(params))

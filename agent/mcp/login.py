@@ -36,7 +36,7 @@ _PAGE = (
     "<p style='font:16px sans-serif;margin:4em'>{}</p>"
 )
 DONE = "opencode-py has what it needs. You can close this page."
-FAILED = "The login was not given. You can close this page."
+FAILED = "The login was refused. You can close this page."
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +192,14 @@ class Logins:
             async with callback_server(given.callback_port if given else None) as loopback:
                 await self._log_in(server, loopback, show)
         except OSError as error:
-            raise ToolError(f"The login cannot come back to this machine: {error}.") from error
+            raise ToolError(f"The login cannot return to this machine: {error}.") from error
         except (OAuthFlowError, httpx2.HTTPError, ValidationError) as error:
             raise ToolError(f"The login at {server.name} failed: {error}") from error
 
     async def _log_in(self, server: Server, loopback: CallbackServer, show: ShowAddress) -> None:
         async def checked(address: str) -> None:
             if not is_web_address(address):
-                raise OAuthFlowError("the server names no page to log in at")
+                raise OAuthFlowError("the server names no login page")
             await show(address)
 
         async def returned() -> AuthorizationCodeResult:
@@ -214,8 +214,8 @@ class Logins:
         if provider.context.current_tokens is None and status < 400:
             await _force_login(server, provider)
         if provider.context.current_tokens is None:
-            why = f"It answered with HTTP {status} and sent for no login."
-            raise ToolError(f"There is nothing to log in for at {server.name}. {why}")
+            why = f"It answered with HTTP {status} and did not request a login."
+            raise ToolError(f"No login is needed at {server.name}. {why}")
         provider.save_issuer()
         self._file.drop(server.url, "wanted")
 

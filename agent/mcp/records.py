@@ -241,7 +241,7 @@ def missing_server(status: ServerStatus) -> str:
 
 
 class ConnectionLost(Exception):
-    """The connection broke."""
+    """The connection was lost."""
 
     def __init__(self, *, expired: bool = False) -> None:
         """*expired*: the server had forgotten the session and did nothing."""

@@ -63,7 +63,7 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
     """Have *sample* answered on behalf of the call *context*. Raises ``SamplingRefused``."""
     completer = context.completer
     if completer is None:
-        raise SamplingRefused("There is no model to ask here.")
+        raise SamplingRefused("No model is available here.")
     completer = completer.with_model_hints(sample.hints)
     completion = _completion(sample, completer)
     shown = _prompt_text(sample, completer)
@@ -81,9 +81,9 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
         await context.ask((need,), heading, (TextBlock(shown),))
         return SampleResult(text=await completer.complete(completion), model=completer.model)
     except PermissionRejected as error:
-        raise SamplingRefused("The user does not let the model be asked.") from error
+        raise SamplingRefused("The user refused the request to the model.") from error
     except OpencodePyError as error:
-        raise SamplingRefused(f"The model gave no answer: {error.message}") from error
+        raise SamplingRefused(f"The model did not answer: {error.message}") from error
 
 
 def _completion(sample: SampleRequest, completer: Completer) -> CompletionRequest:
@@ -95,7 +95,7 @@ def _completion(sample: SampleRequest, completer: Completer) -> CompletionReques
             continue
         texts = [one for one in content if isinstance(one, TextContent)]
         if len(texts) < len(content):
-            raise SamplingRefused("An answer of the model can hold nothing but text.")
+            raise SamplingRefused("A response of the model can contain only text.")
         turns.append(AssistantTurn(tuple(texts)))
     if not turns or isinstance(turns[-1], AssistantTurn):
         raise SamplingRefused("The prompt has to end with a message of the user's.")
@@ -112,7 +112,7 @@ def _content(piece: Content, completer: Completer) -> TextContent | MediaContent
         return TextContent(without_invisible(piece.text))
     if isinstance(piece, Blob) and piece.mime.startswith("image/") and completer.vision:
         return MediaContent(piece.mime, piece.data)
-    raise SamplingRefused(f"The model {completer.model} takes nothing but text.")
+    raise SamplingRefused(f"The model {completer.model} accepts only text.")
 
 
 def _prompt_text(sample: SampleRequest, completer: Completer) -> str:

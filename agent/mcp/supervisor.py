@@ -194,7 +194,7 @@ class ServerSupervisor:
     async def sample(self, request: SampleRequest) -> SampleResult:
         """Have a model answer for the newest call. Raises ``SamplingRefused``."""
         if not self._calls:
-            raise SamplingRefused("A model is asked in the middle of a call alone.")
+            raise SamplingRefused("A model can be asked only during a call.")
         return await self._calls[-1].sample(request)
 
     def connected(self, client: "McpClient", listing: Listing) -> None:
@@ -235,9 +235,9 @@ class ServerSupervisor:
                 if not lost.expired:
                     raise ToolError(
                         f"The connection to the MCP server {self._server.name} broke during the "
-                        "call, which may have been done all the same. It is being connected again."
+                        "call, which can have taken effect nevertheless. It is being reconnected."
                     ) from None
-        raise ToolError(f"The MCP server {self._server.name} broke off twice.")
+        raise ToolError(f"The MCP server {self._server.name} disconnected twice.")
 
     async def _ready_client(self) -> "McpClient":
         """Return the client, waiting for a connection in progress. Raises ``ToolError``."""
@@ -258,7 +258,7 @@ class ServerSupervisor:
         if self._client is client and self._connection is not None:
             self._client = None
             self._settled.clear()
-            self._set_status("connecting", reason="The connection broke.")
+            self._set_status("connecting", reason="The connection was lost.")
             self._connection.close()
 
     async def _supervise(self) -> None:
@@ -338,7 +338,7 @@ def failure_reason(error: BaseException | None, server: Server, log: str, *, lat
     if late:
         return _with_log(f"It was not ready within {server.connect_timeout:g} seconds.", log)
     if error is None:
-        return _with_log("It ended the connection.", log)
+        return _with_log("It closed the connection.", log)
     found = list(leaf_errors(error))
     first = next((one for one in found if not isinstance(one, ConnectionLost)), found[0])
     if isinstance(first, FileNotFoundError | NotADirectoryError) and server.command:
@@ -348,7 +348,7 @@ def failure_reason(error: BaseException | None, server: Server, log: str, *, lat
     if isinstance(first, PermissionError) and server.command:
         return f"{server.command[0]} may not be run (permission denied)."
     if isinstance(first, ConnectionLost):
-        return _with_log("It ended the connection.", log)
+        return _with_log("It closed the connection.", log)
     message = " ".join(str(first).split()) or type(first).__name__
     if server.remote and type(first).__name__ in _UNREACHABLE:
         return f"Nothing answers at {server.url}: {message}"[:MAX_REASON]

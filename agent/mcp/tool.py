@@ -59,11 +59,11 @@ def result_of(answer: ServerResponse, ctx: ToolContext) -> Result:
         _add_content(piece, made, ctx)
     text = "\n\n".join(made.texts)
     if answer.is_error:
-        raise ToolError(text or "The server says that this failed, and nothing more.")
+        raise ToolError(text or "The server reported a failure without details.")
     shown = _excerpt(made.texts)
     blocks = (*((TextBlock(shown),) if shown else ()), *made.blocks)
     return Result(
-        text or "(the server answered with nothing)",
+        text or "(the server returned nothing)",
         blocks=blocks or (TextBlock("(nothing)"),),
         facts=_facts(text, len(made.files)),
         files=tuple(made.files),
@@ -105,9 +105,9 @@ def _add_blob(piece: Blob, made: _ResultParts, ctx: ToolContext) -> None:
         check_supported(name, _checked_type(piece, size, len(made.files)), size, ctx)
         given = attach(name, check_media(name, piece.decoded()), ctx)
     except ToolError as error:
-        made.texts.append(f"[{name} is left out: {str(error).rstrip('.')}.]")
+        made.texts.append(f"[{name} is ignored: {str(error).rstrip('.')}.]")
     except ValueError:
-        made.texts.append(f"[{name} is left out: it is damaged.]")
+        made.texts.append(f"[{name} is ignored: it is damaged.]")
     else:
         made.files += given.files
         made.blocks += [block for block in given.blocks or () if isinstance(block, ImageBlock)]
@@ -118,7 +118,7 @@ def _checked_type(piece: Blob, size: int, given: int) -> tuple[str, str]:
     data."""
     found = media_type(Blob(piece.mime, piece.data[:64]).decoded())
     if found is None:
-        raise ToolError(f"{size:,} bytes of {piece.mime or 'data'}, which no model is given")
+        raise ToolError(f"{size:,} bytes of {piece.mime or 'data'}, which is not sent to models")
     if given >= MAX_FILES:
         raise ToolError(f"one more than the {MAX_FILES} that can be given at once")
     return found

@@ -41,7 +41,7 @@ MAX_SCOPE = 200
 MAX_LOG = 8_000
 """Bytes of a program's error stream that are kept."""
 
-LOGIN_REQUIRED = "It wants to know who you are."
+LOGIN_REQUIRED = "It requires a login."
 
 _READ_SIZE = 65_536
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -260,10 +260,12 @@ class _HttpClient(httpx2.AsyncClient):
         scope = missing_scope(response)
         if scope is not None:
             rights = f" ({without_invisible(scope)[:MAX_SCOPE]})" if scope else ""
-            self._connection.refused(403, f"It wants more rights than the login gave{rights}.")
+            self._connection.refused(
+                403, f"It requires more permissions than the login granted{rights}."
+            )
             self._transport_state.http_error = (
-                f"The server wants more rights for this than the login gave{rights}. The user can "
-                "log in again, with ctrl+l in /mcp."
+                f"The server requires more permissions for this than the login granted{rights}. "
+                "The user can log in again with ctrl+l in /mcp."
             )
         elif response.status_code == 401:
             reason, self._transport_state.http_error = _login_required(self._connection)
@@ -279,7 +281,7 @@ def _login_required(host: ConnectionHost) -> tuple[str, str]:
     if not host.server.uses_login:
         why = "It does not take what its settings say of who you are"
         return f"{why}.", f"{why}: HTTP 401."
-    why = LOGIN_REQUIRED if host.auth is None else "It does not take the login any more."
+    why = LOGIN_REQUIRED if host.auth is None else "It no longer accepts the login."
     return why, "The server wants a login for this. The user can log in, with ctrl+l in /mcp."
 
 
@@ -333,17 +335,17 @@ def _known_block(block: Json) -> Json:
 def _repaired_tool(entry: Json, problems: list[str]) -> JsonObject | None:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or not isinstance(name, str) or not name:
-        problems.append("A tool without a name is left out.")
+        problems.append("A tool without a name is ignored.")
         return None
     quoted = name[:MAX_QUOTED]
     try:
         schema = repaired(entry.get("inputSchema"))
     except BadSchema as error:
-        problems.append(f"The tool {quoted} is left out: its schema cannot be used, {error}.")
+        problems.append(f"The tool {quoted} is ignored: its schema cannot be used, {error}.")
         return None
     execution = entry.get("execution")
     if isinstance(execution, dict) and execution.get("taskSupport") == "required":
-        problems.append(f"The tool {quoted} is left out: it runs as a task of the server's.")
+        problems.append(f"The tool {quoted} is ignored: it runs as a task of the server's.")
         return None
     # The output schema is dropped: it could only make the SDK refuse a result.
     made: JsonObject = {"name": name, "inputSchema": schema}
@@ -366,7 +368,7 @@ def _repaired_entries(
     kept: list[Json] = []
     for entry in entries:
         if not isinstance(entry, dict) or not isinstance(entry.get(needed), str):
-            problems.append(f"One of its {kind} is left out: it has no {needed}.")
+            problems.append(f"One of its {kind} is ignored: it has no {needed}.")
             continue
         made: JsonObject = {
             key: value

@@ -79,7 +79,7 @@ class Rule:
     @property
     def answered(self) -> bool:
         """True for an answer "always": it covers only uses like the one that was asked about, and
-        lifts no deny."""
+        does not override deny rules."""
         return self.saved or self.source in _ANSWERS
 
     def matches(self, permission: str, text: str) -> bool:
@@ -201,7 +201,7 @@ def _deciding(
     deny_wins: bool,
 ) -> Rule | None:
     """Return the one of the *matching* rules that decides. One that asks and matches only in a
-    wider reading, not *as_written*, lifts no deny."""
+    wider reading, not *as_written*, does not override deny rules."""
     current: Rule | None = None
     user_deny: Rule | None = None
     for rule in matching:

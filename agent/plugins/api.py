@@ -204,5 +204,5 @@ class Plugin:
         ``success`` and ``secondary``.
         """
         if "primary" not in colours:
-            raise ValueError(f"the theme {name} has no primary colour")
+            raise ValueError(f"the theme {name} has no primary color")
         self.themes[name] = colours

@@ -239,7 +239,7 @@ def _load(plugin: Plugin, project: bool, find: Callable[[], Register]) -> Loaded
 
 def _failed(plugin: Plugin, project: bool, why: str, where: str) -> LoadedPlugin:
     sentence = (
-        f"The plugin {plugin.name} ({plugin.source}) is left out: {why}. "
+        f"The plugin {plugin.name} ({plugin.source}) is ignored: {why}. "
         "opencode-py debug plugins shows where."
     )
     return LoadedPlugin(Plugin(plugin.name, plugin.source), project, sentence, where)

@@ -37,7 +37,7 @@ CUT = (
     "The terminal of the user's editor kept only a part of the output, and the rest is lost. Run "
     "it again with less output, or into a file."
 )
-UNKNOWN_END = "The user's editor did not tell how the command ended."
+UNKNOWN_END = "The user's editor did not report how the command ended."
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +199,9 @@ class _Call:
             async with asyncio.timeout(SETTLING):
                 shown = await self._terminal.text()
         except TimeoutError:
-            return "The user's editor did not tell what the command printed."
+            return "The user's editor did not report the output of the command."
         except TerminalLost as lost:
-            return f"The user's editor did not tell what the command printed: {lost}"
+            return f"The user's editor did not report the output of the command: {lost}"
         self._capture.feed(shown.text.encode("utf-8", "replace"))
         return CUT if shown.truncated else ""
 

@@ -162,7 +162,7 @@ def add_plugin_tools(opened: OpenedFolder, registry: Registry) -> tuple[str, ...
         try:
             registry.replace_tools(f"plugin {plugin.source}", plugin.tools)
         except ValueError as error:
-            notes.append(f"The tools of the plugin {plugin.name} are left out: {error}")
+            notes.append(f"The tools of the plugin {plugin.name} are ignored: {error}")
     return tuple(notes)
 
 

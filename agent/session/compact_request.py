@@ -11,11 +11,13 @@ from agent.session.turn.state import TurnEnd
 from agent.session.turn.turn import Turn
 from agent.store.store import Store
 
-BUSY = "The agent is working. Run /compact when it is done: it makes room by itself if it must."
-EMPTY = "There is nothing to sum up yet."
-NO_SUMMARY = "The session could not be summed up. "
+BUSY = (
+    "The agent is working. Run /compact when it is done; it compacts automatically when it has to."
+)
+EMPTY = "Nothing to compact yet."
+NO_SUMMARY = "The session could not be compacted. "
 NOTHING_NEW = "Nothing was said since the last summary."
-UNDONE = "A part of this session is taken back. Bring it back with /redo or send a message first."
+UNDONE = "A part of this session is undone. Redo it with /redo, or send a message first."
 
 
 class CompactionRequests:

@@ -117,7 +117,7 @@ class SessionService:
         assert isinstance(message, UserMessage)  # made just above
         # Refused before it is stored: a prompt that cannot be sent stays in the editor.
         model = self._services.catalog.model(message.model)
-        _require_model(self._services.catalog, prompt, message)
+        _require_model(self._services.catalog, session, prompt, message)
         self._services.clients.client_for(model)
         item = await self._mentions.with_content(item, prompt.mentions, session, model)
         claimed = await self._runner.claim(session_id)
@@ -283,12 +283,15 @@ NO_MODEL = (
 )
 
 
-def _require_model(catalog: Catalog, prompt: PromptInput, message: UserMessage) -> None:
-    """Raise ``NoModelConnected`` for a prompt that would reach the demo although nobody chose it,
-    unless it is one of the requests that the demo follows."""
+def _require_model(
+    catalog: Catalog, session: Session, prompt: PromptInput, message: UserMessage
+) -> None:
+    """Raise ``NoModelConnected`` for the first prompt of a session if it would reach the demo that
+    nobody chose, unless it is one of the requests that the demo follows."""
     from agent.provider.demo.user_requests import is_request  # most sessions never use the demo
 
-    if not catalog.lacks_model or prompt.model is not None or is_request(prompt.text):
+    chosen = prompt.model is not None or bool(session.title)
+    if not catalog.lacks_model or chosen or is_request(prompt.text):
         return
     if catalog.model(message.model).api == "demo":
         raise NoModelConnected(NO_MODEL)

@@ -17,7 +17,7 @@ DEFAULT = "default"
 """The value for the model's own effort."""
 
 BUILTIN_COMMANDS = (
-    ("compact", "Sum the session up to make room", "what to keep above all"),
+    ("compact", "Compact the conversation to free context", "what to preserve"),
     ("init", "Write the project's instructions", "what matters"),
 )
 """Commands that the program runs itself: name, description, hint."""

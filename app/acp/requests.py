@@ -29,7 +29,8 @@ MAX_PATTERN_SHOWN = 60
 """Characters of a pattern on a button; the content shows the whole of it."""
 
 CANNOT_ASK_QUESTION = (
-    "The editor cannot ask this. Put the question into your answer instead, and stop there."
+    "The editor cannot show this question. Put the question into your answer instead, and stop "
+    "there."
 )
 CANNOT_ASK_PERMISSION = (
     "The editor could not ask the person for permission, so it was refused. Do it another way, "

@@ -46,8 +46,8 @@ def _server_setting(
 
 
 UNTRUSTED = (
-    "This folder is not trusted, so its own settings, commands and instructions are left out. "
-    "Start opencode-py in it once to say whether to trust it."
+    "This folder is not trusted, so its settings, commands and instructions are ignored. "
+    "Start opencode-py in it once to trust it or not."
 )
 
 

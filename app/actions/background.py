@@ -14,9 +14,9 @@ from app.session.live import LiveSession, family_of
 from app.text.units import count
 from app.widgets.input.prompt import Prompt
 
-NONE = "No sub-agent has worked for this session."
-NOTHING_RUNS = "Nothing runs that could go to the background."
-OWN = "This is no sub-agent's session."
+NONE = "This session has no sub-agents."
+NOTHING_RUNS = "No running command or sub-agent to move to the background."
+OWN = "This is not a sub-agent's session."
 
 
 @action("family.list", "Sub-agents", "Session", slash=("subagents",))
@@ -51,15 +51,15 @@ def _row(context: ActionContext, child: Session) -> Row:
     note = child.agent
     if not isinstance(sessions.status(child.id), Idle):
         job = sessions.subagents.background_tasks.run(child.id)
-        note += ", works in the background" if job is not None else ", works"
+        note += ", running in the background" if job is not None else ", works"
     return Row(child.id, child.title or "Untitled", note)
 
 
-@action("family.stop", "Stop all that works, the background too", "Session", slash=("stop",))
+@action("family.stop", "Stop everything, including background tasks", "Session", slash=("stop",))
 async def stop(context: ActionContext, argument: str) -> None:
     """Stop the turn of the session and all its sub-agents."""
     if not await context.live.cancel():
-        context.notify("Nothing works in this session.")
+        context.notify("Nothing is running in this session.")
 
 
 async def _children(context: ActionContext) -> Sequence[Session]:
@@ -84,7 +84,7 @@ async def down(context: ActionContext, argument: str) -> None:
     await context.live.open((busy or found)[-1].id)
 
 
-@action("family.up", "Go back to the session above", "Session", keys=("<leader>up",))
+@action("family.up", "Go to the parent session", "Session", keys=("<leader>up",))
 async def up(context: ActionContext, argument: str) -> None:
     session = context.live.session
     if session is None or session.parent_id is None:
@@ -98,7 +98,7 @@ async def following(context: ActionContext, argument: str) -> None:
     await _beside(context, 1)
 
 
-@action("family.previous", "Go to the sub-agent before", "Session", keys=("<leader>left",))
+@action("family.previous", "Go to the previous sub-agent", "Session", keys=("<leader>left",))
 async def before(context: ActionContext, argument: str) -> None:
     await _beside(context, -1)
 
@@ -110,17 +110,17 @@ async def _beside(context: ActionContext, step: int) -> None:
         return
     other = (await family_of(context.live, session)).sibling(step)
     if other is None:
-        context.notify("There is no other sub-agent beside this one.")
+        context.notify("There is no other sub-agent.")
     else:
         await context.live.open(other.id)
 
 
-@action("shells.list", "Commands in the background", "Session", slash=("shells", "bashes"))
+@action("shells.list", "Background commands", "Session", slash=("shells", "bashes"))
 async def shells(context: ActionContext, argument: str) -> None:
     """List the commands; enter shows the output of one, and closing it returns to the list."""
     service = context.live.runtime.shells
     if not service.snapshot():
-        context.notify("Nothing has been started in the background.")
+        context.notify("No background commands yet.")
         return
 
     def kill(shell_id: str) -> None:
@@ -132,10 +132,10 @@ async def shells(context: ActionContext, argument: str) -> None:
     while True:
         changes = context.live.runtime.bus.subscribe(lambda event: isinstance(event, ShellChanged))
         picker = BackgroundList(
-            "Commands in the background",
+            "Background commands",
             rows(),
             stop=kill,
-            empty="Nothing runs in the background",
+            empty="No background commands",
         )
         chosen = await show_updated(context.app, picker, changes, rows, context.tasks)
         shell = service.find(chosen) if chosen is not None else None
@@ -163,7 +163,7 @@ def detach_key(live: LiveSession, prompt: Prompt, keys: Keymap) -> str:
 
 @action(
     DETACH,
-    "Send what runs to the background",
+    "Move the running command to the background",
     "Session",
     keys=("ctrl+b",),
     when=can_detach,
@@ -174,8 +174,8 @@ async def detach(context: ActionContext, argument: str) -> None:
     if session is None:
         context.notify(NOTHING_RUNS)
     elif sent := context.live.runtime.sessions.subagents.detach(session.id):
-        context.notify(f"{count(sent, 'sub-agent')} sent to the background.")
+        context.notify(f"{count(sent, 'sub-agent')} moved to the background.")
     elif sent := context.live.runtime.shells.detach(session.id):
-        context.notify(f"{count(sent, 'command')} sent to the background. /shells lists them.")
+        context.notify(f"{count(sent, 'command')} moved to the background. /shells lists them.")
     else:
         context.notify(NOTHING_RUNS)

@@ -221,7 +221,7 @@ async def choose_provider(context: ActionContext) -> str | None:
     if catalog.lacks_model:
         title = "Connect a provider: no model is connected yet"
     rows = provider_rows(catalog)
-    return await context.show(Picker(title, rows, enter="connect", empty="No provider matches"))
+    return await context.show(Picker(title, rows, enter="connect", empty="No matching providers"))
 
 
 def provider_rows(catalog: Catalog) -> list[Row]:

@@ -77,7 +77,7 @@ def _mcp_prompt_action(server: str, prompt: "Prompt") -> Action:
         answer = await runtime.mcp.prompt(server, prompt.name, given)
         text = text_of(answer.content).strip()
         if not text:
-            raise ToolError(f"The MCP server {server} gave an empty prompt.")
+            raise ToolError(f"The MCP server {server} returned an empty prompt.")
         return replace(base, text=text, display_text=base.text)
 
     hints = (f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)

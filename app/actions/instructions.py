@@ -13,8 +13,8 @@ from app.session.view import SessionView
 from app.text.sanitize import sanitize, sanitize_line
 
 SCOPES = {"yours": "yours", "config": "named in config", "project": "of the project"}
-LEFT_OUT = "This folder is not trusted, so its own files are left out. /trust changes that."
-NONE = "No instruction file is in force. /init writes one, and # adds a line."
+LEFT_OUT = "This folder is not trusted, so its own files are ignored. /trust changes that."
+NONE = "No instruction files are loaded. /init creates one, and # adds a line to it."
 
 
 @action(
@@ -41,7 +41,7 @@ async def remember(context: ActionContext, argument: str) -> None:
 
 @action(
     "folder.init",
-    "Have the agent write the project's instructions",
+    "Create AGENTS.md for this project",
     "Session",
     slash=("init",),
     argument="[what matters]",
@@ -57,7 +57,7 @@ async def init(context: ActionContext, argument: str) -> None:
 
 @action(
     "folder.instructions",
-    "Show the instructions and skills in force",
+    "Show the loaded instructions and skills",
     "Program",
     slash=("instructions", "skills", "memory"),
 )
@@ -71,7 +71,7 @@ async def instructions(context: ActionContext, argument: str) -> None:
         for each in found.files
     ]
     rows += [
-        _row(name, "came with a file that was read or changed")
+        _row(name, "loaded with a file that was read or changed")
         for name in attached(context.live.view)
     ]
     sections = [rows or [Content.styled(NONE, "$tone-muted")]]

@@ -15,13 +15,13 @@ DEFAULT = "default"
 """The choice of the model's own effort."""
 
 EFFORTS = {
-    "none": "answers at once",
-    "minimal": "hardly thinks",
-    "low": "thinks a little",
+    "none": "no reasoning",
+    "minimal": "minimal reasoning",
+    "low": "little reasoning",
     "medium": "thinks",
-    "high": "thinks long",
-    "xhigh": "thinks longer",
-    "max": "thinks as long as it can",
+    "high": "long reasoning",
+    "xhigh": "longer reasoning",
+    "max": "maximum reasoning",
 }
 """The meaning of each effort, for the picker."""
 
@@ -79,7 +79,7 @@ async def effort(context: ActionContext, argument: str) -> None:
         return
     chosen: str | None = argument
     if not argument:
-        rows = [Row(DEFAULT, DEFAULT, "what the model does by itself")]
+        rows = [Row(DEFAULT, DEFAULT, "the model's default")]
         rows += [Row(level, level, EFFORTS.get(level, "")) for level in levels]
         current = live.effort or DEFAULT
         chosen = await context.show(Picker("Reasoning effort", rows, current=current))
@@ -87,7 +87,7 @@ async def effort(context: ActionContext, argument: str) -> None:
         await live.use_model(live.model, None if chosen == DEFAULT else chosen)
 
 
-@action("model.effort_next", "Next level of reasoning", "Model and agent", keys=("ctrl+t",))
+@action("model.effort_next", "Next reasoning effort", "Model and agent", keys=("ctrl+t",))
 async def next_effort(context: ActionContext, argument: str) -> None:
     """Set the next effort; the model's own default follows the last one."""
     live = context.live
@@ -101,7 +101,7 @@ def _levels(context: ActionContext) -> tuple[str, ...]:
     """Return the efforts of the model in use, and notify the user if it has none."""
     info = context.live.runtime.catalog.model(context.live.model)
     if not info.efforts:
-        context.notify(f"{info.name or info.id} has no levels of reasoning.")
+        context.notify(f"{info.name or info.id} has no reasoning levels.")
     return info.efforts
 
 
@@ -134,9 +134,9 @@ def agent_rows(agents: Iterable["AgentInfo"]) -> list[Row]:
             info.name,
             info.name,
             _about(info),
-            group="Works for others: its name is put into the prompt"
+            group="Sub-agents (choosing one mentions it with @)"
             if info.mode == "subagent"
-            else "Talks to you",
+            else "Primary agents",
         )
         for info in sorted(agents, key=lambda info: info.mode == "subagent")
     ]

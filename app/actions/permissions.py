@@ -13,7 +13,9 @@ from app.screens.permission.trust import TrustScreen
 from app.session.permission_mode import AUTO
 from app.text.sanitize import sanitize_line
 
-ELSEWHERE = "Only what you said always to is taken back here. This rule comes from {source}."
+ELSEWHERE = (
+    "Only rules that you chose with “always” can be revoked here. This one comes from {source}."
+)
 AUTO_DETAIL = (
     "Commands, edits and web requests then run without a question, until you choose another mode. "
     "What a rule denies stays denied."
@@ -21,11 +23,11 @@ AUTO_DETAIL = (
 MODES = {
     "ask": "asks before edits and commands that can change something",
     "accept edits": "edits files of this folder without asking",
-    "plan": "reads and plans, changes nothing",
+    "plan": "reads and plans, edits nothing",
     "auto": "allows everything that would ask",
 }
 """The description of each mode."""
-NOT_ALWAYS = "Only what you said always to is saved from here."
+NOT_ALWAYS = "Only rules that you chose with “always” can be saved here."
 
 
 @action("permissions.list", "Permissions", "Program", slash=("permissions", "rules"))
@@ -129,7 +131,7 @@ class _RuleList:
             self._context.notify(ELSEWHERE.format(source=sanitize_line(source)))
             return
         await self._runtime.permissions.revoke(self._root, rule.permission, rule.pattern)
-        self._context.notify(f"{sanitize_line(rule.pattern)} asks again.")
+        self._context.notify(f"{sanitize_line(rule.pattern)} will ask again.")
         await self._refresh(screen)
 
     async def save(self, screen: PermissionsScreen, key: str) -> None:
@@ -139,7 +141,7 @@ class _RuleList:
             return
         path = await asyncio.to_thread(_save, self._runtime.paths.config, rule)
         self._runtime.permissions.add_saved_rule(rule.permission, rule.pattern)
-        self._context.notify(f"Saved to {sanitize_line(str(path))}. It holds in every folder.")
+        self._context.notify(f"Saved to {sanitize_line(str(path))}. It applies in every folder.")
         await self._refresh(screen)
 
     async def _refresh(self, screen: PermissionsScreen) -> None:
@@ -167,4 +169,8 @@ async def trust(context: ActionContext, argument: str) -> None:
     if answer is not None and answer != "later":
         now.save_answer(answer)
         await context.reopen()
-        context.notify("This folder is trusted." if answer == "trust" else "Nothing of it is used.")
+        context.notify(
+            "This folder is trusted."
+            if answer == "trust"
+            else "This folder is not trusted; nothing of it is used."
+        )

@@ -44,14 +44,14 @@ async def palette(context: ActionContext, argument: str) -> None:
 
 @action(
     "app.suspend",
-    "Go to the shell; fg comes back",
+    "Suspend to the shell (fg returns)",
     "Program",
     slash=("suspend",),
     keys=("ctrl+z",),
 )
 async def suspend(context: ActionContext, argument: str) -> None:
     if not _has_parent_shell():
-        context.notify("There is no shell to go back to: the terminal runs nothing else.")
+        context.notify("Cannot suspend: opencode-py was not started from a shell.")
         return
     context.app.action_suspend_process()
 
@@ -76,7 +76,7 @@ async def leave(context: ActionContext, argument: str) -> None:
     context.app.exit(0)
 
 
-UNTRUSTED = "not trusted: /trust tells what is left out"
+UNTRUSTED = "not trusted: /trust lists what is ignored"
 TODO_GLYPHS = {"pending": "☐", "in_progress": "▸", "completed": "☑", "cancelled": "⊘"}
 NOTICE_TONES: dict[Level, str] = {
     "information": "$tone-muted",
@@ -97,16 +97,16 @@ class Fact:
     """A CSS color variable, "" for the default."""
 
 
-@action("session.todo", "The agent's list of what is to do", "Session", slash=("todo", "todos"))
+@action("session.todo", "To-do list", "Session", slash=("todo", "todos"))
 async def todo(context: ActionContext, argument: str) -> None:
     view = context.live.view
     if view is None or not view.todos:
-        context.notify("The agent keeps no list in this session.")
+        context.notify("The agent has no to-do list in this session.")
         return
     await context.show(PageScreen("Todo", todo_text(view.todos)))
 
 
-@action("app.status", "How things stand", "Program", slash=("status",))
+@action("app.status", "Status", "Program", slash=("status",))
 async def status(context: ActionContext, argument: str) -> None:
     """Show the session, the model, the folder and the servers on one page."""
     sandbox = await context.live.runtime.sandbox.status()

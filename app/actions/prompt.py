@@ -11,7 +11,7 @@ from app.toolkit.clipboard import save_clipboard_image
 from app.widgets.transcript.messages import user_text
 
 
-@action("prompt.history", "Search the prompts sent before", "Prompt", keys=("ctrl+r",))
+@action("prompt.history", "Search earlier prompts", "Prompt", keys=("ctrl+r",))
 async def history(context: ActionContext, argument: str) -> None:
     prompts = context.prompt.sent_prompts
     if not prompts:
@@ -21,17 +21,17 @@ async def history(context: ActionContext, argument: str) -> None:
     if chosen is not None:
         if context.prompt.text.strip():
             context.prompt.stash()
-            context.notify("What you were typing is put aside: ctrl+s on an empty prompt.")
+            context.notify("Your prompt is stashed: press ctrl+s on an empty prompt to restore it.")
         context.prompt.set_text(prompts[int(chosen)], recalled=True)
 
 
-@action("prompt.stash", "Put the prompt aside, or bring it back", "Prompt", keys=("ctrl+s",))
+@action("prompt.stash", "Stash or restore the prompt", "Prompt", keys=("ctrl+s",))
 async def stash(context: ActionContext, argument: str) -> None:
     before = context.prompt.text
     if not context.prompt.stash():
-        context.notify("There is nothing to put aside, and nothing was.")
+        context.notify("Nothing to stash or restore.")
     elif before:
-        context.notify("Put aside. The same key on an empty prompt brings it back.")
+        context.notify("Stashed. The same key on an empty prompt restores it.")
 
 
 @action(
@@ -66,20 +66,20 @@ async def paste(context: ActionContext, argument: str) -> None:
         context.prompt.insert(f"@{found} ")
 
 
-@action("prompt.vim", "Vim's keys in the prompt, on or off", "Prompt", slash=("vim",))
+@action("prompt.vim", "Turn Vim keys on or off", "Prompt", slash=("vim",))
 async def vim(context: ActionContext, argument: str) -> None:
     """Switch Vim keys for now; the setting ``ui.vim`` is permanent."""
     on = context.prompt.vim is None
     context.prompt.use_vim(on=on)
-    context.notify("Vim's keys are on: esc for normal mode." if on else "Vim's keys are off.")
+    context.notify("Vim keys are on: esc enters normal mode." if on else "Vim keys are off.")
 
 
-@action(SHELL, "Run a command of your own", "Prompt", slash=("shell",), argument="<command>")
+@action(SHELL, "Run a shell command", "Prompt", slash=("shell",), argument="<command>")
 async def shell(context: ActionContext, argument: str) -> None:
     """Run a shell command, whose output joins the session; a ``!`` in front does the same."""
     command = argument.strip()
     if not command:
-        context.notify("Write the command behind the !, such as !git status.")
+        context.notify("Write the command after the !, such as !git status.")
         return
     live = context.live
     session = await live.ensure_session()
@@ -91,14 +91,20 @@ async def shell(context: ActionContext, argument: str) -> None:
         raise
 
 
-@action("session.aside", "Ask in passing", "Session", slash=("btw",), argument="<question>")
+@action(
+    "session.aside",
+    "Ask a side question (not saved to the session)",
+    "Session",
+    slash=("btw",),
+    argument="<question>",
+)
 async def quick_question(context: ActionContext, argument: str) -> None:
     """Answer a question from the session, of which neither question nor answer becomes part."""
     session = context.live.session
     if not argument.strip():
-        context.notify("Write the question behind it: /btw why was that file changed?")
+        context.notify("Write the question after it: /btw why was that file changed?")
     elif session is None:
-        context.notify("Nothing was said yet: just ask.")
+        context.notify("The session is empty. Ask in the prompt instead.")
     else:
         answer = context.live.runtime.sessions.quick_questions.ask(session.id, argument.strip())
         await context.show(
@@ -106,12 +112,12 @@ async def quick_question(context: ActionContext, argument: str) -> None:
         )
 
 
-NONE_QUEUED = "No message waits."
+NONE_QUEUED = "No queued messages."
 
 
 @action(
     "prompt.later",
-    "Send when this turn ends",
+    "Queue a message for after this turn",
     "Prompt",
     slash=("later", "followup"),
     keys=("<leader>f",),
@@ -122,13 +128,13 @@ async def later(context: ActionContext, argument: str) -> None:
     it is sent at once, like any prompt."""
     text = argument or context.prompt.take_text()
     if not text.strip():
-        context.notify("Type the message first, or write it behind /later.")
+        context.notify("Type a message first, or use /later <message>.")
         return
     context.prompt.remember(text)
     await context.send(context.prompt.expand_pastes(text), "follow_up")
 
 
-@action("session.waiting", "Messages that wait", "Session", slash=("queue", "waiting"))
+@action("session.waiting", "Queued messages", "Session", slash=("queue", "waiting"))
 async def waiting(context: ActionContext, argument: str) -> None:
     found = queued_messages(context)
     if not found:
@@ -157,7 +163,7 @@ async def waiting(context: ActionContext, argument: str) -> None:
         await _edit(context, session_id, chosen)
 
 
-@action(EDIT_QUEUED, "Edit the message that waits", "Prompt", slash=("unsend",))
+@action(EDIT_QUEUED, "Edit the last queued message", "Prompt", slash=("unsend",))
 async def take_back(context: ActionContext, argument: str) -> None:
     """Return the newest queued message to the prompt."""
     found = queued_messages(context)
@@ -184,7 +190,7 @@ async def _edit(context: ActionContext, session_id: str, message_id: str) -> Non
     """Remove a message from the queue and put its text before what is being typed."""
     item = await context.live.runtime.queues.remove(session_id, message_id)
     if item is None:
-        context.notify("It was taken up already.")
+        context.notify("It was already sent.")
         return
     typed = context.prompt.text
     text = user_text(item.parts)

@@ -66,14 +66,14 @@ def _accept(context: ActionContext, status: ServerStatus) -> None:
     """Approve what a server says now."""
     name = sanitize_line(status.server.name)
     if not status.changed_tools and status.new_instructions is None:
-        context.notify(f"{name} says what it said before.")
+        context.notify(f"{name} has no changes to accept.")
         return
     try:
         context.live.runtime.mcp.accept(status.server.name)
     except OpencodePyError as error:
         context.notify(sanitize(error.message), warning=True)
     else:
-        context.notify(f"What {name} says now holds.")
+        context.notify(f"What {name} says now is accepted.")
 
 
 async def _log_in(context: ActionContext, name: str) -> None:
@@ -102,7 +102,7 @@ async def _log_in(context: ActionContext, name: str) -> None:
         case None:
             context.notify(f"You are logged in at {sanitize_line(name)}.")
         case asyncio.CancelledError():
-            context.notify("The login was given up.")
+            context.notify("Login canceled.")
         case OpencodePyError():
             context.notify(sanitize(outcome.message), warning=True)
         case _:
@@ -118,6 +118,6 @@ async def lsp(context: ActionContext, argument: str) -> None:
 
     def restart() -> None:
         context.tasks.spawn(runtime.code.servers.restart(), "restarting language servers")
-        context.notify("Ended. They come up with the next file that is read or changed.")
+        context.notify("Stopped. They start again with the next file that is read or changed.")
 
     await context.show(LspScreen(text, restart))

@@ -15,7 +15,7 @@ from app.session.view import SessionView
 from app.text.sanitize import sanitize_line
 
 NONE_TO_REVIEW = "No session is open: /sessions lists them, ctrl+o there reviews one."
-NOTHING_TO_UNDO = "There is nothing to take back."
+NOTHING_TO_UNDO = "Nothing to undo."
 
 
 @action("session.new", "New session", "Session", slash=("new", "clear"), keys=("<leader>n",))
@@ -66,7 +66,7 @@ async def open_copy(context: ActionContext, session_id: str, at_message: str | N
     """Continue in a copy of a session: all of it, or what is before *at_message*."""
     copy = await context.live.runtime.sessions.repository.fork(session_id, at_message)
     await context.live.open(copy.id)
-    context.notify("This is a copy. The session it was made from stays as it is.")
+    context.notify("Forked. The original session is unchanged.")
 
 
 @action("session.rename", "Rename the session", "Session", slash=("rename",), argument="[title]")
@@ -77,7 +77,7 @@ async def rename(context: ActionContext, argument: str, session: Session) -> Non
         await context.live.runtime.sessions.repository.rename(session.id, title)
 
 
-@action("session.fork", "Go on in a copy of the session", "Session", slash=("fork",))
+@action("session.fork", "Fork the session", "Session", slash=("fork",))
 @with_session
 async def fork(context: ActionContext, argument: str, session: Session) -> None:
     await open_copy(context, session.id)
@@ -86,7 +86,7 @@ async def fork(context: ActionContext, argument: str, session: Session) -> None:
 @action("session.delete", "Delete the session", "Session", slash=("delete",))
 @with_session
 async def delete(context: ActionContext, argument: str, session: Session) -> None:
-    question = ConfirmScreen(f"Delete “{session.title or 'Untitled'}”?", "It is removed for good.")
+    question = ConfirmScreen(f"Delete “{session.title or 'Untitled'}”?", "This cannot be undone.")
     if await context.show(question):
         await context.live.runtime.sessions.delete(session.id)
 
@@ -137,14 +137,16 @@ async def export_session(context: ActionContext, session_id: str, name: str = ""
     runtime = context.live.runtime
     if not name:
         session = await runtime.store.session(session_id)
-        question = "Export to which file? The ending tells the form: .html, .md or .json"
+        question = "Export to which file? (.html, .md or .json)"
         dialog = TextScreen(question, default_name(session, "html"))
         name = await context.show(dialog) or ""
     if not name:
         return
     path = resolve_path(runtime.directory, name)
     await write(runtime.store, session_id, path, secrets=all_secrets(context.env))
-    context.notify(f"Exported to {sanitize_line(str(path))}. What looks like a key was left out.")
+    context.notify(
+        f"Exported to {sanitize_line(str(path))}. Text that looks like a key was removed."
+    )
 
 
 @action(
@@ -228,9 +230,7 @@ async def fork_from(context: ActionContext, chosen: ReviewChoice) -> None:
         context.prompt.set_text(text)
 
 
-@action(
-    "session.undo", "Take back the last message", "Session", slash=("undo",), keys=("<leader>u",)
-)
+@action("session.undo", "Undo the last message", "Session", slash=("undo",), keys=("<leader>u",))
 async def undo(context: ActionContext, argument: str) -> None:
     """Undo the last message with its file changes; its text returns to the prompt."""
     session, service = context.live.session, context.live.runtime.sessions.undo
@@ -248,12 +248,12 @@ async def undo(context: ActionContext, argument: str) -> None:
         context.prompt.restore(plan.text)
     _notify_failed(context, failed)
     if not failed:
-        context.notify("Taken back. /redo brings it back, until you send the next message.")
+        context.notify("Undone. /redo restores it until you send another message.")
 
 
 @action(
     "session.redo",
-    "Bring back what was taken back",
+    "Redo",
     "Session",
     slash=("redo",),
     keys=("<leader>r",),
@@ -262,7 +262,7 @@ async def redo(context: ActionContext, argument: str) -> None:
     session, service = context.live.session, context.live.runtime.sessions.undo
     failed = await service.redo(session.id) if session is not None else None
     if failed is None:
-        context.notify("There is nothing to bring back.")
+        context.notify("Nothing to redo.")
         return
     context.prompt.discard_restored()
     _notify_failed(context, failed)

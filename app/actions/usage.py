@@ -15,10 +15,10 @@ from app.text.excerpt import excerpt
 
 @action(
     "session.compact",
-    "Sum the session up to make room",
+    "Compact the conversation to free context",
     "Session",
     slash=("compact", "summarize"),
-    argument="[what to keep above all]",
+    argument="[what to preserve]",
 )
 @with_session
 async def compact(context: ActionContext, argument: str, session: Session) -> None:
@@ -26,7 +26,7 @@ async def compact(context: ActionContext, argument: str, session: Session) -> No
     await context.live.runtime.sessions.compaction.start(session.id, argument)
 
 
-@action("session.context", "What fills the context", "Session", slash=("context",))
+@action("session.context", "Show context usage", "Session", slash=("context",))
 async def contents(context: ActionContext, argument: str) -> None:
     """Show what fills the context; without a session, what a new one begins with."""
     del argument
@@ -47,10 +47,10 @@ async def cost(context: ActionContext, argument: str, session: Session) -> None:
     await context.show(PageScreen("Cost", partial(cost_text, found)))
 
 
-@action("app.stats", "What was used", "Program", slash=("stats",), argument="[days]")
+@action("app.stats", "Usage statistics", "Program", slash=("stats",), argument="[days]")
 async def stats(context: ActionContext, argument: str) -> None:
     if argument and not (argument.isdigit() and int(argument)):
-        raise NothingToDo("Give a number of days, such as /stats 7.")
+        raise NothingToDo("Enter a number of days, such as /stats 7.")
     days = int(argument) if argument else DEFAULT_DAYS
     rows = await context.live.runtime.store.usage_rows(time.time() - days * 86_400)
     title = f"Tokens of the last {days} days, in all folders"
@@ -61,7 +61,7 @@ MAX_SHOWN = 200
 """Characters of a message in its row, more than fit on one line."""
 
 
-@action("session.pin", "Pin a message, or no longer", "Session", slash=("pin", "unpin"))
+@action("session.pin", "Pin or unpin a message", "Session", slash=("pin", "unpin"))
 @with_session
 async def pin(context: ActionContext, argument: str, session: Session) -> None:
     """List the messages that can be pinned, newest first, pinned ones on top. A pinned message
@@ -82,13 +82,13 @@ async def pin(context: ActionContext, argument: str, session: Session) -> None:
         )
         for each in sorted(found.values(), key=lambda each: not each.pinned)
     ]
-    chosen = await context.show(Picker("Pin a message", rows, empty="Nothing was said yet"))
+    chosen = await context.show(Picker("Pin a message", rows, empty="No messages yet"))
     if chosen is None:
         return
     pinned = not found[chosen].pinned
     await pins.set_pinned(store, chosen, pinned=pinned)
     context.notify(
-        "Pinned: every summary keeps it word for word." if pinned else "No longer pinned."
+        "Pinned: it is kept verbatim when the conversation is compacted." if pinned else "Unpinned."
     )
 
 

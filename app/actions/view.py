@@ -15,9 +15,9 @@ from app.widgets.sidebar import MIN_SCREEN_WIDTH, Sidebar
 
 _NEXT: dict[DiffStyle, DiffStyle] = {"auto": "unified", "unified": "split", "split": "auto"}
 _NOTICES: dict[DiffStyle, str] = {
-    "auto": "Diffs stand side by side where there is room.",
-    "unified": "Diffs stand one line below the other.",
-    "split": "Diffs stand side by side.",
+    "auto": "Diffs are shown side by side where there is room.",
+    "unified": "Diffs are shown unified.",
+    "split": "Diffs are shown side by side.",
 }
 
 
@@ -31,17 +31,17 @@ async def sidebar(context: ActionContext, argument: str) -> None:
         context.notify(f"The sidebar needs {MIN_SCREEN_WIDTH} columns.")
 
 
-@action("view.mouse", "Give the mouse to the terminal, or take it", "View", slash=("mouse",))
+@action("view.mouse", "Turn mouse capture on or off", "View", slash=("mouse",))
 async def mouse(context: ActionContext, argument: str) -> None:
-    """Give the mouse to the terminal, or take it back. Without the mouse here, the terminal selects
+    """Turn mouse capture on or off back. Without the mouse here, the terminal selects
     and copies text as in a shell."""
     look = appearance_of(context.app)
     apply_appearance(context.app, replace(look, mouse=not look.mouse))
     capture_mouse(context.app, captured=not look.mouse)
     if look.mouse:
-        context.notify("The terminal has the mouse: it selects text. /mouse takes it back.")
+        context.notify("Mouse capture is off: the terminal selects text. /mouse turns it on.")
     else:
-        context.notify("The mouse scrolls, folds and selects here again.")
+        context.notify("Mouse capture is on: the mouse scrolls, folds and selects.")
 
 
 @action(
@@ -55,7 +55,7 @@ async def diffs(context: ActionContext, argument: str) -> None:
     """Use the given style of diffs, or the next one."""
     look = appearance_of(context.app)
     if argument not in {"", *_NOTICES}:
-        context.notify("Say auto, unified or split.", warning=True)
+        context.notify("Use auto, unified or split.", warning=True)
         return
     named: list[DiffStyle] = [style for style in _NOTICES if style == argument]
     style = named[0] if named else _NEXT[look.diffs]
@@ -65,7 +65,7 @@ async def diffs(context: ActionContext, argument: str) -> None:
 
 @action(
     "view.copy",
-    "Mark and copy by key",
+    "Copy mode: select with the keyboard",
     "View",
     slash=("select", "copy-mode"),
     keys=("<leader>v", "<leader>left_square_bracket"),
@@ -74,7 +74,7 @@ async def copy_mode(context: ActionContext, argument: str) -> None:
     """Mark text by key and copy it. The transcript does not scroll meanwhile."""
     view = context.live.view
     if view is None or not view.message_ids:
-        context.notify("There is nothing to copy yet.")
+        context.notify("Nothing to copy yet.")
         return
     text = await context.show(CopyModeScreen(view, context.transcript.reading))
     if text is not None:
@@ -83,7 +83,7 @@ async def copy_mode(context: ActionContext, argument: str) -> None:
 
 @action(
     "view.browse",
-    "Go through the rows to unfold or open them",
+    "Select rows to expand or open them",
     "View",
     slash=("browse",),
     keys=("ctrl+o",),
@@ -92,7 +92,7 @@ async def browse(context: ActionContext, argument: str) -> None:
     """Let the keyboard go through the rows of the transcript."""
     view = context.live.view
     if view is None or not view.message_ids:
-        context.notify("There is nothing to open yet.")
+        context.notify("Nothing to open yet.")
     else:
         context.browse()
 

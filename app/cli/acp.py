@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
 
 def _serve_editor(_: argparse.Namespace) -> int:
     if sys.stdin.isatty():
-        report("This speaks to an editor, not to people: end it with ctrl+d.")
+        report("This command is for editors. Press ctrl+d to exit.")
     from app.startup.logs import start_log  # not needed by --help
 
     source, sink = _protocol_descriptors()

@@ -26,16 +26,21 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]{0,63}")
 
 
 def parser() -> argparse.ArgumentParser:
-    result = command_parser("agent", "List agents, or make one.")
+    result = command_parser("agent", "List or create agents.")
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     listing = parts.add_parser("list", help="all agents, with where each comes from")
     listing.add_argument("--json", action="store_true", help="print a JSON list")
-    create = parts.add_parser("create", help="make an agent in markdown")
+    create = parts.add_parser("create", help="create an agent in Markdown")
     add = create.add_argument
-    add("name", nargs="?", help="its name; asked for in a terminal")
+    add("name", nargs="?", help="its name; you are asked for it in a terminal")
     add("--description", metavar="TEXT", help="when to use it, in a sentence")
     add("--prompt", metavar="TEXT", help="its instructions")
-    add("--mode", choices=("primary", "subagent", "all"), default="all", help="who talks to it")
+    add(
+        "--mode",
+        choices=("primary", "subagent", "all"),
+        default="all",
+        help="whether you, other agents or both use it",
+    )
     add("--model", metavar="PROVIDER/MODEL", help="its model")
     add("--deny", metavar="PERMISSION", action="append", default=[], help="what it may not do")
     add("--project", action="store_true", help="for this project, not for all of yours")
@@ -44,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    return run_command(parser(), argv, _run, interrupted_message="Nothing was made.")
+    return run_command(parser(), argv, _run, interrupted_message="No agent was created.")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -93,10 +98,10 @@ def create(arguments: argparse.Namespace) -> int:
     asks = sys.stdin.isatty() and not arguments.json
     name = arguments.name or (input("Name: ").strip() if asks else "")
     if not NAME.fullmatch(name) or ".." in name:
-        return report("Say a name of letters, digits and -: opencode-py agent create NAME.", USAGE)
+        return report("Use a name of letters, digits and -: opencode-py agent create NAME.", USAGE)
     about = arguments.description or (input("When is it used? ").strip() if asks else "")
     if not about:
-        return report("Say when it is used: --description TEXT.", USAGE)
+        return report("Describe when it is used: --description TEXT.", USAGE)
     top = Path.cwd() / ".opencode-py" if arguments.project else Paths.find(os.environ).config
     path = top / "agents" / f"{name}.md"
     if path.exists():

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "auth",
-        "Keep keys of providers in a file that only you can read.",
-        epilog="A key in the environment goes before a stored one.",
+        "Store API keys of providers in a file that only you can read.",
+        epilog="Environment variables take precedence over stored keys.",
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    login = parts.add_parser("login", help="keep a key: typed without echo, or piped in")
+    login = parts.add_parser("login", help="store a key: typed hidden, or piped in")
     login.add_argument("provider", nargs="?", metavar="PROVIDER", help="such as anthropic")
     listed = parts.add_parser("list", help="which providers have a key, and from where")
     listed.add_argument("--all", action="store_true", help="every known provider")
     listed.add_argument("--json", action="store_true", help="as JSON")
-    logout = parts.add_parser("logout", help="forget a stored key")
+    logout = parts.add_parser("logout", help="remove a stored key")
     logout.add_argument("provider", metavar="PROVIDER", help="such as anthropic")
     return result
 
@@ -69,8 +69,8 @@ def _login(catalog: "Catalog", named: str | None) -> int:
     found = access.key_of(provider)
     if found.source != "stored":
         place = "the config" if found.source == "config" else found.source
-        return report(f"The key is kept, but the one in {place} goes before it.")
-    kept = f"The key of {access.display_name(provider)} is kept."
+        return report(f"The key is saved, but the one in {place} is used first.")
+    kept = f"The key of {access.display_name(provider)} is saved."
     return report(f"{kept} opencode-py models {provider} lists its models.")
 
 
@@ -97,7 +97,7 @@ def _read_key(catalog: "Catalog", provider: str) -> str:
 
     at = catalog.access.key_page(provider)
     if at:
-        print(f"Keys are made at {at}.")
+        print(f"Create keys at {at}.")
     return getpass.getpass(f"Key of {catalog.access.display_name(provider)} (not shown): ").strip()
 
 
@@ -106,7 +106,7 @@ def _logout(catalog: "Catalog", provider: str) -> int:
         return report(f"There is no stored key of {provider}. auth list shows all.", FAILED)
     left = catalog.access.key_of(provider)
     more = f" The one in {left.source} is still used." if left else ""
-    return report(f"The key of {provider} is forgotten.{more}")
+    return report(f"The key of {provider} is removed.{more}")
 
 
 def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
@@ -120,7 +120,7 @@ def _list(catalog: "Catalog", *, everything: bool, as_json: bool) -> int:
         print(json.dumps({"providers": rows}, indent=1))
         return DONE
     if not rows:
-        print("No provider has a key. opencode-py auth login PROVIDER keeps one.")
+        print("No provider has a key. opencode-py auth login PROVIDER saves one.")
     width = max((len(str(row["provider"])) for row in rows), default=0) + 2
     for row in rows:
         provider, title = str(row["provider"]), row["name"]

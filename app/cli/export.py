@@ -16,8 +16,8 @@ def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "export",
         "Write a session: the named one, or the latest of this folder.",
-        epilog="Without -o it goes to standard output. What looks like a key is left out, unless "
-        "--with-secrets is given; read it all the same before you share it. On a terminal, control "
+        epilog="Without -o it goes to standard output. Text that looks like a key is removed, "
+        "unless --with-secrets is given; review it before you share it. On a terminal, control "
         "characters are shown as pictures; a file or a pipe gets them unchanged.",
     )
     add = result.add_argument
@@ -27,9 +27,9 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--format", choices=("json", "md", "html"), help="default: json, or by FILE")
     add("--json", action="store_true", help="the same as --format json")
-    add("--sanitize", action="store_true", help="leave secrets out (the default)")
-    add("--with-secrets", action="store_true", help="leave nothing out")
-    add("-f", "--force", action="store_true", help="write over FILE")
+    add("--sanitize", action="store_true", help="remove secrets (the default)")
+    add("--with-secrets", action="store_true", help="remove nothing")
+    add("-f", "--force", action="store_true", help="overwrite FILE")
     return result
 
 

@@ -52,7 +52,7 @@ _FORMATS = "Use --format json, --format opencode or --format claude."
 REJECTED: Mapping[str, str] = {
     **dict.fromkeys(("--attach", "--hostname", "--mdns", "--cors"), _SERVER),
     **dict.fromkeys(("--password", "--username", "-u"), _SERVER),
-    "--share": "opencode-py shares nothing by itself: opencode-py export writes a session.",
+    "--share": "opencode-py shares nothing: opencode-py export writes a session.",
     **dict.fromkeys(
         ("--mini", "--interactive", "-i"), "run has no screen: start opencode-py without run."
     ),
@@ -70,10 +70,10 @@ REJECTED: Mapping[str, str] = {
     "--agents": "Write agents into the config or into agents/ of a config folder.",
     "--tools": "The rules decide on tools: use --deny, or an agent with permissions.",
     **dict.fromkeys(("--json-schema", "--output-schema"), _SCHEMA),
-    "--session-id": "Ids are made here: each JSON line has the session's; -s ID goes on with it.",
+    "--session-id": "Ids are made here: each JSON line has the session's; -s ID continues it.",
     "--fallback-model": "Only one model is asked: choose it with --model.",
     **dict.fromkeys(("--no-session-persistence", "--ephemeral"), _STORED),
-    "--permission-prompt-tool": "Nobody can be asked in run: use --auto-approve or --deny.",
+    "--permission-prompt-tool": "No one can be asked in run: use --auto-approve or --deny.",
     "--max-thinking-tokens": "Use --effort LEVEL.",
     "--json": _FORMATS,
     **dict.fromkeys(
@@ -101,7 +101,7 @@ _VALUES: Mapping[str, Mapping[str, tuple[str, ...] | str]] = {
         "acceptEdits": ("--auto-approve", "edit"),
         "plan": ("--agent", "plan"),
         **dict.fromkeys(("default", "manual", "dontAsk"), ()),
-        "auto": "Nobody judges calls in run: use --auto or --auto-approve.",
+        "auto": "No one judges calls in run: use --auto or --auto-approve.",
     },
     "--ask-for-approval": dict.fromkeys(("never", "on-request", "on-failure", "untrusted"), ()),
     "--sandbox": {

@@ -36,4 +36,4 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps({"session": session.id, "title": session.title}))
     else:
-        print(f"Imported. To go on: opencode-py --session {session.id}")
+        print(f"Imported. To continue: opencode-py --session {session.id}")

@@ -27,10 +27,10 @@ class CliCommand(NamedTuple):
 
 COMMANDS: dict[str, CliCommand] = {
     "acp": CliCommand("app.cli.acp", "work for an editor, over the Agent Client Protocol"),
-    "agent": CliCommand("app.cli.agent", "list and make agents"),
+    "agent": CliCommand("app.cli.agent", "list and create agents"),
     "auth": CliCommand("app.cli.auth", "keys of providers: list, log in, log out"),
     "completion": CliCommand("app.cli.completion", "completion for bash, zsh and fish"),
-    "debug": CliCommand("app.cli.debug", "what the program knows and how it decides"),
+    "debug": CliCommand("app.cli.debug", "inspect settings, rules and internals"),
     "mcp": CliCommand("app.cli.mcp", "MCP servers: list, add, log in"),
     "models": CliCommand("app.cli.models", "list the models"),
     "run": CliCommand("app.cli.run", "one prompt without the screen, for scripts"),
@@ -38,7 +38,7 @@ COMMANDS: dict[str, CliCommand] = {
     "session": CliCommand("app.cli.session", "list, read, search and delete sessions"),
     "export": CliCommand("app.cli.export", "write a session to a file"),
     "import": CliCommand("app.cli.import_", "read a session from a file"),
-    "stats": CliCommand("app.cli.stats", "what was used: tokens, cost, by day and model"),
+    "stats": CliCommand("app.cli.stats", "usage: tokens and cost by day and model"),
 }
 """The commands by name. A folder of a command's name is opened as ``./run``."""
 
@@ -80,7 +80,7 @@ UNSUPPORTED: dict[str, str] = {
     "web": "opencode-py opens no browser: start opencode-py serve, and open its address.",
     "attach": "opencode-py cannot show the sessions of a server: open its address in a browser, or "
     "use --session ID to resume a session here.",
-    "share": "opencode-py shares nothing by itself: opencode-py export writes a session to a file.",
+    "share": "opencode-py shares nothing: opencode-py export writes a session to a file.",
     "upgrade": "opencode-py does not upgrade itself: use the tool that installed it "
     "(uv tool upgrade opencode-py-agent, or pipx upgrade opencode-py-agent).",
     "uninstall": "opencode-py does not remove itself: use the tool that installed it.",
@@ -111,7 +111,7 @@ def parser() -> "argparse.ArgumentParser":
 
     result = argparse.ArgumentParser(
         prog="opencode-py",
-        description="A coding agent that lives in the terminal.",
+        description="A coding agent for the terminal.",
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -128,18 +128,22 @@ def add_options(result: "argparse.ArgumentParser") -> None:
     add = result.add_argument
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent to start with (build, plan, …)")
-    add("--effort", metavar="LEVEL", help="how much the model reasons (low, medium, high, …)")
+    add("--effort", metavar="LEVEL", help="the reasoning effort (low, medium, high, …)")
     add("--prompt", metavar="TEXT", help="send this at once")
     add("-c", "--continue", dest="resume", action="store_true", help="resume the latest session")
     add("-s", "--session", metavar="ID", help="resume this session")
-    add("--fork", action="store_true", help="with -c or -s: go on in a copy")
-    add("--auto", action="store_true", help="allow whatever asks, once each; denies still hold")
+    add("--fork", action="store_true", help="with -c or -s: fork the session")
+    add(
+        "--auto",
+        action="store_true",
+        help="approve everything automatically; deny rules still apply",
+    )
     add(
         "--sandbox",
         choices=("auto", "required", "off"),
         help="restrict commands where the machine can, always, or never (default: auto)",
     )
-    add("--plain", action="store_true", help="line by line, without the full screen")
+    add("--plain", action="store_true", help="line-based interface, without the full screen")
     add("--port", type=int, help="let editors use this screen, over HTTP on this port")
     add("-V", "-v", "--version", action="store_true", help="print the version")
 

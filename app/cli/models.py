@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "models",
         "List the models that can be used here, with context and price.",
-        epilog="Prices are US dollars per million tokens; – stands for what is not known.",
+        epilog="Prices are US dollars per million tokens; – means unknown.",
     )
     result.add_argument("provider", nargs="?", metavar="PROVIDER", help="only of this provider")
     result.add_argument("--refresh", action="store_true", help="ask the providers for their lists")
@@ -104,7 +104,7 @@ def _why_none(catalog: "Catalog", provider: str) -> str:
     if access.is_local(provider):
         return f"No {access.display_name(provider)} server answers at {access.base_url(provider)}."
     return (
-        f"No models of {provider} are listed. --refresh asks for them; any name of its can be "
+        f"No models of {provider} are listed. --refresh requests them; any of its names can be "
         f"used as {provider}/NAME."
     )
 

@@ -19,8 +19,8 @@ DAY = 86_400.0
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "stats",
-        "Tell how many tokens were used and what they cost.",
-        epilog="Costs are US dollars; – stands for what is not known.",
+        "Show token usage and cost.",
+        epilog="Costs are US dollars; – means unknown.",
     )
     result.add_argument("--days", type=positive_int, default=30, metavar="N", help="default: 30")
     result.add_argument("--here", action="store_true", help="of this project only")

@@ -18,8 +18,8 @@ from app.widgets.transcript.transcript import Transcript
 
 ResultT = TypeVar("ResultT")
 
-BUSY = "The agent works. Try again when it is done."
-NONE_OPEN = "No session is open yet: send a prompt first."
+BUSY = "The agent is working. Try again when it is done."
+NONE_OPEN = "No session is open yet. Send a prompt first."
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def build(actions: Iterable[Action], overrides: Mapping[str, str] | None = None)
             )
             if keys_taken is direct and (rest in FIXED or rest == leader):
                 conflicts.append(
-                    f"{display_key(rest)} can't be given to {known.title}: it has a fixed use."
+                    f"{display_key(rest)} is reserved and cannot be bound to {known.title}."
                 )
             elif rest in keys_taken:
                 other = next(one.title for one in listed if one.id == keys_taken[rest])

@@ -189,7 +189,7 @@ async def _undo(console: Console, argument: str) -> None:
     service = console.runtime.sessions.undo
     plan = await service.plan(_open_session(console).id)
     if plan is None:
-        raise NothingToDo("There is nothing to undo.")
+        raise NothingToDo("Nothing to undo.")
     console.say(f"Undo the message: {plan.text}")
     for file in plan.files:
         what = "was changed since: stays as it is" if file.modified_since else file.effect
@@ -218,7 +218,7 @@ async def _redo(console: Console, argument: str) -> None:
     del argument
     failed = await console.runtime.sessions.undo.redo(_open_session(console).id)
     if failed is None:
-        raise NothingToDo("There is nothing to redo.")
+        raise NothingToDo("Nothing to redo.")
     _say_failed(console, failed)
     console.say("Redone.")
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # loads the agent package
 
 
 HELP = """\
-Type a prompt and press enter; a line that ends with \\ goes on in the next one.
+Type a prompt and press enter; a line that ends with \\ continues on the next one.
 /new starts over, /sessions lists sessions, /resume ID opens one, /model NAME and /agent NAME
 set the model and the agent, /exit or ctrl+d leaves. ctrl+c stops the agent.
 !COMMAND runs a command of yours, whose output joins the session."""
@@ -204,7 +204,7 @@ class PlainConsole:
             except OpencodePyError as error:
                 self.printer.line(error.message)
         if self._session is not None:
-            self.printer.line(f"To go on: opencode-py --plain --session {self._session.id}")
+            self.printer.line(f"To continue: opencode-py --plain --session {self._session.id}")
 
     def interrupt(self) -> None:
         """Handle Ctrl+C: stop the running turn or the preparation of a prompt, else exit."""
@@ -383,7 +383,7 @@ class PlainConsole:
         always = ", a always" if request.always else ""
         while True:
             self.printer.line(
-                f"y once{always} or n reject? Add a word for the model after a colon."
+                f"y once{always} or n reject? Add a comment for the model after a colon."
             )
             typed = await self._read_answer(request)
             if typed is None:

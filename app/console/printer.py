@@ -88,7 +88,7 @@ class Printer:
         for number, option in enumerate(question.options, 1):
             note = f"  {option.description}" if option.description else ""
             self.line(sanitize_line(f"  {number}  {option.label}{note}"))
-        several = "Numbers (with blanks between)" if question.multiple else "A number"
+        several = "Numbers (with spaces between)" if question.multiple else "A number"
         how = f"{several} or your own words" if question.options else "Your answer"
         self.line(f"{how}; /skip answers nothing and stops.")
 

@@ -38,7 +38,7 @@ class CopyTranscript(Transcript):
         Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False),
         Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False),
         Binding("right_curly_bracket,shift+down,J", "block(1)", "Next block", show=False),
-        Binding("left_curly_bracket,shift+up,K", "block(-1)", "Block before", show=False),
+        Binding("left_curly_bracket,shift+up,K", "block(-1)", "Previous block", show=False),
         Binding("home,g", "edge(-1)", "First row", show=False),
         Binding("end,G", "edge(1)", "Last row", show=False),
         Binding("v,space", "mark", "Mark", show=False),

@@ -19,19 +19,19 @@ from app.screens.base.picker import Picker, Row
 from app.widgets.input.field import TextField
 
 PROMPT_KEYS: tuple[tuple[str, str], ...] = (
-    ("enter", "Send; while the agent works it waits its turn"),
-    ("shift+enter, alt+enter", "New line, where the terminal tells them apart"),
+    ("enter", "Send, or queue while the agent is working"),
+    ("shift+enter, alt+enter", "New line (if your terminal supports it)"),
     ("ctrl+j, or \\ then enter", "New line, everywhere"),
-    ("up, down", "Earlier prompts that begin like this one"),
+    ("up, down", "Previous prompts that match what you typed"),
     ("page up, page down", "Scroll the session"),
-    ("up on an empty prompt", "Edit the newest message that waits"),
+    ("up on an empty prompt", "Edit the last queued message"),
     ("@ and a name", "A file or folder, with completion; @a.py#10-20 for lines of it"),
-    ("! and a command", "Run it yourself; what it prints joins the session"),
+    ("! and a command", "Run it yourself; its output is added to the session"),
     ("# and a line", "Add the line to the project's instructions (AGENTS.md)"),
     ("? on an empty prompt", "This help"),
-    ("esc", "Close what is open, else interrupt"),
-    ("esc esc", "On an empty prompt: the requests of the session, to go back to one"),
-    ("ctrl+c", "Interrupt; clear the prompt; twice on an empty one to leave"),
+    ("esc", "Close a dialog, or interrupt the agent"),
+    ("esc esc", "Rewind to an earlier message (empty prompt)"),
+    ("ctrl+c", "Interrupt, or clear the prompt; twice on an empty prompt: exit"),
     ("ctrl+d", "Leave, on an empty prompt"),
 )
 
@@ -39,10 +39,10 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
 PERMISSION_KEYS: tuple[tuple[str, str], ...] = (
     ("o, a, r", "Once, always, reject; esc rejects too"),
     ("left, right, then enter", "Choose an answer and give it"),
-    ("c", "A word for the model, which goes with the answer"),
+    ("c", "Add a comment for the model"),
     ("e", "Change the command before it runs"),
-    ("n p, then space", "Go to a change, and keep it or not"),
-    ("up, down, page up, page down", "Scroll what is asked about"),
+    ("n p, then space", "Go to a change and turn it on or off"),
+    ("up, down, page up, page down", "Scroll the details"),
 )
 """The keys of the permission dialog."""
 
@@ -61,8 +61,8 @@ def help_text(
 ) -> Content:
     """Return the rows of the help that contain every word *typed*, by group, *width* cells wide."""
     groups: list[tuple[str, list[tuple[str, str, str]]]] = [
-        ("Keys of the prompt", [(key, what, "") for key, what in PROMPT_KEYS]),
-        ("When you are asked", [(key, what, "") for key, what in PERMISSION_KEYS]),
+        ("Prompt keys", [(key, what, "") for key, what in PROMPT_KEYS]),
+        ("In a permission dialog", [(key, what, "") for key, what in PERMISSION_KEYS]),
     ]
     for group in GROUPS:
         shown = [_entry(known, keys_of) for known in actions if known.group == group]
@@ -81,7 +81,7 @@ def help_text(
         for left, what, aliases in found:
             lines += _row(left, what, aliases, width)
     if not lines:
-        lines = [Content.styled("No key and no command fits.", "$tone-muted")]
+        lines = [Content.styled("No matching keys or commands.", "$tone-muted")]
     return Content("\n").join(lines)
 
 
@@ -169,7 +169,7 @@ class PaletteScreen(Picker):
             "Commands",
             [action_row(action, keys_of(action.id)) for action in actions if action.palette],
             enter="run",
-            empty="No command fits",
+            empty="No matching commands",
         )
 
     def matching_rows(self, typed: str) -> Sequence[Row]:

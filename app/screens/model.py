@@ -95,7 +95,7 @@ class ModelScreen(Picker):
             model_rows(models),
             current=current,
             hints=(("ctrl+f", "favorite"),),
-            empty="No model matches. /connect adds a provider",
+            empty="No matching models. /connect adds a provider",
         )
         self._toggle = toggle
 

@@ -53,10 +53,10 @@ class QueueScreen(Picker):
         deliver: Callable[[str, Delivery], Awaitable[bool]],
     ) -> None:
         super().__init__(
-            "Messages that wait",
+            "Queued messages",
             [queue_row(message, status) for message in messages],
             hints=(*(() if isinstance(status, Idle) else DELIVERY_HINT), ("ctrl+d", "drop")),
-            empty="No message waits",
+            empty="No queued messages",
         )
         self._messages = {message.id: message for message in messages}
         self._status = status
@@ -99,9 +99,9 @@ class PromptsScreen(Picker):
 
     def __init__(self, prompts: Sequence[str]) -> None:
         super().__init__(
-            "Prompts sent before",
+            "Earlier prompts",
             [prompt_row(index, text) for index, text in enumerate(prompts)],
-            empty="No prompt fits",
+            empty="No matching prompts",
         )
 
 

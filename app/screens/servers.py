@@ -47,10 +47,10 @@ LSP_TONES = {
 }
 
 NO_SERVER = (
-    "No language server is in use. One that is on your PATH is started with the first file of "
+    "No language server is running. One on your PATH starts with the first file of "
     'its kind; "lsp": true in your settings uses those too that load code of the project.'
 )
-NO_FORMATTER = 'No formatter is switched on. "formatter": true in your settings does that.'
+NO_FORMATTER = 'No formatters are enabled. Set "formatter": true in your settings to enable them.'
 
 MAX_REASON = 34
 """Columns of a reason in the list; the server's own page shows all of it."""
@@ -139,7 +139,7 @@ class LoginScreen(PageScreen):
                 "\n\n",
                 (sanitize_line(address), "$tone-accent"),
                 "\n\n",
-                ("Waiting for the browser to come back… esc gives up.", "$tone-muted"),
+                ("Waiting for the browser… esc cancels.", "$tone-muted"),
             ),
         )
 

@@ -36,7 +36,7 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
         Binding("enter,b", "choose(True, True)", "Both"),
         Binding("c", "choose(False, True)", "Only the conversation"),
         Binding("f", "choose(True, False)", "Only the files"),
-        Binding("o", "touched", "Overwrite what changed since"),
+        Binding("o", "touched", "Overwrite changed files"),
         Binding("escape", "close", "Close"),
     ]
 
@@ -51,7 +51,7 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
     def compose(self) -> ComposeResult:
         plan = self._plan
         with Vertical(classes="dialog"):
-            yield Static(Content.styled("Take back your last message?", "bold"))
+            yield Static(Content.styled("Undo your last message?", "bold"))
             yield Static(Content(f"“{_short_prompt(plan.text)}”"), classes="dialog-text")
             with VerticalScroll(classes="dialog-scroll", can_focus=False):
                 yield Static(Content("\n").join(list(self._lines())), id="undo-files")
@@ -64,25 +64,25 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
         for file in plan.files:
             left = file.modified_since and not self._overwrite
             tone = "$tone-warn" if file.modified_since else "$tone-muted"
-            what = "was changed since: left alone" if left else file.effect
+            what = "changed since: kept as it is" if left else file.effect
             yield Content.assemble(f"  {sanitize_line(file.path)}  ", (what, tone))
         for path in plan.not_restorable:
-            yield Content.assemble(
-                f"  {sanitize_line(path)}  ", ("cannot be taken back", "$tone-warn")
-            )
+            yield Content.assemble(f"  {sanitize_line(path)}  ", ("cannot be undone", "$tone-warn"))
         for path in plan.nested_repositories:
-            note = "a repository of its own, not taken back"
+            note = "a separate repository, not undone"
             yield Content.assemble(f"  {sanitize_line(path)}  ", (note, "$tone-warn"))
         for sentence in (*plan.notes, plan.reason):
             if sentence:
                 yield Content.styled(sanitize(sentence), "$tone-warn")
 
     def _keys(self) -> Content:
-        hints = [("enter", "take back")]
+        hints = [("enter", "undo")]
         if self._plan.files:
             hints = [("enter", "both"), ("c", "only the conversation"), ("f", "only the files")]
         if any(file.modified_since for file in self._plan.files):
-            hints.append(("o", "keep those" if self._overwrite else "overwrite those too"))
+            hints.append(
+                ("o", "keep changed files" if self._overwrite else "overwrite changed files")
+            )
         hints.append(("esc", "nothing"))
         parts: list[tuple[str, str]] = []
         for key, words in hints:

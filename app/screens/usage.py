@@ -51,7 +51,7 @@ def _headline(contents: "ContextUsage", width: int) -> Content:
         share = contents.used / contents.window
         text = f"{tokens(contents.used)} of {tokens(contents.window)} tokens, {share:.0%}"
     how = "as the provider counted" if contents.measured else "estimated"
-    limit = "" if contents.window is not None else "the window's size is not known"
+    limit = "" if contents.window is not None else "the size of the context window is unknown"
     model = sanitize_line(short_model(contents.model))
     line = Content.styled(text, "bold")
     for more in (how, limit, model):
@@ -130,7 +130,7 @@ COST_CELLS = 9
 COST_TABLE_WIDTH = 86
 """The widest row in cells: numbers far from their names are hard to read."""
 
-NO_USAGE = "Nothing is known yet: the provider has told of no usage."
+NO_USAGE = "The provider has reported no usage yet."
 
 COST_COLUMNS_BY_WIDTH = ((80, COST_COLUMNS), (60, COST_COLUMNS[:4]))
 """The columns shown from a width on; narrower pages show two of them."""
@@ -247,7 +247,7 @@ def stats_text(rows: Sequence["UsageRow"], width: int) -> Content:
     from agent.store.stats import total  # imports the agent
 
     if not rows:
-        return Content.styled("Nothing was used in this time.", "$tone-muted")
+        return Content.styled("No usage in this time.", "$tone-muted")
     whole = total("", rows)
     usage = whole.usage
     cached = f"{usage.cache_read / usage.input:.0%} of it cached" if usage.input else ""

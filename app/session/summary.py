@@ -28,7 +28,7 @@ def delivery_time(status: SessionStatus, delivery: Delivery) -> str:
         case Busy(cancelling=True):
             return ""
         case Busy(compacting=True):
-            return "when that is summed up"
+            return "after compacting"
         case _:
             return "at the next step" if delivery == "steer" else "when this turn ends"
 
@@ -37,7 +37,7 @@ def queued_label(status: SessionStatus, delivery: Delivery) -> str:
     """Return the line below a queued message."""
     when = delivery_time(status, delivery)
     if isinstance(status, Idle):
-        return f"{NOT_SENT}, goes {when}, up to edit"
+        return f"{NOT_SENT}, goes {when}, ↑ to edit"
     return f"queued, sent {when}" if when else "queued"
 
 

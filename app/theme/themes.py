@@ -276,7 +276,7 @@ def register_themes(app: App[object], themes: Mapping[str, Mapping[str, str]]) -
             theme = Theme(name=name, dark=dark, **roles)
             app.register_theme(with_palette(theme))
         except (ColorParseError, TypeError) as error:
-            notices.append(f"The theme {name} is left out: {error}.")
+            notices.append(f"The theme {name} is ignored: {error}.")
     return notices
 
 
@@ -423,7 +423,7 @@ def load_themes(folder: Path) -> tuple[list[Theme], list[str]]:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             notices.append(
-                f"The theme {sanitize_line(path.name)} was left out: {sanitize_line(why)}."
+                f"The theme {sanitize_line(path.name)} was ignored: {sanitize_line(why)}."
             )
     return themes, notices
 
@@ -439,7 +439,7 @@ def _read_palette(path: Path) -> Palette:
     except ValueError as error:
         raise ValueError(f"it is no JSON ({error})") from error
     if type(read) is not dict:
-        raise ValueError("it is not an object of colours")
+        raise ValueError("it is not an object of colors")
     tones = dict(cast("dict[str, object]", read))
     base = tones.pop("base", DARK)
     if not isinstance(base, str) or base not in OWN_PALETTES:
@@ -450,6 +450,6 @@ def _read_palette(path: Path) -> Palette:
         if name not in _TONES:
             raise ValueError(f"there is no tone {key}; there are {', '.join(_TONES)}")
         if not isinstance(value, str) or not _HEX.fullmatch(value):
-            raise ValueError(f"{key} is not a colour as #rrggbb")
+            raise ValueError(f"{key} is not a color such as #rrggbb")
         colors[name] = value.lower()
     return replace(OWN_PALETTES[base], **colors)

@@ -97,7 +97,7 @@ async def _copy(app: App[int], env: Mapping[str, str], text: str) -> str:
     if copied:
         return f"Copied {what}."
     limit = f"{MAX_OSC52_BYTES // 1000} KB"
-    return f"Not copied: {what} are more than terminals take ({limit}). Copy less."
+    return f"Not copied: {what} is more than terminals accept ({limit}). Copy less."
 
 
 async def save_clipboard_image(env: Mapping[str, str], folder: Path) -> Path | None:

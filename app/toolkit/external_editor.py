@@ -54,7 +54,7 @@ async def edit_text(app: App[int], text: str, env: Mapping[str, str]) -> str:
         with _no_interrupt(), app.suspend(), app.batch_update():
             return await run_editor(text, command, env)
     except SuspendNotSupported as error:
-        raise EditorError("This terminal cannot be lent to an editor.") from error
+        raise EditorError("Cannot open an editor in this terminal.") from error
 
 
 PAGERS = ("less", "more")
@@ -76,7 +76,7 @@ async def read_text(app: App[int], text: str, env: Mapping[str, str]) -> None:
         with _no_interrupt(), app.suspend(), app.batch_update():
             await _run(text, "output.txt", command, env)
     except SuspendNotSupported as error:
-        raise EditorError("This terminal cannot be lent to a pager.") from error
+        raise EditorError("Cannot open a pager in this terminal.") from error
 
 
 async def run_editor(text: str, command: Sequence[str], env: Mapping[str, str]) -> str:

@@ -277,8 +277,7 @@ class OpencodeApp(App[int]):
         """Override Textual's hook for an exception: log it and exit cleanly."""
         log.error("the user interface failed", exc_info=sys.exc_info())
         self._crash_message = (
-            "opencode-py stopped because of a fault of its own. The session is saved.\n"
-            f"Details are in {self._log_path}"
+            f"opencode-py crashed. The session is saved.\nDetails are in {self._log_path}"
         )
         self.panic()
 
@@ -300,7 +299,7 @@ async def _run(opencode: OpencodeApp) -> int:
     if opencode.exit_message:
         _write(sys.stderr, f"{opencode.exit_message}\n")
     resume = opencode.resume_command()
-    _write(sys.stdout, f"To go on: {resume}\n" if resume is not None else "")
+    _write(sys.stdout, f"To continue: {resume}\n" if resume is not None else "")
     return opencode.return_code or result or 0
 
 

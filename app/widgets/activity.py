@@ -94,10 +94,10 @@ def activity_text(activity: Activity, now: float, frame: str, width: int) -> Con
         working = f" Working as {sanitize(activity.agent)}" if activity.agent else " Working"
         left = Content.assemble(
             (frame, "$tone-accent"),
-            " Summing up the session" if summing else working,
+            " Compacting the conversation" if summing else working,
             (f"  {elapsed}{output}", "$tone-muted"),
         )
-    queued = f"{count(activity.queued, 'message')} waiting, up to edit" if activity.queued else ""
+    queued = f"{count(activity.queued, 'message')} waiting, ↑ to edit" if activity.queued else ""
     hint = "" if activity.cancelling else "esc to interrupt"
     offered = (
         activity.background_key

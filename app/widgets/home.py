@@ -21,7 +21,8 @@ NO_MODEL = "no model is connected yet"
 
 CONNECT_SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("/connect", "connect a provider or a server of your own"),
-    ("tour", "try the program without a model, led by the demo"),
+    ("read README.md", "try the demo: real tools, no language model"),
+    ("tour", "the demo shows everything in two minutes"),
 )
 
 DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
@@ -65,12 +66,12 @@ def model_reason(live: "LiveSession", launch: "LaunchOptions") -> str:
             return NO_MODEL
         return "the demo, not a language model; /connect connects one"
     if launch.model is not None:
-        return "as you chose"
+        return "chosen on the command line"
     if live.is_ready and live.model == live.runtime.config.config.model:
-        return "as the settings say"
+        return "from your settings"
     if live.is_ready and live.model == live.runtime.catalog.last_used_model:
         return "the one you used last"
-    return "the first that has a key here; /model lists the others"
+    return "the first provider with a key; /model lists the others"
 
 
 def local_servers(live: "LiveSession") -> tuple[str, ...]:
@@ -136,7 +137,7 @@ def _suggestion_lines(facts: HomeFacts) -> list[Content]:
     width = max(len(what) for what, _ in suggestions) + 4
     rows = [Content.assemble(what.ljust(width), (why, "$tone-faint")) for what, why in suggestions]
     help_row = Content.assemble("/help".ljust(width), ("every key and command", "$tone-faint"))
-    return [*rows, help_row] if len(suggestions) < 3 else rows
+    return rows if suggestions is DEMO_SUGGESTIONS else [*rows, help_row]
 
 
 def _recent_lines(sessions: "Sequence[Session]", now: float) -> list[Content]:

@@ -56,7 +56,7 @@ class Status:
     servers: McpSummary = field(default_factory=McpSummary)
     languages: LspSummary = field(default_factory=LspSummary)
     shells: int = 0
-    """Commands in the background."""
+    """Background commands."""
     subagents: int = 0
     """Sub-agents in the background."""
     sandboxed: bool = True

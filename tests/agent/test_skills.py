@@ -180,7 +180,7 @@ async def test_each_bad_skill_is_reported_once(tmp_path: Path) -> None:
             await harness.turn(session, text)
         notices = [e.message for e in harness.events if isinstance(e, Notice)]
         assert len(notices) == 1
-        assert "bad/SKILL.md is left out" in notices[0]
+        assert "bad/SKILL.md is ignored" in notices[0]
 
 
 @pytest.mark.parametrize("agent", ["title", "compaction"])

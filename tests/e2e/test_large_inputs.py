@@ -233,7 +233,7 @@ def test_large_and_ignored_files_are_not_copied_for_undo(
         terminal.wait(r"all done")
         terminal.wait(BUSY, gone=True)
         terminal.enter("/undo")
-        terminal.wait(r"big\.bin +cannot be taken back")
+        terminal.wait(r"big\.bin +cannot be undone")
         terminal.wait(r"small\.txt +is deleted")
         terminal.send(ESC)
     kept = sum(f.stat().st_size for f in (installed.home / "data").rglob("*") if f.is_file())

@@ -70,9 +70,10 @@ def screen_text(app: App[object]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def assert_snapshot(app: App[object], name: str) -> None:
-    """Compare the screen with the approved snapshot *name* (letters, digits, hyphens)."""
-    svg, text = normalized(app.export_screenshot(title=name)), screen_text(app)
+def assert_snapshot(app: App[object], name: str, *, title: str = "") -> None:
+    """Compare the screen with the approved snapshot *name* (letters, digits, hyphens). The picture
+    is titled *title*, by default its name."""
+    svg, text = normalized(app.export_screenshot(title=title or name)), screen_text(app)
     svg_path, text_path = FOLDER / f"{name}.svg", FOLDER / f"{name}.txt"
     if os.environ.get("SNAPSHOT_UPDATE") == "1":
         FOLDER.mkdir(exist_ok=True)

@@ -102,7 +102,7 @@ def analyze(
                 *_coprocesses(command, walker),
             )
         )
-        found.add_unknown(command, f"cannot be analysed: {problem}", aliases=tuple(aliases))
+        found.add_unknown(command, f"cannot be analyzed: {problem}", aliases=tuple(aliases))
     elif len(command) > MAX_ALLOWED_LENGTH:
         problem = f"it is longer than {MAX_ALLOWED_LENGTH:,} characters"
         found.add_unknown(command, f"cannot be allowed by a rule: {problem}")

@@ -93,7 +93,7 @@ def _redirects(redirections: Sequence["Node"]) -> bool:
 def check_token(node: "Node") -> None:
     """Raise for a token that the walk does not know."""
     if not node.is_named and node.type not in _TOKENS:
-        raise CannotAnalyzeError(f"{node.type.strip() or 'a token'} stands in an odd place")
+        raise CannotAnalyzeError(f"{node.type.strip() or 'a token'} is in an unexpected place")
 
 
 def _adjacent(node: "Node") -> list["Node"]:

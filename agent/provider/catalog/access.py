@@ -194,7 +194,7 @@ class ProviderAccess:
     def connection(self, provider: str) -> "Connection":
         """Return where to send requests to *provider*. Raises ``MissingKey`` with what to do."""
         if provider in self._disabled:
-            raise MissingKey(f"{provider} is off: it stands in disabled_providers of the config.")
+            raise MissingKey(f"{provider} is disabled by disabled_providers in the config.")
         through = self.transport_of(provider) == "litellm"
         return Connection(
             key=self._valid_key(provider), base_url=self._address(provider, through=through)
@@ -220,7 +220,7 @@ class ProviderAccess:
         if names:
             ways.append(f"run opencode-py auth login {provider} (/connect in the program)")
         where = self.key_page(provider) if names else ""
-        at = f" Keys are made at {where}." if where else ""
+        at = f" Create keys at {where}." if where else ""
         todo = ", or ".join(ways)
         return f"{self.display_name(provider)} needs a key: {todo}.{at}"
 

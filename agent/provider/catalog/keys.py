@@ -57,7 +57,7 @@ class NoKeyStore:
         return {}
 
     def put(self, provider: str, key: str) -> None:
-        raise StoreUnavailable(f"There is no place to keep the key of {provider}.")
+        raise StoreUnavailable(f"The key of {provider} cannot be stored.")
 
     def remove(self, provider: str) -> bool:
         return False
@@ -107,7 +107,7 @@ class AuthFile:
             return {}
         entries = found.get("keys") if isinstance(found, dict) else None
         if not isinstance(entries, dict):
-            self.fault = f"{self._path} holds no keys that can be read."
+            self.fault = f"{self._path} contains no readable keys."
             return {}
         return {name: key for name, entry in entries.items() if (key := _parse_entry(entry))}
 
@@ -148,7 +148,7 @@ def mask_key(key: str) -> str:
 def key_error(key: str) -> str:
     """Return a sentence why *key* is no valid key (without quoting it), "" if it can be one."""
     if not key:
-        return "No key was given."
+        return "Enter a key."
     if not (key.isascii() and key.isprintable()) or " " in key:
-        return "That holds characters that no key has. Copy it again."
+        return "That contains characters that no key has. Copy it again."
     return ""

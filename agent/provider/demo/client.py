@@ -76,7 +76,7 @@ def reply_to(conversation: Conversation) -> Reply:
     reply = respond(parse_request(conversation.text), conversation)
     parts = [INTRODUCTION, reply.text] if conversation.is_first else [reply.text]
     if not reply.calls and is_unfinished(conversation):
-        parts.append("`continue` goes on with the tour.")
+        parts.append("`continue` continues the tour.")
     return Reply("\n\n".join(part for part in parts if part), reply.calls, reply.reasoning)
 
 

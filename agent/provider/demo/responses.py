@@ -54,10 +54,11 @@ I follow these requests, through the same tools that a real model would use:
 - `write a long answer` or `stream 300 words`, to try how to stop me
 - `tour` for two minutes through everything
 
-esc or ctrl+c stops me at any time. What was said is kept: `opencode-py --continue` resumes it."""
+esc or ctrl+c stops me at any time. What was said is kept: `opencode-py --continue` resumes it.
+`/connect` connects a language model."""
 
 CONNECT = """\
-- **Stop**: esc or ctrl+c while I work. What was done until then is kept; ask on at once.
+- **Stop**: esc or ctrl+c while I work. What was done until then is kept; ask again at once.
 - **Resume**: every session is kept. `opencode-py --continue` opens the newest one.
 - **Connect a model**: `/connect` takes a provider's key or the address of a server of your own. \
 A key in the environment, such as `ANTHROPIC_API_KEY`, is used too."""
@@ -133,7 +134,7 @@ def respond(request: UserRequest, conversation: Conversation) -> Reply:
                 reasoning=thinking_text(request.about),
             )
         case Continue():
-            return Reply("There is nothing to go on with. `help` lists what I follow.")
+            return Reply("Nothing to continue. `help` lists what I follow.")
         case Tour() | Unknown():
             return Reply(f"That is not a request that I follow.\n\n{HELP}")
         case _:

@@ -299,11 +299,11 @@ Kind = ProviderErrorKind
 
 LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
     Kind.OVERFLOW: "The conversation is too long for this model",
-    Kind.RATE_LIMIT: "{provider} asks to slow down",
+    Kind.RATE_LIMIT: "{provider} rate limit reached",
     Kind.OVERLOADED: "{provider} is overloaded or failing",
-    Kind.AUTH: "{provider} refused the key; check it",
-    Kind.QUOTA: "{provider} has no credit left for this key",
-    Kind.CONTENT_FILTER: "{provider} stopped this by its content filter",
+    Kind.AUTH: "{provider} rejected the API key; /connect replaces it",
+    Kind.QUOTA: "{provider}: no credit left for this API key",
+    Kind.CONTENT_FILTER: "{provider} blocked this with its content filter",
     Kind.INVALID_REQUEST: "{provider} refused the request",
     Kind.NETWORK: "The connection to {provider} failed",
     Kind.ABORTED: "The request to {provider} was cancelled",

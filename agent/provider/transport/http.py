@@ -246,7 +246,7 @@ class StreamedResponse:
             return ProviderError(
                 ProviderErrorKind.INVALID_REQUEST,
                 f"{self._post.provider} redirects to {target}. Set that as the base URL if it "
-                "is right; the key is not sent there by itself.",
+                "is right; the key is not sent there automatically.",
                 status=response.status_code,
             )
         secret = self._post.secret.encode()

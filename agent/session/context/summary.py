@@ -44,7 +44,7 @@ FOCUS = " The user asks you to preserve this above all: {focus}"
 EARLIER = "A summary of what came before. Include what still matters of it in yours:\n\n{summary}"
 LEFT_OUT = "[{count} older messages are omitted here: they did not fit.]"
 TOO_LONG = (
-    "The conversation could not be summed up: even its newest part does not fit the window of "
+    "The conversation could not be compacted: even its newest part does not fit the window of "
     "{model}. Nothing was lost. Choose a model with a larger window and run /compact."
 )
 
@@ -67,7 +67,7 @@ class Summarizer:
     session_id: str
     """Sent with the request."""
     focus: str = ""
-    """The user's wish for what to keep above all."""
+    """The user's wish for what to preserve."""
     factor: float = 1.0
     """The factor from estimated tokens to the model's."""
 

@@ -62,7 +62,7 @@ class InstructionEditor:
 
     def _draft(self, line: str) -> InstructionDraft:
         if not line:
-            raise ToolError("There is nothing to add. Write the line behind the #.")
+            raise ToolError("Nothing to add. Write the line after the #.")
         found = project_files(self._directory, self._project, self._mode)
         path = found[-1] if found else self._project / "AGENTS.md"
         target = resolve_path(str(path), self._context())

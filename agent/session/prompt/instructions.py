@@ -33,7 +33,7 @@ from agent.session.prompt.claude_rules import rule_text, rules_for
 from agent.tools.files.paths import printable
 
 MAX_CHARACTERS = 40_000
-"""Characters of one file (some 10,000 tokens); the rest is left out with a note."""
+"""Characters of one file (some 10,000 tokens); the rest is ignored with a note."""
 
 MAX_BYTES = 4 * 1024 * 1024
 """Bytes above which a file is not opened."""
@@ -108,7 +108,7 @@ def _read_with_imports(
             continue
         if depth == 0 or left[0] == 0:
             limit = "deep" if depth == 0 else "many"
-            reading.notes.append(f"{name}: @{printable(word)} is left out: too {limit} imports.")
+            reading.notes.append(f"{name}: @{printable(word)} is ignored: too {limit} imports.")
             continue
         left[0] -= 1
         yield from _read_with_imports(target, bounds, reading, depth - 1, left)
@@ -158,10 +158,10 @@ def _allowed_path(path: Path, name: str, bounds: ImportBounds, reading: ReadStat
     except (OSError, RuntimeError):
         return None  # a circle of links
     if bounds.inside is not None and not real.is_relative_to(bounds.inside):
-        reading.notes.append(f"{name} leads out of the project and is left out.")
+        reading.notes.append(f"{name} leads out of the project and is ignored.")
         return None
     if is_secret(str(real)) or is_secret(str(path)):
-        reading.notes.append(f"{name} may hold secrets and is left out.")
+        reading.notes.append(f"{name} may hold secrets and is ignored.")
         return None
     if str(real) in reading.seen:
         return None
@@ -174,10 +174,10 @@ def _read_text(real: Path, name: str, reading: ReadState) -> str | None:
         data = load(str(real), MAX_BYTES).data
     except OSError as error:
         reason = "it is too large" if error.errno == errno.EFBIG else (error.strerror or "").lower()
-        reading.notes.append(f"{name} cannot be read and is left out: {reason}.")
+        reading.notes.append(f"{name} cannot be read and is ignored: {reason}.")
         return None
     if is_binary(data):
-        reading.notes.append(f"{name} is no text and is left out.")
+        reading.notes.append(f"{name} is no text and is ignored.")
         return None
     text = encodable(decode(data).text).replace("\r\n", "\n").replace("\r", "\n").strip()
     if len(text) <= MAX_CHARACTERS:
@@ -190,7 +190,7 @@ def _read_text(real: Path, name: str, reading: ReadState) -> str | None:
 
 
 MAX_TOTAL = 120_000
-"""Characters of all files together (some 30,000 tokens); later files are left out."""
+"""Characters of all files together (some 30,000 tokens); later files are ignored."""
 
 MAX_NESTED = 20_000
 """Characters that are attached to the result of one call."""
@@ -306,7 +306,7 @@ class Instructions:
                 for path in pattern_files(entry, directory, project):
                     add(path, inside, "config")
         files, left_out = _within_limit(found)
-        notes = [f"{name} is left out: the instructions are too long." for name in left_out]
+        notes = [f"{name} is ignored: the instructions are too long." for name in left_out]
         return CollectedInstructions(files, (*reading.notes, *notes, *waiting))
 
     def _user_file(self) -> list[Path]:
@@ -337,7 +337,7 @@ class Instructions:
         notes: list[str] = []
         for address, (text, problem) in zip(addresses, answers, strict=True):
             if problem:
-                notes.append(f"The instructions at {address} are left out: {problem}.")
+                notes.append(f"The instructions at {address} are ignored: {problem}.")
             else:
                 self._fetched[address] = text
         return notes

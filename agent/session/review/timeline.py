@@ -149,7 +149,7 @@ def synthetic_line(part: Part) -> str:
         case ReportPart():
             return part.headline
         case CompactionPart():
-            return "Earlier messages were summarised"
+            return "Earlier messages were summarized"
         case ToolPart(state=state):
             return f"! {'' if isinstance(state, Pending) else state.label.object}".strip()
         case _:

@@ -399,7 +399,7 @@ END_REASONS: dict[BackgroundTaskState, str] = {
     "completed": "",
     "cancelled": "The sub-agent was stopped by the user before it was done.",
     "rejected": "The sub-agent stopped: the user rejected one of its calls.",
-    "limit_reached": "The sub-agent was cut short by a limit.",
+    "limit_reached": "The sub-agent was stopped by a limit.",
     "failed": "The sub-agent failed.",
     "interrupted": "The program ended before the sub-agent was done.",
 }

@@ -61,9 +61,9 @@ WINDOW_FULL = (
     "The conversation no longer fits the model's window, and compaction.auto is off. "
     "Run /compact, start a /new session, or choose a model with a larger window."
 )
-NO_SUMMARY = "The conversation is too long for the model and could not be summed up. {why}"
+NO_SUMMARY = "The conversation is too long for the model and could not be compacted. {why}"
 STILL_TOO_LONG = (
-    "The conversation does not fit the model's window even after it was summed up. Shorten the "
+    "The conversation does not fit the model's window even after compaction. Shorten the "
     "instructions or the last message, or choose a model with a larger window."
 )
 

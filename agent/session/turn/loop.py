@@ -56,11 +56,13 @@ TARGET_REMINDER = reminder(
 )
 UNFINISHED_ERRORS: dict[Finish | None, str] = {
     "length": "Stopped: the answer was cut off by the output limit {times} times in a row. "
-    "Say “go on”, ask for less, or choose a model with a larger limit.",
-    "paused": "Stopped: the provider paused the answer {times} times in a row. Say “go on”.",
+    "Say “continue”, ask for less, or choose a model with a larger limit.",
+    "paused": "Stopped: the provider paused the answer {times} times in a row. Say “continue”.",
 }
 """The errors of responses that stay unfinished, by the reason why they ended."""
-STEP_LIMIT_ERROR = "Stopped after {steps} steps, the limit of this agent. Send a message to go on."
+STEP_LIMIT_ERROR = (
+    "Stopped after {steps} steps, the limit of this agent. Send a message to continue."
+)
 
 log = logging.getLogger(__name__)
 

@@ -21,10 +21,10 @@ BOM = "\ufeff"
 
 
 def parser() -> argparse.ArgumentParser:
-    result = command_parser("debug", "Show what the program knows and how it decides.")
+    result = command_parser("debug", "Inspect settings, rules and internals.")
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     lines = "read cases from standard input, answer one JSON object a line"
-    permission = parts.add_parser("permission", help="what the rules say of a command, and why")
+    permission = parts.add_parser("permission", help="how the rules decide on a command, and why")
     permission.add_argument("--jsonl", action="store_true", help=lines)
     permission.add_argument("permission", nargs="?", metavar="PERMISSION", help="such as bash")
     permission.add_argument("pattern", nargs="?", metavar="TEXT", help="the command or path")
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     for name, about in (
         ("config", "each setting and the file it came from"),
         ("paths", "where this program keeps its files"),
-        ("info", "versions and this machine, for a report of a fault; no secrets"),
+        ("info", "versions and system information for a bug report; no secrets"),
         ("plugins", "what each plugin adds, or where it failed"),
     ):
         part = parts.add_parser(name, help=about, description=f"Show {about}.")

@@ -32,7 +32,7 @@ def show_config(*, as_json: bool) -> int:
         print(json.dumps(_as_json(loaded), indent=1))
         return DONE
     if not loaded.sources:
-        print("No configuration file sets anything: the defaults hold.")
+        print("No configuration file sets anything: the defaults apply.")
     for key, value in _leaves(file_values(loaded.config)):
         source = loaded.sources.get(key)
         if source is not None and key.partition(".")[0] != "permission":
@@ -77,9 +77,9 @@ def show_plugins(*, as_json: bool) -> int:
         print(json.dumps([_plugin(each) for each in plugins.all], indent=1))
         return code
     if not plugins.all:
-        print("There are no plugins: a file in plugins/ of a config folder would be one.")
+        print("No plugins found. Put a Python file into plugins/ of a config folder.")
     if not trust.trusted and any(runs.kind in {"plugin", "tool"} for runs in trust.found.runs):
-        print("This folder is not trusted, so its own plugins are left out.")
+        print("This folder is not trusted, so its own plugins are ignored.")
     for each in plugins.all:
         print(f"{sanitize(each.plugin.name)}   {sanitize(each.plugin.source)}")
         for kind, names in _added(each).items():

@@ -83,16 +83,16 @@ def _explanation(one: EvaluatedNeed, rules: Sequence[Rule], **how: bool) -> Iter
         yield f"for deny rules also: {', '.join(others[:MAX_ALIASES])}"
     rule = rule_for(need, applicable_rules(need, rules), text=None, **how)
     if rule is None:
-        yield "no rule fits it"
+        yield "no rule matches it"
     elif rule.source == DEFAULT and need.permission == "bash":
         only = (
             "only reads, inside the project"
             if one.action == "allow"
             else "is not proven to only read"
         )
-        yield f"no rule of yours fits it; it {only}"
+        yield f"no rule of yours matches it; it {only}"
     elif rule.source == DEFAULT:
-        yield f"no rule of yours fits it; {need.permission} is {rule.action} by default"
+        yield f"no rule of yours matches it; {need.permission} is {rule.action} by default"
     elif f"`{rule.pattern}`" not in one.reason:
         yield f"the rule is {rule.permission} `{rule.pattern}`: {rule.action} ({rule.source})"
     if need.strict == "unknown":

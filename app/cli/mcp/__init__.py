@@ -10,7 +10,7 @@ def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "mcp",
         "The MCP servers of your settings and of this folder's.",
-        epilog="In the program /mcp shows how they stand.",
+        epilog="In the program, /mcp shows their status.",
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
     listed = parts.add_parser("list", help="which servers there are; starts none of them")
@@ -33,14 +33,14 @@ def parser() -> argparse.ArgumentParser:
     add.add_argument(
         "--from-claude-code",
         action="store_true",
-        help="take it over from Claude Code's own settings (~/.claude.json)",
+        help="copy it from Claude Code's own settings (~/.claude.json)",
     )
     add.add_argument("command", nargs="*", metavar="PROGRAM", help="the program and its arguments")
     auth = parts.add_parser("auth", help="log in at a remote server; alone: where you are")
     auth.add_argument("name", nargs="?", metavar="NAME", help="the server")
-    logout = parts.add_parser("logout", help="forget the login at a server")
+    logout = parts.add_parser("logout", help="remove the login at a server")
     logout.add_argument("name", metavar="NAME", help="the server")
-    debug = parts.add_parser("debug", help="connect to a server and tell how that goes")
+    debug = parts.add_parser("debug", help="connect to a server and report each step")
     debug.add_argument("name", metavar="NAME", help="the server")
     return result
 

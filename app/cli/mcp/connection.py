@@ -35,7 +35,7 @@ def log_in(name: str | None) -> int:
 def log_out(name: str) -> int:
     servers, _ = asyncio.run(read_servers())
     gone = TokenStore(Paths.find(os.environ).data).remove(_named(servers, name).url)
-    print(f"The login at {name} is forgotten." if gone else f"There was no login at {name}.")
+    print(f"The login at {name} is removed." if gone else f"There was no login at {name}.")
     return DONE if gone else FAILED
 
 
@@ -67,7 +67,7 @@ async def _log_in(server: Server, data: Path) -> int:
         opened = await opener(address)
         print("Log in on the page that opens, or at:" if opened else "Open this page to log in:")
         print(sanitize_line(address))
-        print("Waiting for the browser. Ctrl+C gives up.", flush=True)
+        print("Waiting for the browser. Press ctrl+c to cancel.", flush=True)
 
     await Logins(data).log_in(server, show)
     print(f"You are logged in at {sanitize_line(server.name)}.")
@@ -128,7 +128,7 @@ def _show(status: ServerStatus) -> None:
     for line in (status.instructions if changed is None else changed).splitlines():
         print(f"says       {sanitize_line(line)}")
     if changed is not None:
-        print("           (that has changed since it was kept: accept it with ctrl+y in /mcp)")
+        print("           (changed since it was approved: accept it with ctrl+y in /mcp)")
     for name, definition in status.tools:
         described = sanitize_line(" ".join(definition.description.split()))[:100]
         is_changed = definition.name in status.changed_tools

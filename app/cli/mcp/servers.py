@@ -51,7 +51,7 @@ def show_servers(*, as_json: bool) -> int:
     more = [name for name in claude_code_servers(os.environ, Path.cwd()) if name not in known]
     if more:
         names = ", ".join(sanitize_line(name) for name in more)
-        print(f"Claude Code has these too: {names}. Take one over: {IMPORT_COMMAND}")
+        print(f"Claude Code has these too: {names}. Copy one: {IMPORT_COMMAND}")
     return DONE
 
 
@@ -85,7 +85,7 @@ def add_server(arguments: argparse.Namespace, command: list[str]) -> int:
     if not _NAME.fullmatch(arguments.name):
         return report(_WRONG_NAME, USAGE)
     if bool(url) == bool(command):
-        return report("Give either --url URL or, behind --, a program and its arguments.", USAGE)
+        return report("Pass either --url URL or, after --, a program and its arguments.", USAGE)
     if url and not url.startswith(("http://", "https://")):
         what = f"{sanitize_line(url)} is no address"
         return report(f"{what}: it begins with https:// or http://.", USAGE)

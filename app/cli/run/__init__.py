@@ -94,8 +94,8 @@ def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "run",
         "Send one prompt, print the answer, exit. What is piped in is added to it.",
-        epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for want of "
-        "permission, 4 a limit was reached, 130 interrupted. Nobody can be asked here: what the "
+        epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for lack of "
+        "permission, 4 a limit was reached, 130 interrupted. No one can be asked here: what the "
         "rules do not allow is refused, unless --auto-approve or --auto allows it.",
     )
     add = result.add_argument
@@ -105,12 +105,10 @@ def parser() -> argparse.ArgumentParser:
     add("-f", "--file", action="append", default=[], metavar="PATH", help="attach this file")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent (build, plan, …)")
-    add("--effort", metavar="LEVEL", help="how much the model reasons (low, medium, high, …)")
-    add(
-        "-c", "--continue", dest="resume", action="store_true", help="go on with the latest session"
-    )
-    add("-s", "--session", metavar="ID", help="go on with this session")
-    add("--fork", action="store_true", help="with -c or -s: in a copy")
+    add("--effort", metavar="LEVEL", help="the reasoning effort (low, medium, high, …)")
+    add("-c", "--continue", dest="resume", action="store_true", help="continue the latest session")
+    add("-s", "--session", metavar="ID", help="continue this session")
+    add("--fork", action="store_true", help="with -c or -s: fork the session")
     add("-C", "--directory", default=".", metavar="FOLDER", help="the folder to work in")
     add("--title", metavar="TEXT", help="the title of a new session")
     add("--command", metavar="NAME", help="a slash command, as if the message began with /NAME")
@@ -119,7 +117,11 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="use the folder's own settings, programs and instructions in this run; not stored",
     )
-    add("--auto", action="store_true", help="allow whatever asks; denies still hold")
+    add(
+        "--auto",
+        action="store_true",
+        help="approve everything automatically; deny rules still apply",
+    )
     add(
         "--sandbox",
         choices=("auto", "required", "off"),
@@ -165,14 +167,14 @@ def _add_output(result: argparse.ArgumentParser) -> None:
 
 def _add_limits(result: argparse.ArgumentParser) -> None:
     add = result.add_argument
-    add("--max-steps", type=positive_int, metavar="N", help="end after so many model calls")
-    add("--max-tokens", type=positive_int, metavar="N", help="end after so many tokens")
-    add("--max-cost", type=float, metavar="DOLLARS", help="end after so much money")
+    add("--max-steps", type=positive_int, metavar="N", help="end after this many model calls")
+    add("--max-tokens", type=positive_int, metavar="N", help="end after this many tokens")
+    add("--max-cost", type=float, metavar="DOLLARS", help="end after this cost in US dollars")
     add(
         "--target-tokens",
         type=positive_int,
         metavar="N",
-        help="go on until about so much is written",
+        help="keep going until about this many tokens are written",
     )
 
 
@@ -197,7 +199,7 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
     message = " ".join(words)
     piped = _read_stdin(sys.stdin, needed=not (message.strip() or arguments.command))
     if not (message.strip() or piped.strip() or arguments.command):
-        return report("Nothing to do: give a message, or pipe one in.", USAGE)
+        return report("Nothing to do: pass a message, or pipe one in.", USAGE)
     return asyncio.run(_run(arguments, message, piped))
 
 
@@ -231,7 +233,7 @@ def _read_stdin(source: TextIO, *, needed: bool) -> str:
     data = source.buffer.read(MAX_INPUT + 1)
     text = data.decode("utf-8", "replace")
     if len(data) > MAX_INPUT:
-        report(f"Standard input is longer than {MAX_INPUT:,} bytes; the rest is left out.", 0)
+        report(f"Standard input is longer than {MAX_INPUT:,} bytes; the rest is ignored.", 0)
     return text.strip("\n")
 
 
@@ -356,7 +358,7 @@ async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "R
             writer.take(event)
     ending = headless.result
     if ending is None:  # the bus was closed
-        return report("The run was cut off.", 1)
+        return report("The run was interrupted.", 1)
     writer.end(ending)
     return ending.exit_code if signals.code is None else signals.code
 

@@ -65,7 +65,7 @@ class ErrorScreen(AutoDialog[bool]):
 
     CSS_PATH = STYLE_SHEET
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,escape", "leave(False)", "Go on"),
+        Binding("enter,escape", "leave(False)", "Continue"),
         Binding("q", "leave(True)", "Quit"),
     ]
 
@@ -80,7 +80,7 @@ class ErrorScreen(AutoDialog[bool]):
             yield Static(Content(sanitize(self._message)), classes="dialog-text")
             where = f"The session is saved. Details are in {sanitize(self._log)}"
             yield Static(Content.styled(where, "$tone-muted"), classes="dialog-text")
-            yield _keys("enter", "go on", "q", "quit")
+            yield _keys("enter", "continue", "q", "quit")
 
     def action_leave(self, quit_program: bool) -> None:
         self.dismiss(not quit_program)
@@ -101,7 +101,7 @@ class TextScreen(Dialog[str | None]):
         with Vertical(classes="dialog"):
             yield Static(Content.styled(sanitize(self._question), "bold"))
             yield TextField(sanitize(self._value), select_on_focus=False, classes="dialog-input")
-            yield _keys("enter", "go on", "esc", "close")
+            yield _keys("enter", "continue", "esc", "close")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -175,8 +175,8 @@ def _side_by_side(facts: Iterable[tuple[str, str]], width: int) -> list[Content]
 def always_text(request: PermissionRequest, width: int) -> Content:
     """Return exactly what "always" would allow."""
     if not request.always:
-        return Content.styled("Always is not offered for this.", "$tone-muted")
+        return Content.styled("“Always” is not available for this.", "$tone-muted")
     patterns = map(_line, request.always_labels)
-    label = Content.styled("Always would allow  ", "$tone-muted")
+    label = Content.styled("“Always” allows  ", "$tone-muted")
     for_now = Content.styled("   for this session", "$tone-muted")
     return hanging_indent(label, Content("\n").join(map(Content, patterns)) + for_now, width)

@@ -215,7 +215,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         return "or type your own answer" if self.question.options else "Type your answer"
 
     def _hints(self) -> Content:
-        keys = [("enter", "answer"), ("esc", "no answer, stop")]
+        keys = [("enter", "answer"), ("esc", "dismiss and stop")]
         if self.question.multiple:
             keys.insert(0, ("space", "mark"))
         return Content("   ").join(

@@ -34,7 +34,7 @@ def _rule_group(rule: Rule) -> str:
         case source if source == ALWAYS:
             return SESSION
         case source if source == SAVED:
-            return "Saved in your settings, for every folder"
+            return "Saved in your settings for every folder"
         case source if source == DEFAULT:
             return BUILT_IN
         case source if source.startswith("agent "):
@@ -53,7 +53,7 @@ def _rule_note(rule: Rule, *, trusted: bool) -> str:
     if rule.saved and rule.permission == "bash":
         return "with the limits of an answer"
     if is_project_rule(rule) and rule.action != "deny":
-        return "lifts no deny" if trusted else "only tightens"
+        return "does not override deny rules" if trusted else "only tightens"
     return ""
 
 
@@ -61,7 +61,7 @@ class PermissionsScreen(Picker):
     """Lists the rules. *revoke* and *save* are called with the key of a row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+d", "revoke", "Take back", priority=True),
+        Binding("ctrl+d", "revoke", "Revoke", priority=True),
         Binding("ctrl+s", "save", "Save", priority=True),
     ]
 
@@ -76,9 +76,9 @@ class PermissionsScreen(Picker):
         super().__init__(
             title,
             rows,
-            hints=(("ctrl+d", "take back"), ("ctrl+s", "save")),
+            hints=(("ctrl+d", "revoke"), ("ctrl+s", "save")),
             enter="close",
-            empty="No rule fits",
+            empty="No matching rules",
         )
         self._revoke = revoke
         self._save = save

@@ -98,7 +98,7 @@ class PermissionScreen(AutoDialog[Outcome]):
                 yield FluidText(partial(scope_text, request, str(Path.home())), id="ask-reach")
                 yield FluidText(self._offer, classes="offer", id="ask-offer-below")
             yield FluidText(self._offer, classes="offer", id="ask-offer")
-            yield TextField(placeholder="A word for the model, then enter", id="ask-comment")
+            yield TextField(placeholder="Comment for the model, then enter", id="ask-comment")
             with Horizontal(id="ask-buttons"):
                 for answer in self._answers:
                     yield Static(self._label(answer), id=f"ask-{answer}", classes="answer")
@@ -343,7 +343,7 @@ class PermissionScreen(AutoDialog[Outcome]):
             hints = [("enter", " keep"), ("esc", " drop")]
         else:
             if self._subject.choice.offered:
-                hints += [("space", " keep or not"), ("n p", " move")]
+                hints += [("space", " toggle"), ("n p", " move")]
             if self._editable_shell is not None:
                 hints.append(("e", " edit"))
             hints += [("c", " comment"), ("esc", " reject")]

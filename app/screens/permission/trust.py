@@ -28,7 +28,7 @@ KEYS: dict["TrustStatus", tuple[tuple[str, str], ...]] = {
     "open": (("y", "trust"), ("n", "don't"), ("esc", "don't, and ask next time")),
     "trusted": (("r", "revoke"), ("esc", "close")),
     "refused": (("y", "trust"), ("esc", "close")),
-    "nothing": (("y", "trust what may lie in folders below"), ("esc", "close")),
+    "nothing": (("y", "trust subfolders too"), ("esc", "close")),
 }
 ANSWERS: dict["TrustStatus", dict[str, "TrustAnswer"]] = {
     "open": {"y": "trust", "n": "refuse"},
@@ -37,7 +37,7 @@ ANSWERS: dict["TrustStatus", dict[str, "TrustAnswer"]] = {
     "nothing": {"y": "trust"},
 }
 EXPLAINED = (
-    "What you trust acts with your rights. Without trust none of this is used, but for the "
+    "Anything you trust runs with your permissions. Without trust, none of this is used except the "
     "folder's ask and deny rules. You are asked again when what would run changes."
 )
 STEER_LABELS: dict[str, str] = {
@@ -59,13 +59,13 @@ def trust_text(question: "TrustQuestion") -> Content:
         names = ", ".join(sanitize_line(name) for name in question.changed)
         sections.append([Content.styled(f"Changed since you last answered: {names}", "$tone-warn")])
     if runs:
-        heading = Content.styled("It would run or reach, as you", "bold")
+        heading = Content.styled("Runs or connects to (as you)", "bold")
         sections.append([heading, *_program_lines(runs)])
     if allowed:
-        heading = Content.styled("It would allow without asking", "bold")
+        heading = Content.styled("Allows without asking", "bold")
         sections.append([heading, *map(_allowed_line, allowed)])
     if found.steers:
-        heading = Content.styled("It would steer the agent by", "bold")
+        heading = Content.styled("Instructs the agent through", "bold")
         sections.append([heading, *_steering_lines(found.steers)])
     if not found:
         sections.append([Content("No file here would run anything or steer the agent.")])

@@ -122,8 +122,7 @@ MAX_SECTION = 60_000
 """Characters of a section that are shown, because a page is laid out as a whole."""
 
 LEFT_OUT = (
-    "The general part of the system prompt and the tools, which are the same in every session, "
-    "are not shown."
+    "The base system prompt and the tool definitions, the same in every session, are not shown."
 )
 
 

@@ -143,7 +143,7 @@ class SessionListScreen(Picker):
 
     def _refill(self) -> None:
         highlighted = self.highlighted_key
-        empty = "No session fits" if self._filter.typed else "There are no sessions here yet"
+        empty = "No matching sessions" if self._filter.typed else "There are no sessions here yet"
         self.query_one("#picker-empty", Static).update(Content.styled(empty, "$tone-muted"))
         self.set_rows(self.matching_rows(self._filter.typed), keep=highlighted or self.current)
 

@@ -53,7 +53,7 @@ _FAILURE_KINDS: dict[BackgroundTaskState, FailureKind] = {
     "interrupted": "interrupted",
 }
 _FAILURE_TEXTS = {
-    "limit_reached": "The sub-agent was cut short by a limit.",
+    "limit_reached": "The sub-agent was stopped by a limit.",
     "failed": "The sub-agent failed.",
 }
 

@@ -135,10 +135,10 @@ def _ending_lines(message: AssistantMessage, page: Page) -> list[Line]:
     if message.error is not None:
         return _marker_lines(page, "✕", "err", message.error.message, "err")
     if message.finish == "length":
-        text = "The answer was cut at the model's output limit."
+        text = "The response was cut off at the model's output limit."
         return _marker_lines(page, "◆", "warn", text, "muted")
     if message.finish == "content-filter":
-        text = "The provider's content filter stopped the answer."
+        text = "The provider's content filter stopped the response."
         return _marker_lines(page, "◆", "warn", text, "muted")
     return []
 
@@ -185,7 +185,7 @@ def _report_lines(part: ReportPart, page: Page, *, unfolded: bool) -> DrawnBlock
 
 
 def _summary_lines(part: CompactionPart, page: Page, *, unfolded: bool) -> list[Line]:
-    text = "Earlier messages were summarised" + (" to save context" if part.auto else "")
+    text = "Earlier messages were summarized" + (" to save context" if part.auto else "")
     if part.before and part.after and part.after < part.before:
         text += f" · {tokens(part.before)} → {tokens(part.after)} tokens"
     head = _marker_lines(page, "◇", "muted", text, "muted", toggles=True)

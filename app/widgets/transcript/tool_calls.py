@@ -25,8 +25,8 @@ FRAMES = "◐◓◑◒"
 MIN_FACTS_WIDTH = 60
 """Columns from which the facts at the right are shown."""
 ERROR_LINES = 4
-INVALID_INPUT = "Not run: the input did not fit the tool."
-INVALID_INPUT_MORE = "  … what the model was told"
+INVALID_INPUT = "Not run: invalid arguments."
+INVALID_INPUT_MORE = "  … show the error sent to the model"
 MIN_RAW_SHOWN = 200
 """Characters of streamed arguments from which their length is shown."""
 

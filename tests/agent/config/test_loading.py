@@ -163,7 +163,7 @@ WRONG = {
     '{"provider": {"x": {"api": "soap"}}}': 'x.api: expected "openai-chat", "openai-responses",'
     ' "anthropic-messages", "gemini"',
     '{"permission": {"bash": {\n"*": "alow"}}}': '2: permission.bash.*: expected "allow", "ask"'
-    ' or "deny"; until it is mended it asks.',
+    ' or "deny"; it asks until you fix it.',
 }
 
 
@@ -199,7 +199,7 @@ def test_a_broken_file_is_reported_and_everything_asks(setting, content, expecte
     loaded = setting.load()
     assert len(loaded.notices) == 1
     assert expected in loaded.notices[0]
-    assert "until it is mended every tool asks" in loaded.notices[0]
+    assert "every tool asks for permission until you fix it" in loaded.notices[0]
     assert loaded.config.theme == "still"
     assert actions(loaded) == [("*", "*", "ask"), ("bash", "*", "ask"), ("edit", "*", "deny")]
     assert [r.action for r in loaded.agent_rules["build"]] == ["ask"]
@@ -240,7 +240,7 @@ def test_keys_without_effect_are_reported_with_the_reason(setting):
     assert loaded.config.compaction.auto is False
     assert [notice.split("/")[-1] for notice in loaded.notices] == [
         "config.json:3: share has no effect: sessions are never sent anywhere.",
-        "config.json:2: layout has no effect: it has no meaning any more.",
+        "config.json:2: layout has no effect: it no longer has an effect.",
         "config.json:3: compaction.tail_turns has no effect: "
         + UNSUPPORTED["compaction.tail_turns"]
         + ".",
@@ -349,7 +349,7 @@ def test_an_untrusted_project_only_tightens(setting):
     assert rules == [("read", "deny")]
     assert loaded.notices == (
         (
-            "opencode.json: model, provider, agent, instructions, its allow rules left out, since"
+            "opencode.json: model, provider, agent, instructions, its allow rules ignored, since"
             " this folder is not trusted (/trust); of its settings only the ask and deny rules"
             " apply."
         ),

@@ -270,7 +270,7 @@ def test_a_projects_allow_rules_count_only_with_trust_and_are_shown_first(
     assert ruled(trusted=False) == denied
     assert ruled(trusted=True) == [("edit", "sub/docs/*", "allow"), *denied]
     loaded = load_config(directory, setting.project, setting.env)
-    assert "its allow rules left out, since this folder is not trusted" in loaded.notices[0]
+    assert "its allow rules ignored, since this folder is not trusted" in loaded.notices[0]
     found = scan_project(directory, setting.project, Paths.find(setting.env), setting.env)
     assert [(each.kind, each.name, each.detail) for each in found.runs] == [
         ("allowed without asking", "edit", "sub/docs/*")
@@ -334,7 +334,7 @@ def test_variables_of_mcp_json_are_read_within_the_limits_of_a_project(
     notices = "\n".join(loaded.notices)
     assert "the variable DOCS_TOKEN may not be read from a project's settings" in notices
     assert "the variable BASE may not be read" in notices
-    assert "its default stands" in notices
+    assert "its default is used" in notices
     assert "mcpServers.far.headersHelper has no effect" in notices
     assert "inputs has no effect" in notices
     setting.own({"project_reads": ["DOCS_TOKEN", "DOCS_VERSION", "BASE", "HOME", "MODE"]})

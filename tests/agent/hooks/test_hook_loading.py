@@ -75,7 +75,7 @@ def test_a_broken_file_of_another_program_is_reported(place) -> None:
     write(home / ".claude/settings.json", "{broken")
     _, found = load(trusted=False)
     assert not found.hooks
-    assert "its hooks are left out" in found.notes[0]
+    assert "its hooks are ignored" in found.notes[0]
 
 
 def test_hooks_of_another_program_can_be_switched_off(place) -> None:

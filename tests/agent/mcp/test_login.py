@@ -115,7 +115,9 @@ async def test_the_next_login_requests_the_scopes_that_were_missing(tmp_path: Pa
         (first,) = await log_in(mcp)
         await mcp.until(lambda: mcp.status("safe").state == "needs auth")
         reason = mcp.status("safe").reason
-        assert reason == "It wants more rights than the login gave."  # this one names none
+        assert (
+            reason == "It requires more permissions than the login granted."
+        )  # this one names none
         (second,) = await log_in(mcp)
         scopes = [parse_qs(urlsplit(address).query)["scope"] for address in (first, second)]
         assert scopes == [["read"], ["read write"]]
@@ -136,7 +138,7 @@ async def test_a_login_that_is_rejected_during_a_call_needs_auth(tmp_path: Path)
         with pytest.raises(ToolError, match="wants a login"):
             await mcp.call("safe_secret")
         await mcp.until(lambda: mcp.status("safe").state == "needs auth")
-        assert mcp.status("safe").reason == "It does not take the login any more."
+        assert mcp.status("safe").reason == "It no longer accepts the login."
 
 
 @pytest.mark.parametrize(
@@ -210,7 +212,7 @@ async def test_a_server_without_a_login_is_reported(tmp_path: Path) -> None:
         raise AssertionError(address)
 
     async with served("http") as port, open_mcp(tmp_path, remote(port)) as mcp:
-        with pytest.raises(ToolError, match="There is nothing to log in for at safe"):
+        with pytest.raises(ToolError, match="No login is needed at safe"):
             await mcp.service.log_in("safe", show)
         assert mcp.status("safe").state == "connected"
 

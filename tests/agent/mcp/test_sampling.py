@@ -85,7 +85,7 @@ async def test_a_prompt_that_is_not_allowed_is_not_sent(tmp_path: Path, way: str
             harness.answer(await harness.permission_request(), "reject")
         assert (await harness.idle(session)).outcome == "completed"
         said = await reply_to_server(harness, session)
-        assert said == {"code": -1, "message": "The user does not let the model be asked."}
+        assert said == {"code": -1, "message": "The user refused the request to the model."}
         assert len(harness.server.requests) == 2
 
 
@@ -127,7 +127,7 @@ async def test_a_prompt_without_an_answer_is_an_error_for_the_server(tmp_path: P
         session = await harness.session()
         await harness.turn(session, "go")
         said = await reply_to_server(harness, session)
-        assert said["message"].startswith("The model gave no answer: ")
+        assert said["message"].startswith("The model did not answer: ")
 
 
 async def test_cancelling_a_call_withdraws_its_permission_request(tmp_path: Path) -> None:

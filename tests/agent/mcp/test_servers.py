@@ -71,9 +71,9 @@ async def test_a_bad_schema_excludes_one_tool_only(tmp_path: Path) -> None:
         names = [name for name, _ in mcp.status("schemas").tools]
         assert names == [f"schemas_{n}" for n in ("none", "ref", "any", "int", "good")]
         problems = " ".join(mcp.status("schemas").problems)
-        assert "The tool later is left out: it runs as a task of the server's." in problems
+        assert "The tool later is ignored: it runs as a task of the server's." in problems
         for name in ("string", "word", "alien"):
-            assert f"The tool {name} is left out: its schema cannot be used" in problems
+            assert f"The tool {name} is ignored: its schema cannot be used" in problems
         for schema in mcp.registry.schemas():
             assert schema.parameters["type"] == "object"
         result = await mcp.call("schemas_int", n=1)
@@ -83,7 +83,7 @@ async def test_a_bad_schema_excludes_one_tool_only(tmp_path: Path) -> None:
 async def test_a_list_with_a_repeated_cursor_ends(tmp_path: Path) -> None:
     async with open_mcp(tmp_path, raw("circle")) as mcp:
         assert [n for n, _ in mcp.status("circle").tools] == ["circle_good", "circle_goodagain"]
-        assert "round in circles" in mcp.status("circle").problems[0]
+        assert "repeats its pages" in mcp.status("circle").problems[0]
 
 
 async def test_a_changed_list_is_read_again(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ async def test_a_changed_list_is_read_again(tmp_path: Path) -> None:
 
 async def test_results_of_every_kind(tmp_path: Path) -> None:
     async with open_mcp(tmp_path, workshop()) as mcp:
-        assert (await mcp.call("shop_nothing")).output == "(the server answered with nothing)"
+        assert (await mcp.call("shop_nothing")).output == "(the server returned nothing)"
         assert (await mcp.call("shop_point")).output == "Resource: plan · shop://plan · The plan"
         with pytest.raises(ToolError, match="the glue is out"):
             await mcp.call("shop_fail")

@@ -542,6 +542,4 @@ async def test_commands_where_git_ignores_files_are_said_not_to_cover_them(tmp_p
         (harness.folder / "a.ign").write_text("x")
         session = await harness.session()
         await turn(harness, session, "go", answer(Call("bash", {"command": "echo y > a.ign"})))
-        assert (await plan(harness, session)).notes == (
-            "Files that git ignores are not taken back.",
-        )
+        assert (await plan(harness, session)).notes == ("Files that git ignores are not undone.",)

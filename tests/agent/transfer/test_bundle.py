@@ -355,7 +355,7 @@ def test_a_document_shows_reports_summaries_and_user_shell_commands(form: str) -
         for part in (*parts, failed)
     ]
     text = export_text(Bundle(records.session("ses_1"), tuple(entries)), form)
-    seen = ["Explore reports: find the readers · 3 tool calls", "Earlier messages were summarised"]
+    seen = ["Explore reports: find the readers · 3 tool calls", "Earlier messages were summarized"]
     html = ["None has the <em>fault</em>.", "It was &lt;done&gt;.", "<code>make</code>"]
     seen += html if form == "html" else ["None has the *fault*.", "It was <done>.", "`make`"]
     for words in (*seen, "Explore failed: find the readers", "No model."):

@@ -332,7 +332,7 @@ async def test_slash_commands_are_offered_and_run(desk: Desk) -> None:
     await desk.editor.until(lambda editor: bool(editor.of("available_commands_update")))
     offered = desk.editor.of("available_commands_update")[0].available_commands
     assert {"compact", "init"} <= {command.name for command in offered}
-    with pytest.raises(RequestError, match="nothing to sum up"):
+    with pytest.raises(RequestError, match="Nothing to compact"):
         await desk.prompt(session.session_id, "/compact")
     desk.server.script(answer(Text("one")), answer(Text("the summary")))
     await desk.prompt(session.session_id, "/usr/bin is full")

@@ -51,7 +51,7 @@ async def test_the_marker_shows_where_the_compaction_was_and_folds_the_summary(
             await running.until_shown(shown)
             await running.until_idle()
         await running.type("/compact the test", "enter")
-        await running.until_shown("◇ Earlier messages were summarised · 30.0k")
+        await running.until_shown("◇ Earlier messages were summarized · 30.0k")
         await running.until_idle()
         assert "Why does it fail?" in running.text(), "earlier messages stay visible"
         assert "reader.py returns" not in running.text()
@@ -73,7 +73,7 @@ async def test_the_activity_line_shows_the_compaction_and_esc_stops_it(
         await running.type("Well?", "enter")
         await running.until_idle()
         await running.type("/compact", "enter")
-        await running.until_shown("Summing up the session")
+        await running.until_shown("Compacting the conversation")
         await running.pilot.press("escape")
         await running.until_idle()
         assert "summarised" not in running.text()

@@ -222,7 +222,7 @@ async def test_a_plugins_theme_can_be_chosen_and_an_invalid_one_is_reported(
         "    plugin.theme('mud', {'primary': 'no colour'})\n",
     )
     async with start() as running:
-        await running.until_shown("The theme mud is left out")
+        await running.until_shown("The theme mud is ignored")
         await running.type("/theme sea", "enter")
         await running.until(lambda: running.app.theme == "sea")
         assert running.app.current_theme.dark

@@ -95,11 +95,11 @@ async def test_a_complete_name_is_sent_and_a_prefix_is_completed(
 ) -> None:
     async with start() as running:
         await running.type("/ini")
-        await running.until_shown("Have the agent write")
+        await running.until_shown("Create AGENTS.md")
         await running.pilot.press("enter")
         await running.until(lambda: running.prompt == "/init ")
         await running.pilot.press("backspace")
-        await running.until_shown("Have the agent write")
+        await running.until_shown("Create AGENTS.md")
         await running.pilot.press("enter")
         await running.until(lambda: running.app.controller.live.view is not None)
         assert running.prompt == ""
@@ -135,7 +135,7 @@ async def test_the_files_in_force_are_listed(
         for shown in (
             "~/config/opencode-py/AGENTS.md   yours, 9 characters",
             "release   Cuts a release: tags and notes.",
-            "bad/SKILL.md is left out",
+            "bad/SKILL.md is ignored",
         ):
             assert shown in running.text()
         assert_snapshot(running.app, f"screen-instructions-{size[0]}")
@@ -157,5 +157,5 @@ async def test_the_list_reports_settings_ignored_in_an_untrusted_folder(
         await running.pilot.press("n")
         await running.until_ready()
         await running.type("/instructions", "enter")
-        await running.until_shown("This folder is not trusted, so its own files are left out.")
-        assert "No instruction file is in force" in running.text()
+        await running.until_shown("This folder is not trusted, so its own files are ignored.")
+        assert "No instruction files are loaded" in running.text()

@@ -19,7 +19,7 @@ async def test_a_message_and_a_response_are_pinned_shown_and_unpinned(
         await running.type("/pin", "enter")
         await running.until_shown("Not pinned")
         await running.type("which", "enter")
-        await running.until_shown("Pinned: every summary keeps it")
+        await running.until_shown("Pinned: it is kept verbatim")
         await running.until(lambda: running.text().count(MARK) == 1)
         await running.type("/pin", "enter")
         await running.until_shown("Not pinned")

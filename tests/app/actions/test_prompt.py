@@ -19,7 +19,7 @@ async def test_ctrl_r_finds_a_prompt_by_any_of_its_words(start: Starter) -> None
         prompt.set_history(["fix the parser\nand its tests", "read README.md", "list"])
         await running.type("draft")
         await running.pilot.press("ctrl+r")
-        await running.until_shown("Prompts sent before")
+        await running.until_shown("Earlier prompts")
         await running.type("tests", "enter")
         await running.until(lambda: running.prompt == "fix the parser\nand its tests")
         prompt.set_text("")
@@ -38,7 +38,7 @@ async def test_ctrl_u_clears_a_recalled_prompt_completely(
         prompt.set_history(["fix the parser\nand its tests"])
         await running.pilot.press(keys[0])
         if len(keys) > 1:
-            await running.until_shown("Prompts sent before")
+            await running.until_shown("Earlier prompts")
             await running.pilot.press(keys[1])
         await running.until(lambda: running.prompt == "fix the parser\nand its tests")
         await running.pilot.press("ctrl+u")
@@ -98,7 +98,7 @@ async def test_without_a_suspendable_screen_the_prompt_stays(start: Starter) -> 
     async with start(env={"EDITOR": "true"}) as running:
         await running.type("hello")
         await running.pilot.press("ctrl+x", "e")
-        await running.until_shown("cannot be lent")
+        await running.until_shown("Cannot open an editor")
         assert running.prompt == "hello"
 
 

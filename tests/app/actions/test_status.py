@@ -135,7 +135,7 @@ async def test_todo_shows_the_agents_list(start: Starter, scripted: ModelServer)
     scripted.script(answer(Call("todowrite", {"todos": todos})), answer(Text("done")))
     async with start() as running:
         await running.type("/todo", "enter")
-        await running.until_shown("keeps no list")
+        await running.until_shown("has no to-do list")
         await running.type("plan", "enter")
         await running.until_idle()
         await running.type("/todo", "enter")

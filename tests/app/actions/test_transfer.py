@@ -73,4 +73,4 @@ def test_a_page_fits_its_width() -> None:
     for width in (40, 80):
         lines = stats_text(rows, width).split("\n")[1:]  # the first is wrapped
         assert max(line.cell_length for line in lines) <= width
-    assert stats_text([], 80).plain == "Nothing was used in this time."
+    assert stats_text([], 80).plain == "No usage in this time."

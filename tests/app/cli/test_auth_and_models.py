@@ -87,7 +87,7 @@ def test_a_key_is_typed_without_echo(folder: Path) -> None:
     [
         (("auth", "login", "antropic"), KEY, "Did you mean anthropic?"),
         (("auth", "login", "ollama"), KEY, "Ollama needs no key."),
-        (("auth", "login", "groq"), "", "No key was given. Nothing was changed."),
+        (("auth", "login", "groq"), "", "Enter a key. Nothing was changed."),
         (("auth", "login", "groq"), "two words", "characters that no key has"),
         (("auth", "logout", "groq"), "", "There is no stored key of groq."),
         (("models", "groq"), "", "Groq needs a key: set GROQ_API_KEY"),

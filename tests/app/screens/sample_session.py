@@ -1,9 +1,10 @@
 """The sample session of the snapshots: a real store on ``~/shop`` and dialogs about it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.messages import Usage
@@ -15,16 +16,22 @@ from tests.support import records
 
 @asynccontextmanager
 async def opened(
-    start: Starter, tmp_path: Path, size: tuple[int, int], theme: str = ""
+    start: Starter,
+    tmp_path: Path,
+    size: tuple[int, int],
+    theme: str = "",
+    *,
+    keys: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[Running]:
-    """The app on ``~/shop``."""
+    """The app on ``~/shop``; *keys* are variables with keys of providers."""
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "README.md").write_text("# A shop\n")
-    env = {"HOME": str(tmp_path), "TZ": "UTC"}
+    env = {"HOME": str(tmp_path), "TZ": "UTC", **keys}
     async with start(directory=tmp_path / "shop", size=size, env=env) as running:
         if theme:
             running.app.theme = theme
-        await running.until_shown("demo/offline")
+        if not keys:
+            await running.until_shown("demo/offline")
         running.app.controller.main.prompt.cursor_blink = False
         yield running
 
@@ -90,16 +97,16 @@ MESSAGES = (
 )
 
 
-async def show_session(running: Running) -> None:
+async def show_session(running: Running, model: str = "demo/offline", cost: float = 0.42) -> None:
     """Seed the session of the sketches and open it."""
     store = running.runtime.store
     session = replace(
         records.session(),
         directory=str(running.runtime.directory),
         usage=Usage(input=18_200, output=310, cache_read=16_900),
-        cost=0.42,
+        cost=cost,
         turns=1,
-        model="demo/offline",
+        model=model,
     )
     await store.save(session)
     for item in MESSAGES:

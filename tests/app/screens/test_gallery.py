@@ -39,7 +39,7 @@ async def never(*_: object) -> bool:
 def agents() -> Picker:
     rows = [
         Row("build", "build", "makes changes", "Agents"),
-        Row("plan", "plan", "reads and plans, changes nothing", "Agents"),
+        Row("plan", "plan", "reads and plans, edits nothing", "Agents"),
         Row("docs", "docs", "表を書く [/x], ~/.config/opencode-py/agents/docs.md", "Your own"),
     ]
     return Picker("Agents", rows, current="plan")
@@ -89,14 +89,14 @@ def shells() -> BackgroundList:
         info("make watch", state="exited", exit_code=2, ended=1_003.0),
         info("sleep 900", state="killed", signal="SIGTERM", ended=1_001.0),
     )
-    return BackgroundList("Commands in the background", shell_rows(listed, 1_072.0), stop=str)
+    return BackgroundList("Background commands", shell_rows(listed, 1_072.0), stop=str)
 
 
 def status() -> PageScreen:
     facts = (
         Fact("Version", "1.0.0"),
         Fact("Folder", "/home/me/shop"),
-        Fact("Trust", "not trusted: /trust tells what is left out", "$tone-warn"),
+        Fact("Trust", "not trusted: /trust lists what is ignored", "$tone-warn"),
         Fact("Session", "Fix empty CSV import"),
         Fact("", "ses_01abc", "$tone-muted"),
         Fact("Model", "demo/offline, effort high"),
@@ -138,7 +138,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "changes": changes,
     "aside": lambda: QuickQuestionScreen("Where is the header read?", spoken(), lambda _: None),
     "rename": lambda: TextScreen("Name this session", "Fix empty CSV import"),
-    "delete": lambda: ConfirmScreen("Delete “Fix the import”?", "It is removed for good."),
+    "delete": lambda: ConfirmScreen("Delete “Fix the import”?", "This cannot be undone."),
     "error": lambda: ErrorScreen("ValueError: a fault [/x]", "~/log/opencode-py.log"),
 }
 

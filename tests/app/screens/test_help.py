@@ -29,7 +29,7 @@ def test_the_filter_keeps_headings_and_drops_empty_groups() -> None:
     assert shown[0] == "Session"
     assert any("/rename" in row for row in shown)
     assert not any("/compact" in row for row in shown)
-    assert help_text(actions(), lambda _: (), 90, "xyzzy").plain == "No key and no command fits."
+    assert help_text(actions(), lambda _: (), 90, "xyzzy").plain == "No matching keys or commands."
 
 
 @pytest.mark.parametrize(

@@ -37,5 +37,5 @@ async def test_servers_and_formatters_are_listed_and_can_be_restarted(
 async def test_without_servers_the_screen_explains_how_to_add_one(start: Starter) -> None:
     async with start(env={"PATH": "/nowhere"}) as running:
         await running.type("/lsp", "enter")
-        await running.until_shown("No language server is in use")
-        await running.until_shown("No formatter is switched on")
+        await running.until_shown("No language server is running")
+        await running.until_shown("No formatters are enabled")

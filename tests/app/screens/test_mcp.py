@@ -38,7 +38,7 @@ STANDINGS = (
         new_instructions="Read every page.",
         prompts=(Prompt(name="review", description="Reviews a page"),),
         resources=(Resource(uri="docs://index", name="All pages"),),
-        problems=("The tool odd is left out: its schema cannot be used, it is no object.",),
+        problems=("The tool odd is ignored: its schema cannot be used, it is no object.",),
     ),
     ServerStatus(server=Server(name="github", url="https://api.test/mcp"), state="needs auth"),
     ServerStatus(server=Server(name="old", command=("old",)), state="disabled"),

@@ -121,7 +121,7 @@ async def test_the_users_pager_gets_the_whole_text(start: Starter, tmp_path: Pat
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
     async with start() as running:
         env = {"PATH": "/usr/bin:/bin", "PAGER": f"{tool} -R"}
-        with pytest.raises(EditorError, match="cannot be lent"):  # there is no terminal here
+        with pytest.raises(EditorError, match="Cannot open a pager"):  # there is no terminal here
             await read_text(running.app, "all of it", env)
         with pytest.raises(EditorError, match=r"no pager: set \$PAGER"):
             await read_text(running.app, "all of it", {"PATH": str(tmp_path / "none")})

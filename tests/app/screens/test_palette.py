@@ -57,7 +57,7 @@ async def test_it_runs_an_action_or_types_a_command_that_needs_arguments(start: 
     async with start() as running:
         await opened(running)
         await running.type("help", "enter")
-        await running.until_shown("Keys of the prompt")
+        await running.until_shown("Prompt keys")
         await running.pilot.press("escape")
         await running.until(running.app.controller.on_main_screen)
         await opened(running)

@@ -26,6 +26,14 @@ async def test_the_home_page(start: Starter, tmp_path: Path) -> None:
         await assert_pictures(running.pilot, "screen-home")
 
 
+async def test_the_picture_of_the_readme(start: Starter, tmp_path: Path) -> None:
+    keys = {"ANTHROPIC_API_KEY": "sk-ant-1234567890"}
+    async with opened(start, tmp_path, (120, 32), keys=keys) as running:
+        await show_session(running, "anthropic/claude-sonnet-5-5", cost=0.0431)
+        await running.until_shown("claude-sonnet-5-5")
+        assert_snapshot(running.app, "readme", title="opencode-py in ~/shop")
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_session(start: Starter, tmp_path: Path, size: tuple[int, int]) -> None:
     async with opened(start, tmp_path, size) as running:

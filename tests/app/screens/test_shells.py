@@ -39,10 +39,10 @@ WAIT = "while [ ! -f go ]; do sleep 0.02; done"
 async def test_the_list_follows_and_the_output_is_live(start: Starter, work: Path) -> None:
     async with start() as running:
         await running.type("/shells", "enter")
-        await running.until_shown("Nothing has been started in the background")
+        await running.until_shown("No background commands yet")
         first = await run_in_background(running, work, f"echo [/first]; {WAIT}; echo second")
         await running.type("/shells", "enter")
-        await running.until_shown("Commands in the background")
+        await running.until_shown("Background commands")
         await running.until_shown("echo [/first]")
         second = await run_in_background(running, work, "echo other; sleep 300")
         await running.until_shown("echo other")
@@ -59,7 +59,7 @@ async def test_the_list_follows_and_the_output_is_live(start: Starter, work: Pat
         await running.until_shown("second")
         await running.until_shown("exit 0 after")
         await running.pilot.press("escape")
-        await running.until_shown("Commands in the background")
+        await running.until_shown("Background commands")
         await running.pilot.press("escape")
         await running.until(running.app.controller.on_main_screen)
         states = {shell.id: shell.state for shell in running.runtime.shells.snapshot()}

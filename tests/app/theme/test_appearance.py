@@ -38,10 +38,10 @@ def test_a_theme_from_a_file_changes_the_colors_that_it_names(tmp_path: Path) ->
     ("text", "why"),
     [
         ("{", "it is no JSON"),
-        ("[]", "it is not an object of colours"),
+        ("[]", "it is not an object of colors"),
         ('{"grund": "#000000"}', "there is no tone grund"),
-        ('{"text": "red"}', "text is not a colour as #rrggbb"),
-        ('{"text": 7}', "text is not a colour as #rrggbb"),
+        ('{"text": "red"}', "text is not a color such as #rrggbb"),
+        ('{"text": 7}', "text is not a color such as #rrggbb"),
         ('{"base": "nord"}', "its base is none of"),
         ('{"base": ["x"]}', "its base is none of"),
         (" " * 70_000, "it is larger than 64 KB"),
@@ -70,7 +70,7 @@ async def test_the_settings_select_the_users_theme(
     async with start() as running:
         assert running.app.theme == "mine"
         assert running.app.screen.styles.background == Color.parse("#123456")
-        await running.until_shown("broken.json was left out")
+        await running.until_shown("broken.json was ignored")
 
 
 async def test_an_unknown_theme_is_reported(start: Starter, folders: Mapping[str, str]) -> None:
@@ -164,9 +164,9 @@ async def test_the_mouse_is_released_and_captured_again(
             "osc777",
         )
         await running.type("/mouse", "enter")
-        await running.until_shown("The mouse scrolls, folds")
+        await running.until_shown("Mouse capture is on")
         await running.type("/mouse", "enter")
-        await running.until_shown("The terminal has the mouse")
+        await running.until_shown("Mouse capture is off")
         assert not appearance_of(running.app).mouse
 
 

@@ -138,7 +138,7 @@ async def test_copy_mode_opens_at_the_scroll_position_and_covers_the_whole_sessi
 async def test_copy_mode_without_messages_is_refused_in_a_sentence(start: Starter) -> None:
     async with start() as running:
         await running.type("/select", "enter")
-        await running.until_shown("There is nothing to copy yet.")
+        await running.until_shown("Nothing to copy yet.")
 
 
 async def answer_of(running: Running, text: str) -> None:

@@ -198,7 +198,7 @@ async def test_undo_and_redo_typed_at_once_run_one_after_the_other(
         await running.until(lambda: isinstance(running.app.screen, UndoScreen))
         await running.pilot.press("enter")
         await running.until_shown("fine now")
-        assert "nothing to bring back" not in running.text()
+        assert "Nothing to redo" not in running.text()
 
 
 async def test_text_typed_into_the_preview_of_an_undo_is_text(

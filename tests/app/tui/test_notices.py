@@ -30,7 +30,7 @@ async def test_a_notice_covers_neither_the_prompt_nor_the_answer(
 ) -> None:
     async with start(size=size) as running:
         await running.type("/redo", "enter")
-        await running.until_shown("There is nothing to bring back.")
+        await running.until_shown("Nothing to redo.")
         assert not running.app.screen.query("Toast")
         assert "Ask for anything" in running.text()
         assert not regions_overlap(running)

@@ -37,7 +37,7 @@ def test_a_long_command_can_be_moved_to_the_background() -> None:
     )
     assert "background" not in activity_text(work, 11.0, "◐", 80).plain
     assert activity_text(work, 12.0, "◐", 100).plain.endswith(
-        "2 messages waiting, up to edit   ctrl+b to background   esc to interrupt"
+        "2 messages waiting, ↑ to edit   ctrl+b to background   esc to interrupt"
     )
     middle = activity_text(work, 12.0, "◐", 60).plain
     assert middle.endswith(" ctrl+b to background   esc to interrupt")

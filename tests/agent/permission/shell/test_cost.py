@@ -211,7 +211,7 @@ def _needs(code: str) -> list[PermissionNeed] | str:
     try:
         Walker(found).analyze_code(code, frozenset({"/srv/shop"}))
     except CannotAnalyzeError:
-        return "cannot be analysed"
+        return "cannot be analyzed"
     return found.needs
 
 

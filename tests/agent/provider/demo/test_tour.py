@@ -112,7 +112,7 @@ async def test_no_other_message_starts_a_tour(text):
 
 async def test_continue_without_a_tour():
     (step,) = await DemoSession().say("continue")
-    assert "nothing to go on with" in step.text
+    assert "Nothing to continue" in step.text
 
 
 async def test_an_existing_scratch_file_is_read_before_it_is_written():

@@ -111,7 +111,7 @@ async def test_a_failed_compaction_is_reported_and_changes_nothing(harness: Harn
     idle = await harness.idle(session, after=before)
     assert idle.outcome == "failed"
     assert idle.error is not None
-    assert idle.error.message.startswith("The session could not be summed up.")
+    assert idle.error.message.startswith("The session could not be compacted.")
     after = await harness.messages(session)
     assert after[: len(stored)] == stored
     shown = after[-1].message

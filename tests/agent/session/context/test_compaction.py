@@ -182,5 +182,5 @@ async def test_compactions_without_progress_end_the_turn(tmp_path: Path) -> None
         idle = await harness.turn(await harness.session(), "go")
         assert idle.outcome == "failed"
         assert idle.error is not None
-        assert "even after it was summed up" in idle.error.message
+        assert "even after compaction" in idle.error.message
         assert sum("tools" not in r.body for r in harness.server.requests) == 2

@@ -153,7 +153,7 @@ async def test_the_config_names_files_patterns_and_addresses(place: Place) -> No
         ("http://example.test/a.md", "only https addresses"),
         ("https://me:secret@example.test/a.md", "only https addresses"),
         ("file:///etc/passwd", "only https addresses"),
-        ("http://127.0.0.1:1/a.md", "are left out: "),
+        ("http://127.0.0.1:1/a.md", "are ignored: "),
     ],
 )
 async def test_an_address_that_cannot_be_fetched_is_reported(
@@ -208,7 +208,7 @@ async def test_imports_are_bounded_in_depth_and_number(place: Place) -> None:
     found = await place.collect("")
     assert "WORD4" in text(found)
     assert "WORD5" not in text(found)
-    assert found.notes == ("4.md: @5.md is left out: too deep imports.",)
+    assert found.notes == ("4.md: @5.md is ignored: too deep imports.",)
     place.write({"AGENTS.md": " ".join(f"@m{n}.md" for n in range(40))})
     place.write({f"m{n}.md": f"WORD{n}" for n in range(40)})
     found = await place.collect("")
@@ -228,8 +228,8 @@ async def test_a_projects_imports_never_leave_it(place: Place) -> None:
     found = await place.collect("")
     assert "SECRET" not in text(found)
     assert "Imported" not in text(found)
-    assert "link.md leads out of the project and is left out." in found.notes
-    assert ".env may hold secrets and is left out." in found.notes
+    assert "link.md leads out of the project and is ignored." in found.notes
+    assert ".env may hold secrets and is ignored." in found.notes
 
 
 async def test_an_instruction_file_that_links_outside_is_ignored(place: Place) -> None:
@@ -291,7 +291,7 @@ async def test_a_file_that_is_not_text_is_skipped_with_a_note(place: Place) -> N
     place.write({"AGENTS.md": b"\x7fELF\0\0\0", "sub/AGENTS.md": "  \n"})
     found = await place.collect("")
     assert found.files == ()
-    assert found.notes == ("AGENTS.md is no text and is left out.",)
+    assert found.notes == ("AGENTS.md is no text and is ignored.",)
     assert (await place.collect("sub")).files == ()
     (place.project / "AGENTS.md").unlink()
     os.mkfifo(place.project / "AGENTS.md")

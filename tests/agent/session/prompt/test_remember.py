@@ -71,7 +71,7 @@ async def test_a_file_that_changed_since_it_was_shown_is_left_alone(project: Pat
 
 
 async def test_a_line_that_cannot_be_added_is_an_error(project: Path) -> None:
-    with pytest.raises(ToolError, match="nothing to add"):
+    with pytest.raises(ToolError, match="Nothing to add"):
         await notes(project).draft("  ")
     outside = project.parent / "x.md"
     outside.write_text("x")

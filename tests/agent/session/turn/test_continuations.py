@@ -56,7 +56,7 @@ async def test_still_overflowing_after_a_compaction_is_a_clear_error(harness: Ha
     idle = await harness.turn(session, "hello")
     assert idle.outcome == "failed"
     assert idle.error is not None
-    assert "even after it was summed up" in idle.error.message
+    assert "even after compaction" in idle.error.message
     assert len(harness.server.requests) == 3
 
 

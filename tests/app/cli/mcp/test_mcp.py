@@ -79,8 +79,8 @@ def test_comments_in_the_settings_are_kept(home: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["add", "docs"], "Give either --url"),
-        (["add", "docs", "--url", "https://x.test", "--", "x"], "Give either --url"),
+        (["add", "docs"], "Pass either --url"),
+        (["add", "docs", "--url", "https://x.test", "--", "x"], "Pass either --url"),
         (["add", "docs", "--url", "x.test"], "is no address"),
         (["add", "a b", "--", "x"], "made of letters"),
         (["add", "docs", "--url", "https://x.test", "--env", "A=b"], "--header NAME=VALUE"),

@@ -36,7 +36,7 @@ def results(scripted: ServerThread) -> list[str]:
 
 @pytest.mark.parametrize(
     ("fault", "reply"),
-    [("asks", '{"action": "decline"}'), ("samples", "does not let the model be asked")],
+    [("asks", '{"action": "decline"}'), ("samples", "refused the request to the model")],
 )
 def test_a_server_that_asks_during_a_call_is_refused(
     installed: InstalledProgram, scripted: ServerThread, fault: str, reply: str
@@ -57,7 +57,7 @@ def test_a_server_that_asks_while_it_connects_is_refused(
     done = run(installed, "go")
     assert done.stdout == b"done\n", done.stderr
     said = results(scripted)[-1]
-    assert "decline" in said if method.startswith("elic") else "in the middle of a call" in said
+    assert "decline" in said if method.startswith("elic") else "only during a call" in said
 
 
 def test_a_plan_is_not_carried_out(installed: InstalledProgram, scripted: ServerThread) -> None:

@@ -98,7 +98,7 @@ LONG = "a sentence that goes on and on, word after word, " * 6
 ALL: dict[str, Callable[[], Dialog[object]]] = {
     "confirm": lambda: ConfirmScreen(LONG),
     "text": lambda: TextScreen("Name?"),
-    "key": lambda: ApiKeyScreen("Anthropic", "Keys are made at platform.claude.com", LONG),
+    "key": lambda: ApiKeyScreen("Anthropic", "Create keys at platform.claude.com", LONG),
     "error": lambda: ErrorScreen(LONG, "~/log/opencode-py.log"),
     "permission": lambda: PermissionScreen(request(), grace=0),
     "picker": lambda: Picker("Models", [Row(str(n), LONG, LONG, right="$1") for n in range(40)]),

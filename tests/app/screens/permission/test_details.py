@@ -65,15 +65,15 @@ def test_the_always_patterns_are_indented() -> None:
     for width in (38, 74):
         shown = always_text(asked, width).plain.split("\n")
         assert max(Content(row).cell_length for row in shown) <= width
-        assert shown[0].startswith("Always would allow")
+        assert shown[0].startswith("“Always” allows")
         assert all(row.startswith("  ") for row in shown[1:])
 
 
 def test_always_to_every_call_of_a_tool_does_not_read_as_everything() -> None:
     asked = replace(request(always=(("shop_buy", "*"), ("bash", "ls *"))), tool="shop_buy")
     assert always_text(asked, 80).plain.split("\n") == [
-        "Always would allow  every call of shop_buy",
-        "                    bash: ls *   for this session",
+        "“Always” allows  every call of shop_buy",
+        "                 bash: ls *   for this session",
     ]
 
 

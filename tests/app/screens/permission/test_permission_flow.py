@@ -154,7 +154,7 @@ async def test_always_for_a_chain_covers_only_the_shown_pattern(
     )
     async with start(size=(100, 30)) as running:
         await running.type("go", "enter")
-        await running.until_shown("Always would allow")
+        await running.until_shown("“Always” allows")
         first = dialog(running)
         assert first is not None
         assert all("new" not in pattern for _, pattern in first.request.always)

@@ -46,7 +46,7 @@ def test_rows_show_the_source_with_the_strongest_rule_first() -> None:
     rows = rule_rows(rules, trusted=False)
     assert [row.group for row in rows[:5]] == [
         "Always, in this session and its sub-agents",
-        "Saved in your settings, for every folder",
+        "Saved in your settings for every folder",
         "Of the agent plan",
         "From the project: opencode.json",
         "From ~/.config/opencode-py/config.json",
@@ -86,7 +86,7 @@ async def test_an_always_rule_is_saved_to_the_users_settings(
         screen = await opened(running)
         await running.type("push")
         await running.pilot.press("ctrl+s")
-        await running.until_shown("It holds in every folder")
+        await running.until_shown("It applies in every folder")
         await running.until(lambda: any("Saved" in row.group for row in screen.rows))
         saved = json.loads(settings(folders).read_text())
         assert saved["permission"] == {"bash": {"git push *": "allow"}}

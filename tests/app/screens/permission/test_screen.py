@@ -91,7 +91,7 @@ async def test_everything_that_needs_permission_is_shown() -> None:
         "removes files",
         "/etc/x",
         "/home/me/shop",
-        "Always would allow",
+        "“Always” allows",
         "npm run build *",
         "lines  2",
     ):

@@ -324,7 +324,7 @@ async def test_forking_at_a_prompt_and_at_a_step(start: Starter) -> None:
         await running.pilot.press("c")
         await running.until_shown("Fork the session from here?")
         await running.pilot.press("y")
-        await running.until_shown("This is a copy.")
+        await running.until_shown("Forked.")
         view = running.app.controller.live.view
         assert view is not None
         assert len(view.message_ids) == 3
@@ -431,7 +431,7 @@ async def test_copying_a_response_that_came_in_pieces_copies_all_of_it(start: St
         cut = replace(cut, message=replace(cut.message, finish="length"))
         rest = step("msg_c", records.text_part("prt_c1", "msg_c", "and the second."), number=2)
         later = records.user("msg_d", "again", turn="trn_2")
-        gone = step("msg_e", records.text_part("prt_e1", "msg_e", "Taken back."), turn="trn_2")
+        gone = step("msg_e", records.text_part("prt_e1", "msg_e", "Undone."), turn="trn_2")
         await kept(
             running, records.user("msg_a", "tell"), cut, rest, later, gone, undone_at="msg_d"
         )

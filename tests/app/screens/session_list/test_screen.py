@@ -163,7 +163,7 @@ async def test_pin_and_archive(start: Starter) -> None:
         await running.until_shown("Pinned")
         assert [found.pinned for found in await directory.lines()] == [True, False]
         await running.pilot.press("ctrl+e")
-        await running.until_shown("No session fits")
+        await running.until_shown("No matching sessions")
         assert [found.title for found in await directory.lines()] == ["list"]
         await running.pilot.press("shift+tab")
         await running.until_shown("archived too")
@@ -180,7 +180,7 @@ async def test_a_session_is_forked_from_the_list(start: Starter) -> None:
         await running.until_shown("Sessions of this folder")
         await running.type("readme")
         await running.pilot.press("ctrl+k")
-        await running.until_shown("This is a copy.")
+        await running.until_shown("Forked.")
         held = running.app.controller.live.session
         assert held is not None
         assert held.forked_from is not None
@@ -200,7 +200,7 @@ async def test_delete_asks_first(start: Starter) -> None:
         await running.pilot.press("ctrl+d")
         await running.until_shown("removed for good")
         await running.pilot.press("y")
-        await running.until_shown("No session fits")
+        await running.until_shown("No matching sessions")
         assert [s.title for s in await directory.list()] == ["list"]
 
 

@@ -71,4 +71,4 @@ async def test_the_user_chooses_how_diffs_are_shown(start: Starter) -> None:
         rows = [row for row in running.text().splitlines() if beside in row]
         assert [row.count("header = next") for row in rows] == [1]
         await running.type("/diffs sideways", "enter")
-        await running.until_shown("Say auto, unified or split.")
+        await running.until_shown("Use auto, unified or split.")

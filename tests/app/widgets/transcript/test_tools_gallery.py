@@ -416,7 +416,7 @@ def test_the_error_for_the_model_is_folded() -> None:
     folded, folds = tool_lines(part, PAGE, Moment(), unfolded=False)
     shown = "\n".join(line.strip.text for line in folded)
     assert "Please" not in shown
-    assert "Not run: the input did not fit the tool.  … what the model was told" in shown
+    assert "Not run: invalid arguments.  … show the error sent to the model" in shown
     assert folds
     opened, _ = tool_lines(part, PAGE, Moment(), unfolded=True)
     assert "Errors: items: Field required" in " ".join(line.strip.text.strip() for line in opened)
