@@ -295,9 +295,7 @@ async def connect(host: ConnectionHost) -> AsyncGenerator[McpClient, None]:
     ) -> types.CreateMessageResult | types.ErrorData:
         _ = context
         if params.tools:
-            return types.ErrorData(
-                code=types.INVALID_PARAMS, message="Tools are not available here."
-            )
+            return types.ErrorData(code=types.INVALID_PARAMS, message="Tools cannot be sent.")
         try:
             with client.pause_timeouts():
                 given = await host.owner.sample(sample_request(params))

@@ -38,7 +38,7 @@ class Surroundings:
             return ""
         return (
             f"HEAD was at {self.head} and is at {now or 'nothing'}: commits, branches and the index "
-            "are not taken back."
+            "are not undone."
         )
 
 
