@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from agent.config.loading import LoadedConfig
 from agent.config.markdown_files import SMALL_MODEL
-from agent.config.model import AgentConfig
+from agent.config.settings_schema import AgentConfig
 from agent.permission.rules import DEFAULT, DEFAULT_RULES, Rule, evaluate, is_project_rule
 from agent.records.errors import AgentNotFound
 from agent.records.frozen import frozen

@@ -40,7 +40,7 @@ def pages() -> dict[str, str]:
 
 def configuration() -> str:
     """Return the page of all settings, from their classes."""
-    from agent.config.model import Config
+    from agent.config.settings_schema import Config
 
     lines = [
         "# Settings",

@@ -95,7 +95,7 @@ def test_broad_excepts_are_at_named_boundaries(trees: dict[Path, ast.Module]) ->
         "agent/hooks/execution.py",
         "agent/plugins/loading.py",
         "agent/session/turn/executor.py",
-        "agent/session/runner.py",
+        "agent/session/turn_runner.py",
         "agent/tools/pipeline.py",
         "app/acp/open_session.py",
         "app/session/event_pump.py",

@@ -18,7 +18,6 @@ from agent.config.definition_files import (
     user_folders,
 )
 from agent.config.discovery import ConfigSources, Source, find_sources
-from agent.config.model import Config
 from agent.config.paths import Paths
 from agent.config.permission_rules import (
     ConfigRule,
@@ -27,6 +26,7 @@ from agent.config.permission_rules import (
     join_rules,
 )
 from agent.config.saved_rule_marks import marked_rules
+from agent.config.settings_schema import Config
 from agent.records.frozen import frozen
 from agent.records.json import Json
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent.config.file_keys import CHECKED, file_key
 from agent.config.jsonc import KeyPath
-from agent.config.model import Config
+from agent.config.settings_schema import Config
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from agent.bus import Bus
-from agent.config.model import Config
+from agent.config.settings_schema import Config
 from agent.lsp.formatters import Formatter, active_formatters
 from agent.lsp.records import Diagnostic
 from agent.lsp.servers import active_servers

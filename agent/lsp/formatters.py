@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 
-from agent.config.model import FormatterConfig
+from agent.config.settings_schema import FormatterConfig
 from agent.records.frozen import frozen
 
 FILE = "$FILE"

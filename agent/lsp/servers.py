@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from agent.config.model import LspServerConfig
+from agent.config.settings_schema import LspServerConfig
 from agent.lsp.records import ServerSpec
 
 _JS = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")

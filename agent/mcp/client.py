@@ -34,9 +34,9 @@ from agent.mcp.records import (
 )
 from agent.mcp.sampling import SampleMessage, SampleRequest, SamplingRefused
 from agent.mcp.transports import ConnectionHost, TransportState, open_transport
+from agent.records.distribution import own_version
 from agent.records.errors import ToolError
 from agent.records.json import JsonObject
-from agent.records.program import own_version
 from agent.tools.core.clean_text import without_invisible
 
 SAMPLING_REFUSED = -1

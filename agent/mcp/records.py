@@ -8,7 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from agent.config.model import McpConfig, McpOAuthConfig
+from agent.config.settings_schema import McpConfig, McpOAuthConfig
 from agent.records.frozen import frozen
 from agent.records.json import Json, JsonObject
 from agent.records.sandbox import ProgramSandbox

@@ -13,7 +13,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from agent.bus import Bus
-from agent.permission.decisions import decision_of_reply, decision_of_rules, denial_error, refusal
+from agent.permission.decision_records import (
+    decision_of_reply,
+    decision_of_rules,
+    denial_error,
+    refusal,
+)
 from agent.permission.read_rules import ReadRules
 from agent.permission.rules import (
     ALLOWED_BY_NAME,

@@ -15,9 +15,9 @@ from pathlib import Path
 from agent.agents import Agents
 from agent.bus import Bus
 from agent.config.loading import LoadedConfig
-from agent.config.model import Config
 from agent.config.notices import by_file
 from agent.config.paths import Paths, ensure_folder
+from agent.config.settings_schema import Config
 from agent.files import Editor, FileTracker
 from agent.git import project_root
 from agent.hooks.service import Hooks
@@ -61,12 +61,12 @@ from agent.session.prompt.system_prompt import SystemPrompt
 from agent.session.queue import Queues
 from agent.session.repository import SessionRepository
 from agent.session.review.context_usage import ContextMeter
-from agent.session.runner import CLOSE_TIMEOUT
 from agent.session.service import SessionService
 from agent.session.snapshots.snapshots import Snapshots
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
 from agent.session.turn.services import StopHook, TurnServices
+from agent.session.turn_runner import CLOSE_TIMEOUT
 from agent.store.store import Store
 from agent.tools.core.questions import QuestionService
 from agent.tools.core.truncate import Truncator

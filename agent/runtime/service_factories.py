@@ -10,8 +10,8 @@ from typing import Literal
 from agent.agents import Agents
 from agent.bus import Bus
 from agent.config.loading import LoadedConfig
-from agent.config.model import CompactionConfig, Config
 from agent.config.paths import Paths, expand_home, home_folder
+from agent.config.settings_schema import CompactionConfig, Config
 from agent.files import Editor
 from agent.hooks.execution import HookPrograms
 from agent.hooks.loading import find_hooks

@@ -17,8 +17,8 @@ from agent.records.messages import (
     UserMessage,
     messages_before,
 )
-from agent.session.places import other_places
 from agent.session.queue import is_queued
+from agent.session.related_folders import other_places
 from agent.session.usage_totals import with_model_usage
 from agent.store.background_reports import background_report, queued_report
 from agent.store.listing import SessionHit, SessionListItem, SessionScope

@@ -22,17 +22,17 @@ from agent.records.events import (
 )
 from agent.records.messages import Session, SessionStatus, UserMessage
 from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
-from agent.session.compact_request import CompactionRequests
 from agent.session.prompt.attachments import MentionReader
 from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
 from agent.session.repository import SessionRepository, discard_undone
-from agent.session.runner import Runner
 from agent.session.shell_reports import ShellReports
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.services import TurnServices
+from agent.session.turn_runner import Runner
 from agent.session.undo import Undo
+from agent.session.user_compaction import CompactionRequests
 from agent.session.user_shell import UserShell
 
 PAGE_SIZE = 400

@@ -30,12 +30,12 @@ from agent.records.messages import (
 from agent.session.context.compaction_markers import is_request
 from agent.session.queue import is_queued
 from agent.session.repository import SessionRepository
-from agent.session.runner import Runner
 from agent.session.snapshots.snapshots import FileChange, Snapshots
-from agent.session.snapshots.surroundings import head_of
+from agent.session.snapshots.uncovered_state import head_of
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Sessions
 from agent.session.turn.services import TurnServices
+from agent.session.turn_runner import Runner
 from agent.store.store import Store
 from agent.tools.files.diffs import make_diff
 

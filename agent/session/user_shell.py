@@ -19,12 +19,12 @@ from agent.records.requests import PermissionNeed, PermissionReply
 from agent.session.prompt.instructions import Instruction
 from agent.session.prompt.user_message import title_of
 from agent.session.repository import SessionRepository, discard_undone
-from agent.session.runner import Runner
 from agent.session.turn.executor import StepExecutor
 from agent.session.turn.guards import DoomLoop
 from agent.session.turn.services import TurnServices
 from agent.session.turn.state import TurnEnd
 from agent.session.turn.turn import Turn
+from agent.session.turn_runner import Runner
 from agent.tools.core.base import ToolContext
 
 BUSY = "The agent is working. Run the command when it is done, or interrupt it first."

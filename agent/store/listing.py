@@ -55,7 +55,7 @@ class SessionScope:
     archived: bool = False
     """True if archived sessions are included."""
     elsewhere: tuple[str, ...] = ()
-    """Further folders (``agent.session.places``)."""
+    """Further folders (``agent.session.related_folders``)."""
 
     def includes(self, line: SessionListItem) -> bool:
         here = self.directory is None or line.directory in {self.directory, *self.elsewhere}

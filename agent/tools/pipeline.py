@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from agent.hooks.service import Hooks
-from agent.permission.decisions import refusal
+from agent.permission.decision_records import refusal
 from agent.permission.service import PermissionContext, PermissionService
 from agent.records.blocks import Block, ToolLabel
 from agent.records.decisions import Decision

@@ -9,16 +9,16 @@ from acp.exceptions import RequestError
 from acp.interfaces import Client
 from acp.meta import PROTOCOL_VERSION
 
+from agent.records.distribution import own_version
 from agent.records.events import SessionIdle
 from agent.records.messages import Session
-from agent.records.program import own_version
 from agent.runtime.pool import RuntimePool
 from agent.session.api import PromptInput
 from agent.session.prompt.templates import init_prompt
 from app.acp import options
 from app.acp.errors import INVALID_PARAMS, protocol_errors, stop_reason, turn_error
 from app.acp.open_session import OpenSession
-from app.acp.prompts import Content, prompt_of, slash_command_in
+from app.acp.prompt_content import Content, prompt_of, slash_command_in
 from app.acp.sessions import McpServers, OpenSessions, start_announced
 
 PAGE_SIZE = 50

@@ -19,7 +19,7 @@ from agent.records.json import JsonObject
 from app.actions.model_picker import listed_models
 from app.commands.context import ActionContext
 from app.screens.base.picker import Picker, Row
-from app.screens.base.questions import ApiKeyScreen, ServerScreen, TextScreen
+from app.screens.base.small_dialogs import ApiKeyScreen, ServerScreen, TextScreen
 from app.screens.model import CONNECT_PREFIX, ModelList, ModelScreen
 from app.text.units import count
 

@@ -13,7 +13,7 @@ from app.commands.registry import Action, find_by_slash
 from app.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:  # not loaded for the first frame
-    from agent.commands import CommandInfo
+    from agent.custom_commands import CommandInfo
     from agent.mcp.records import Prompt, ServerStatus
     from agent.records.messages import Session
     from agent.runtime.runtime import Runtime

@@ -7,7 +7,7 @@ from agent.permission.rules import ALWAYS, Rule
 from app.commands.context import BUSY, ActionContext
 from app.commands.registry import action
 from app.screens.base.picker import Picker, Row
-from app.screens.base.questions import ConfirmScreen
+from app.screens.base.small_dialogs import ConfirmScreen
 from app.screens.permission.rules import PermissionsScreen, rule_rows
 from app.screens.permission.trust import TrustScreen
 from app.session.permission_mode import AUTO

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from agent.records.blocks import TodoItem
-from agent.records.program import own_version
+from agent.records.distribution import own_version
 from agent.records.sandbox import PROGRAM_SANDBOXES
 from app.commands.context import ActionContext
 from app.commands.registry import action, actions, find
 from app.screens.base.page import PageScreen
 from app.screens.help import HelpScreen, PaletteScreen
+from app.session.folder_facts import lsp_summary, mcp_summary
 from app.session.notices import Level, NoticeLog
-from app.session.summary import session_cost
-from app.session.workspace import lsp_summary, mcp_summary
+from app.session.session_totals import session_cost
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money
 

@@ -4,11 +4,11 @@ from agent.records.errors import OpencodePyError, SessionBusy
 from agent.records.messages import Delivery, UserMessage
 from app.commands.context import ActionContext
 from app.commands.registry import EDIT_QUEUED, SHELL, action
-from app.screens.prompts import PromptsScreen, QueuedMessage, QueueScreen
+from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
-from app.session.summary import queued_user_messages
+from app.session.session_totals import queued_user_messages
 from app.toolkit.clipboard import save_clipboard_image
-from app.widgets.transcript.messages import user_text
+from app.widgets.transcript.message_lines import user_text
 
 
 @action("prompt.history", "Search earlier prompts", "Prompt", keys=("ctrl+r",))

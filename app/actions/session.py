@@ -7,7 +7,7 @@ from agent.redact import all_secrets
 from agent.session.review.timeline import user_text
 from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
-from app.screens.base.questions import ConfirmScreen, TextScreen
+from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.review.screen import ReviewChoice, ReviewScreen
 from app.screens.session_list.screen import SessionListScreen
 from app.screens.undo import UndoScreen

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from app.cli.runner import command_parser, exit_later, report, run_command
+from app.cli.command_support import command_parser, exit_later, report, run_command
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

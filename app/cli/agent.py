@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import (
+from app.cli.command_support import (
     DONE,
     FAILED,
     USAGE,

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from app.cli.runner import (
+from app.cli.command_support import (
     DONE,
     FAILED,
     USAGE,

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
+from app.cli.command_support import DONE, command_parser, open_catalog, run_command, run_with_store
 from app.cli.main import COMMANDS, add_options
-from app.cli.runner import DONE, command_parser, open_catalog, run_command, run_with_store
 
 if TYPE_CHECKING:
     from agent.store.store import Store

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import command_parser, report, run_with_store, typed_path
+from app.cli.command_support import command_parser, report, run_with_store, typed_path
 
 if TYPE_CHECKING:
     from agent.store.store import Store
@@ -60,7 +60,7 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
 
 async def _latest(store: "Store") -> str:
     from agent.records.errors import SessionNotFound  # not needed by --help
-    from agent.session.places import other_places  # as above
+    from agent.session.related_folders import other_places  # as above
 
     here = str(Path.cwd())
     listed = await store.sessions(directory=here, elsewhere=await other_places(store, here))

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import command_parser, run_with_store, typed_path
+from app.cli.command_support import command_parser, run_with_store, typed_path
 
 if TYPE_CHECKING:
     from agent.store.store import Store

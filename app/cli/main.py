@@ -166,7 +166,7 @@ def main(argv: list[str]) -> int:
         import importlib  # only for commands
 
         return importlib.import_module(COMMANDS[argv[0]].module).main(argv[1:])
-    from app.cli.runner import report, run_command  # commands import it themselves
+    from app.cli.command_support import report, run_command  # commands import it themselves
 
     if argv and argv[0] in UNSUPPORTED and not os.path.isdir(argv[0]):  # noqa: PTH112 - no pathlib yet
         return report(UNSUPPORTED[argv[0]], USAGE)
@@ -184,10 +184,10 @@ def main(argv: list[str]) -> int:
 
 def _open(arguments: "argparse.Namespace") -> int:
     """Open the full screen or the line-based front end."""
-    from app.cli.runner import report  # already loaded
+    from app.cli.command_support import report  # already loaded
 
     if arguments.version:
-        from agent.records.program import DISTRIBUTION, own_version  # loads the agent package
+        from agent.records.distribution import DISTRIBUTION, own_version  # loads the agent package
 
         sys.stdout.write(f"opencode-py {own_version()} ({DISTRIBUTION})\n")
         return DONE

@@ -5,7 +5,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.cli.runner import FAILED, command_parser, open_catalog, print_table, report, run_command
+from app.cli.command_support import (
+    FAILED,
+    command_parser,
+    open_catalog,
+    print_table,
+    report,
+    run_command,
+)
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.cli.runner import command_parser, exit_later, report, run_command
+from app.cli.command_support import command_parser, exit_later, report, run_command
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -72,7 +72,7 @@ def _serve(given: argparse.Namespace) -> int:
 
 async def _run(given: argparse.Namespace, env: Mapping[str, str]) -> int:
     from agent.config.paths import Paths  # for this command only
-    from agent.records.program import own_version  # as above
+    from agent.records.distribution import own_version  # as above
     from agent.runtime.pool import RuntimePool  # as above
     from app.server.access import LOOPBACK, Access, load_token, token_file  # as above
     from app.server.folders import Folders  # as above

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import command_parser, print_table, run_with_store
+from app.cli.command_support import command_parser, print_table, run_with_store
 
 if TYPE_CHECKING:
     from agent.records.json import JsonObject
@@ -44,7 +44,7 @@ async def _run(store: "Store", arguments: argparse.Namespace) -> None:
 
 
 async def _scope(store: "Store", arguments: argparse.Namespace) -> "SessionScope":
-    from agent.session.places import other_places  # not needed by --help
+    from agent.session.related_folders import other_places  # not needed by --help
     from agent.store.listing import SessionScope  # as above
 
     if arguments.all:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.runner import command_parser, positive_int, run_with_store
+from app.cli.command_support import command_parser, positive_int, run_with_store
 
 if TYPE_CHECKING:
     from agent.store.store import Store

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from agent.commands import find_command
+from agent.custom_commands import find_command
 from agent.records.errors import OpencodePyError
 from agent.records.events import (
     Event,
@@ -29,7 +29,7 @@ from agent.session.api import PromptInput
 from app.console.commands import COMMANDS
 from app.console.printer import Printer
 from app.session.prompt_preparation import PromptPreparation
-from app.session.summary import session_cost
+from app.session.session_totals import session_cost
 from app.startup.launch import LaunchOptions, load_runtime, named_session
 from app.startup.logs import start_log
 from app.text.units import money

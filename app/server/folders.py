@@ -17,7 +17,7 @@ from agent.records.messages import Session
 from agent.runtime.pool import RuntimePool
 from agent.runtime.runtime import Runtime
 from app.server.errors import RequestError
-from app.server.feed import EventFeed, Reader
+from app.server.event_feed import EventFeed, Reader
 
 DIRECTORY_HEADER = "x-opencode-directory"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.requests import Request
 
 from agent.agents import AgentInfo
-from agent.commands import CommandInfo
+from agent.custom_commands import CommandInfo
 from agent.git import git
 from agent.mcp.records import ServerStatus
 from agent.provider.client import ModelInfo, Price

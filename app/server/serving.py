@@ -23,11 +23,11 @@ from app.server.errors import (
     answer_request_error,
     error_response,
 )
+from app.server.event_routes import EventStreams
 from app.server.folders import Folders
 from app.server.openapi import describe
 from app.server.project_routes import ProjectRoutes
 from app.server.session_routes import SessionRoutes
-from app.server.streams import EventStreams
 from app.server.tui_routes import TuiRoutes
 
 PAGE_FILES = {

@@ -25,7 +25,7 @@ from app.server.bodies import (
 from app.server.endpoint import Endpoint
 from app.server.errors import RequestError
 from app.server.folders import Folder, Folders
-from app.server.prompts import prompt_of
+from app.server.prompt_content import prompt_of
 
 SERVER_TIMEOUT = 10.0
 """Seconds that MCP servers get to be ready for a prompt."""

@@ -19,7 +19,7 @@ from app.toolkit.app_of import app_of
 from app.toolkit.driver import capture_mouse
 
 if TYPE_CHECKING:  # the first frame comes before the settings are read
-    from agent.config.model import Config
+    from agent.config.settings_schema import Config
 
 DiffStyle = Literal["auto", "unified", "split"]
 """Side by side where there is enough space, never, or wherever it is possible at all."""

@@ -24,7 +24,7 @@ from textual.widget import AwaitMount
 
 from app.screens.base.dialog import QUIET_SECONDS
 from app.screens.session.screen import SessionScreen
-from app.session.workspace import Workspace, short_folder
+from app.session.folder_facts import Workspace, short_folder
 from app.startup.launch import LaunchOptions, load_runtime
 from app.startup.logs import start_log
 from app.theme.appearance import Appearance, set_terminal_background

@@ -19,12 +19,13 @@ from app.startup.launch import LaunchOptions
 from app.theme import themes
 from app.toolkit.tasks import Tasks, show_dialog
 from app.tui.action_dispatcher import ActionDispatcher
+from app.tui.custom_status_line import StatusCommand
+from app.tui.editor_server import RemoteControl
 from app.tui.interrupt import InterruptHandler, TurnStopper
 from app.tui.mention_search import MentionSearch
 from app.tui.notifier import Notices, TerminalNotifier
 from app.tui.presenters import SidebarPresenter, StatusPresenter
 from app.tui.prompt_sender import PromptSender
-from app.tui.remote_control import RemoteControl
 from app.tui.request_dialogs import RequestDialogs, send_reply
 from app.tui.runtime_startup import (
     OpenRuntime,
@@ -33,7 +34,6 @@ from app.tui.runtime_startup import (
     SettingsApplier,
     StartupSequence,
 )
-from app.tui.status_command import StatusCommand
 from app.widgets.transcript.paging import HistoryPager
 
 

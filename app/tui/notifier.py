@@ -7,7 +7,7 @@ from typing import Literal
 
 from textual.app import App
 
-from app.screens.base.questions import ErrorScreen
+from app.screens.base.small_dialogs import ErrorScreen
 from app.text.sanitize import sanitize, sanitize_line
 from app.theme.appearance import NotificationStyle, appearance_of
 from app.toolkit.driver import tmux_passthrough, write_sequence

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.records.background import ShellInfo
+from agent.records.distribution import own_version
 from agent.records.errors import ModelNotFound
 from agent.records.json import JsonObject
 from agent.records.messages import Session
-from agent.records.program import own_version
 from app.screens.session.screen import SessionScreen
+from app.session.folder_facts import Workspace, short_folder
 from app.session.live import LiveSession
-from app.session.summary import cache_hit_rate, context_used, session_cost
+from app.session.session_totals import cache_hit_rate, context_used, session_cost
 from app.session.view import NO_CHANGE, Change
-from app.session.workspace import Workspace, short_folder
 from app.startup.launch import LaunchOptions
+from app.tui.custom_status_line import StatusCommand
 from app.tui.notifier import TerminalNotifier
-from app.tui.status_command import StatusCommand
 from app.widgets.home import HomeFacts, local_servers, model_reason
 from app.widgets.sidebar import ChangedFiles, SidebarContent
 from app.widgets.status import Status

@@ -17,21 +17,21 @@ from app.actions.custom_commands import mcp_prompt_actions, user_command_actions
 from app.commands.registry import actions, provide
 from app.screens.permission.trust import TrustScreen
 from app.screens.session.screen import SessionScreen
+from app.session.folder_facts import lsp_summary, mcp_summary, read_workspace
 from app.session.live import LiveSession
-from app.session.workspace import lsp_summary, mcp_summary, read_workspace
 from app.startup.launch import LaunchOptions
 from app.theme import themes
 from app.theme.appearance import apply_settings
 from app.toolkit.tasks import Tasks, show_dialog
 from app.tui.action_dispatcher import ActionDispatcher
+from app.tui.editor_server import RemoteControl
 from app.tui.mention_search import MentionSearch
 from app.tui.notifier import Notices
 from app.tui.presenters import StatusPresenter
 from app.tui.prompt_sender import PromptSender
-from app.tui.remote_control import RemoteControl
 
 if TYPE_CHECKING:  # loads the agent package
-    from agent.commands import CommandInfo
+    from agent.custom_commands import CommandInfo
     from agent.permission.trust.trust import AskTrust, TrustAnswer, TrustQuestion
     from agent.runtime.runtime import Runtime
 

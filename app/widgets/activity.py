@@ -18,7 +18,7 @@ from agent.records.messages import (
     SessionStatus,
     ToolPart,
 )
-from app.session.summary import queued_user_messages
+from app.session.session_totals import queued_user_messages
 from app.text.sanitize import sanitize
 from app.text.units import count, duration, tokens
 from app.toolkit.app_of import app_of

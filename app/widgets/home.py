@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
-from app.session.workspace import Workspace
+from app.session.folder_facts import Workspace
 from app.text.sanitize import sanitize
 from app.text.units import count, day
 

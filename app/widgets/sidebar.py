@@ -13,8 +13,8 @@ from agent.records.background import ShellInfo
 from agent.records.blocks import DiffBlock, TodoItem
 from agent.records.messages import Completed, ToolPart
 from agent.session.api import BackgroundTaskStatus
+from app.session.folder_facts import LspSummary, McpSummary
 from app.session.view import Change, SessionView
-from app.session.workspace import LspSummary, McpSummary
 from app.text.sanitize import sanitize_line
 from app.text.units import count, money, tokens
 from app.theme.appearance import appearance_of

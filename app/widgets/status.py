@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.content import Content
 from textual.widget import Widget
 
-from app.session.workspace import LspSummary, McpSummary
+from app.session.folder_facts import LspSummary, McpSummary
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count, money, tokens
 

@@ -8,7 +8,7 @@ import pytest
 from agent.git import git, project_root
 from agent.session.prompt.environment_block import read_git_state
 from agent.session.snapshots.snapshots import Snapshots
-from app.session.workspace import read_workspace
+from app.session.folder_facts import read_workspace
 from tests.support.hostile_repositories import TRAPS, plain, repository
 
 

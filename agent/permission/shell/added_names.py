@@ -13,9 +13,9 @@ from agent.permission.programs.record import Program
 from agent.permission.protected import chooses_secrets
 from agent.permission.shell.always_pattern import uncovered_reason
 from agent.permission.shell.call import Call
+from agent.permission.shell.glob_arguments import pattern_reason
 from agent.permission.shell.names import Names
 from agent.permission.shell.paths import Dirs, Search, Workspace
-from agent.permission.shell.patterns import pattern_reason
 from agent.permission.syntax.words import Word
 
 _ANY = "\ue003"

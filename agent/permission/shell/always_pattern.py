@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from agent.permission.programs import git_arguments, wrappers
+from agent.permission.programs import git_arguments, inner_commands
 from agent.permission.programs.builtins import builtin_reason, destroys, variable_reason
+from agent.permission.programs.inner_commands import Inner
 from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.options_to_name import acts_on_operands, named_options
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.side_effects import has_side_effects, side_effect_reason
-from agent.permission.programs.wrappers import Inner
 from agent.permission.shell.call import Call
 from agent.permission.syntax.words import Word, as_written
 
@@ -74,11 +74,11 @@ def always_pattern(
         code = known.interpreter and known.always is None
         exact = code or destroys(known, call.words[1:])
         return None if actions else pattern_of(call.words, exact_only=exact)
-    if not inner.words or inner.codes or not wrappers.is_named_with_program(base, call.words):
+    if not inner.words or inner.codes or not inner_commands.is_named_with_program(base, call.words):
         return None
     run = base_name(inner.words[0].text)
     running = program(run) or UNKNOWN
-    if wrappers.unwrap(run, inner.words) is not None:
+    if inner_commands.unwrap(run, inner.words) is not None:
         return None
     if side_effect_reason(run, running, inner.words[1:]):
         return None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agent.permission.programs import git_arguments, wrappers
+from agent.permission.programs import git_arguments, inner_commands
 from agent.permission.programs.builtins import (
     HARMLESS,
     KEYWORDS,
@@ -23,12 +23,12 @@ from agent.permission.programs.builtins import (
 )
 from agent.permission.programs.embedded import embedded_texts
 from agent.permission.programs.folder_options import split_folders
+from agent.permission.programs.inner_commands import Inner, find_actions
 from agent.permission.programs.lookup import base_name, program
 from agent.permission.programs.options_to_name import named_options
 from agent.permission.programs.read_only import Reading, find_reads
 from agent.permission.programs.record import UNKNOWN, Program
 from agent.permission.programs.subcommand_names import names_without_options
-from agent.permission.programs.wrappers import Inner, find_actions
 from agent.permission.shell.added_names import takes_names
 from agent.permission.shell.always_pattern import (
     always_pattern,
@@ -41,6 +41,7 @@ from agent.permission.shell.always_pattern import (
 )
 from agent.permission.shell.call import Call, FoldersAfter, either_of, stay, step_over_keywords
 from agent.permission.shell.findings import READ_SPLITS, Findings, GitUse
+from agent.permission.shell.glob_arguments import literal_option, pattern_reason
 from agent.permission.shell.names import Names, names_of_either, printed_names
 from agent.permission.shell.operands import (
     add_all_paths,
@@ -49,7 +50,6 @@ from agent.permission.shell.operands import (
     add_reach,
 )
 from agent.permission.shell.paths import Dirs, any_of, limited, paths_of
-from agent.permission.shell.patterns import literal_option, pattern_reason
 from agent.permission.shell.variable_values import set_variables
 from agent.permission.syntax.source import MAX_DEPTH, MAX_NESTED, CannotAnalyzeError
 from agent.permission.syntax.words import (
@@ -89,7 +89,7 @@ def all_aliases(base: str, known: Program, call: Call, text: str) -> tuple[str, 
 def _runner_aliases(name: str, base: str) -> list[str]:
     """Return what runs in the end if *name* is another program than *base*."""
     words = tuple(map(literal_word, name.split(" ")))
-    inner = wrappers.unwrap(words[0].text, words) if words[0].text != base else None
+    inner = inner_commands.unwrap(words[0].text, words) if words[0].text != base else None
     return [as_written(inner.words)] if inner is not None and inner.words else []
 
 
@@ -249,7 +249,7 @@ class Commands:
         call = self._enter_folders(known, call)
         arguments = call.words[1:]
         self.found.evaluates = self.found.evaluates or evaluates_text(base, known, arguments)
-        inner = wrappers.unwrap(base, call.words)
+        inner = inner_commands.unwrap(base, call.words)
         if inner is not None and inner.inert and inner.words and not inner.reason:
             return self._analyze_inert(call, inner, base)
         self._note_text(base, known, call, inner)

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Literal
 
 from agent.config.loading import LoadedConfig
-from agent.config.model import Config, CostConfig, ModelConfig, ProviderConfig
 from agent.config.paths import Paths
+from agent.config.settings_schema import Config, CostConfig, ModelConfig, ProviderConfig
 from agent.provider.catalog import model_preferences
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.keys import AuthFile

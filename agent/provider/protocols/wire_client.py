@@ -4,7 +4,8 @@ To add a wire protocol, write
 
 - a request builder, a ``StreamDecoder`` subclass and a ``WireClient`` subclass in
   ``<protocol>.py``;
-- its name in ``Api`` (``agent.provider.client``) and ``ProviderApi`` (``agent.config.model``);
+- its name in ``Api`` (``agent.provider.client``) and ``ProviderApi``
+  (``agent.config.settings_schema``);
 - its entries in ``WIRE_CLIENTS`` and, for a key that is no bearer token, ``KEY_HEADERS`` of
   ``agent.provider.client_pool``, and its framing if it is not server-sent events;
 - its entries in ``quirks.media`` (images), ``quirks.table`` (reasoning effort), ``litellm.route``

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from agent.config.model import Config
 from agent.config.paths import Paths
+from agent.config.settings_schema import Config
 from agent.files import FileTracker
 from agent.permission.trust.trust import Trust, TrustStatus
 from agent.records.blocks import Block

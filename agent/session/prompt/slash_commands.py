@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from agent.agents import Agents
-from agent.commands import (
+from agent.config.loading import LoadedConfig
+from agent.custom_commands import (
     CommandInfo,
     TemplatePart,
     available_commands,
@@ -21,7 +22,6 @@ from agent.commands import (
     joined_texts,
     unknown_command,
 )
-from agent.config.loading import LoadedConfig
 from agent.files import Editor, FileTracker
 from agent.records.blocks import Block, ToolLabel
 from agent.records.decisions import Decision

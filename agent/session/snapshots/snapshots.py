@@ -22,7 +22,7 @@ from agent.records.frozen import frozen
 from agent.config.private_file import locked
 from agent.files.disk import TEMPORARY_GLOB
 from agent.git import git_program, run_git
-from agent.session.snapshots.surroundings import (
+from agent.session.snapshots.uncovered_state import (
     MAX_IGNORED,
     Surroundings,
     head_of,

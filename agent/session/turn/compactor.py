@@ -37,11 +37,11 @@ from agent.session.context.compaction_markers import (
     marker_message,
     tail_start,
 )
+from agent.session.context.compaction_summary import Summarizer, Summary
 from agent.session.context.conversation import Conversation
 from agent.session.context.deferred_tools import found_deferred_tools
 from agent.session.context.pins import collect_pins, pinned_text
 from agent.session.context.pruning import outputs_to_fit, outputs_to_prune, shorten
-from agent.session.context.summary import Summarizer, Summary
 from agent.session.context.token_meter import StepSettings, TokenMeter
 from agent.session.prompt.templates import template
 from agent.session.turn.services import TurnServices

@@ -4,7 +4,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from app.cli.runner import (
+from app.cli.command_support import (
     DONE,
     USAGE,
     command_parser,

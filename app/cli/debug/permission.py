@@ -7,10 +7,10 @@ from pathlib import Path
 from agent.agents import Agents
 from agent.permission.rules import DEFAULT, Rule, applicable_rules, evaluate, rule_for
 from agent.permission.shell.analysis import command_needs
-from agent.permission.shell.cases import Case, evaluate_case
+from agent.permission.shell.debug_verdicts import Case, evaluate_case
 from agent.process import shell
 from agent.records.requests import EvaluatedNeed, PermissionNeed
-from app.cli.runner import DONE, read_folder_settings, read_json_lines, write_json_line
+from app.cli.command_support import DONE, read_folder_settings, read_json_lines, write_json_line
 from app.text.sanitize import sanitize
 
 MAX_ALIASES = 5

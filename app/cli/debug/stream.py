@@ -17,7 +17,7 @@ from agent.provider.transport.retry import is_retryable
 from agent.records.errors import OpencodePyError, ProviderError
 from agent.records.json import Json, JsonObject
 from agent.records.messages import Finish, Usage
-from app.cli.runner import DONE, read_json_lines, write_json_line
+from app.cli.command_support import DONE, read_json_lines, write_json_line
 
 if TYPE_CHECKING:
     from agent.provider.client import Api

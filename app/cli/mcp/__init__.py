@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from app.cli.runner import command_parser, run_command
+from app.cli.command_support import command_parser, run_command
 
 
 def parser() -> argparse.ArgumentParser:

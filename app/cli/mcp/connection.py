@@ -11,8 +11,8 @@ from agent.config.paths import Paths
 from agent.mcp.records import Server, ServerStatus
 from agent.mcp.token_store import TokenStore
 from agent.records.errors import ConfigError
+from app.cli.command_support import DONE, FAILED
 from app.cli.mcp.servers import read_servers
-from app.cli.runner import DONE, FAILED
 from app.text.sanitize import sanitize, sanitize_line
 from app.toolkit.browser import browser_opener
 

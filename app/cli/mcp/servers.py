@@ -14,7 +14,7 @@ from agent.config.paths import Paths
 from agent.mcp.records import Server
 from agent.permission.saved_rules import save_setting
 from agent.records.json import JsonObject
-from app.cli.runner import DONE, USAGE, read_folder_settings, report
+from app.cli.command_support import DONE, USAGE, read_folder_settings, report
 from app.text.sanitize import sanitize, sanitize_line
 
 NO_SERVERS = "No MCP server is configured. Add one with: opencode-py mcp add"

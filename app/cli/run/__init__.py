@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from app.cli.runner import (
+from app.cli.command_support import (
     USAGE,
     announce_wait,
     command_parser,

@@ -4,7 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from agent.commands import find_command, joined_texts, parse_slash, unknown_command
+from agent.custom_commands import find_command, joined_texts, parse_slash, unknown_command
 from agent.records.messages import Session
 from agent.runtime.headless import HeadlessRun
 from agent.session.api import Mention, PromptInput

@@ -18,7 +18,7 @@ from agent.records.messages import MessageWithParts
 from agent.redact import redacted
 from agent.session.review.timeline import find_text
 from app.screens.base.dialog import Dialog
-from app.screens.base.questions import ConfirmScreen, TextScreen
+from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.review.extract import file_to_save, text_to_copy
 from app.screens.review.timeline import (
     LoadedSession,

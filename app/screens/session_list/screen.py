@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 from agent.records.errors import SessionNotFound
 from agent.records.messages import MessageWithParts, TextPart, UserMessage
 from app.screens.base.picker import Picker, Row, TwoColumnRow
-from app.screens.base.questions import ConfirmScreen, TextScreen
+from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.session_list.rows import SessionFilter, session_rows, similar_titles
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize, sanitize_line

@@ -38,12 +38,12 @@ from agent.records.messages import (
     UserMessage,
 )
 from agent.session.api import BackgroundTaskList, BackgroundTaskStatus
-from app.session.summary import queued_label, report_label
+from app.session.session_totals import queued_label, report_label
 from app.session.view import Entry, SessionView
 from app.widgets.transcript.blocks import DIFF_LINES, SHELL_LINES, TABLE_ROWS, TEXT_LINES
 from app.widgets.transcript.lines import Line, Page
 from app.widgets.transcript.markdown import MarkdownView
-from app.widgets.transcript.messages import user_text
+from app.widgets.transcript.message_lines import user_text
 
 _FAILURE_KINDS: dict[BackgroundTaskState, FailureKind] = {
     "cancelled": "aborted",

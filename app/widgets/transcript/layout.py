@@ -30,7 +30,7 @@ from app.widgets.transcript.items import (
 )
 from app.widgets.transcript.lines import Line, Page, blank, cut, gutter, make_line
 from app.widgets.transcript.markdown import MarkdownView
-from app.widgets.transcript.messages import (
+from app.widgets.transcript.message_lines import (
     end_lines,
     note_lines,
     reasoning_lines,

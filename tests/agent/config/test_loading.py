@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from agent.config.model import Config
 from agent.config.opencode import UNSUPPORTED
+from agent.config.settings_schema import Config
 
 
 def actions(loaded):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.model import FormatterConfig, LspServerConfig
+from agent.config.settings_schema import FormatterConfig, LspServerConfig
 from agent.lsp.formatters import KNOWN_FORMATTERS as FORMATTERS
 from agent.lsp.formatters import Formatter, active_formatters
 from agent.lsp.servers import KNOWN_SERVERS, active_servers

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx2
 
-from agent.config.model import McpOAuthConfig
+from agent.config.settings_schema import McpOAuthConfig
 from agent.mcp.elicitation import ACCEPT, REFUSE
 from agent.mcp.records import Server, ToolDefinition
 from agent.records.errors import OpencodePyError

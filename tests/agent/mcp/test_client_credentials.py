@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.model import McpOAuthConfig
+from agent.config.settings_schema import McpOAuthConfig
 from agent.mcp.records import Server
 from tests.agent.mcp.mcp_harness import open_mcp
 

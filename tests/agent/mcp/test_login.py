@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from mcp.shared.auth import OAuthMetadata
 
-from agent.config.model import McpOAuthConfig
+from agent.config.settings_schema import McpOAuthConfig
 from agent.mcp.login import CALLBACK_PATH, callback_server
 from agent.mcp.oauth import ServerTokens, set_client_auth
 from agent.mcp.records import Server

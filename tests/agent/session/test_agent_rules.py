@@ -8,8 +8,8 @@ import pytest
 
 from agent.agents import Agents
 from agent.config.loading import LoadedConfig
-from agent.config.model import AgentConfig, Config
 from agent.config.permission_rules import ConfigRule
+from agent.config.settings_schema import AgentConfig, Config
 from agent.permission.rules import ALWAYS, Rule, evaluate
 from agent.permission.shell.analysis import command_needs
 from agent.records.events import PermissionAsked

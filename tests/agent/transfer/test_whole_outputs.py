@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.permission.decisions import decision_of_reply
+from agent.permission.decision_records import decision_of_reply
 from agent.records.blocks import ShellBlock, TextBlock
 from agent.records.messages import ToolPart
 from agent.records.requests import PermissionReply

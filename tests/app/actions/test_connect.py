@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent.provider.catalog.keys import AuthFile
 from app.screens.base.picker import Picker
-from app.screens.base.questions import ServerScreen, TextScreen
+from app.screens.base.small_dialogs import ServerScreen, TextScreen
 from app.screens.model import ModelScreen
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer

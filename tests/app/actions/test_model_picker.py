@@ -10,7 +10,7 @@ from agent.provider.catalog.model_preferences import FILE_NAME, ModelPreferences
 from agent.provider.catalog.prices import ModelFacts
 from agent.provider.client import ModelInfo, Price
 from app.screens.base.picker import Picker, Row, fuzzy_filter
-from app.screens.base.questions import ApiKeyScreen
+from app.screens.base.small_dialogs import ApiKeyScreen
 from app.screens.model import CONNECT_PREFIX, ModelList, model_rows
 from tests.app.conftest import LOCAL, Running, Starter
 from tests.support.provider_server import Reply, Server

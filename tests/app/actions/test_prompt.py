@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.screens.prompts import prompt_row
+from app.screens.prompt_lists import prompt_row
 from app.toolkit.external_editor import EditorError, editor_command, run_editor
-from app.widgets.transcript.messages import user_text
+from app.widgets.transcript.message_lines import user_text
 from tests.app.conftest import Starter
 
 

@@ -93,7 +93,7 @@ def test_a_rejected_option_is_a_sentence(
 ) -> None:
     done = run(installed, "--attach", "http://localhost:4096", "go")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"--attach does not work here. opencode-py has no server")
+    assert done.stderr.startswith(b"--attach does not work here. Only opencode-py serve")
     assert scripted.server.requests == []
 
 

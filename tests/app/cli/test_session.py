@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from agent.bus import Bus
 from agent.records.messages import AssistantMessage, Usage
 from agent.store.store import Store
-from app.cli.runner import print_table
+from app.cli.command_support import print_table
 from tests.support import records
 from tests.support.installed import InstalledProgram
 from tests.support.transcripts import history, moved

@@ -14,9 +14,9 @@ from app.actions.program import Fact, status_text, todo_text
 from app.screens.background import BackgroundList, shell_rows
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.base.questions import ConfirmScreen, ErrorScreen, TextScreen
+from app.screens.base.small_dialogs import ConfirmScreen, ErrorScreen, TextScreen
 from app.screens.pager import PagerScreen
-from app.screens.prompts import PromptsScreen, QueuedMessage, QueueScreen
+from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
 from app.screens.review.pages import ChangesScreen
 from app.screens.servers import LoginScreen, LspScreen, McpScreen, lsp_text

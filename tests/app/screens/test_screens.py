@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.screens.base.questions import ErrorScreen
+from app.screens.base.small_dialogs import ErrorScreen
 from tests.app.conftest import Starter
 from tests.app.screens.sample_session import command_dialog, edit_dialog, opened, show_session
 from tests.support import records

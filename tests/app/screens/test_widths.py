@@ -24,10 +24,10 @@ from agent.records.blocks import (
 from app.actions.program import Fact, status_text, todo_text
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.base.questions import ConfirmScreen, TextScreen
+from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen
-from app.screens.prompts import PromptsScreen
+from app.screens.prompt_lists import PromptsScreen
 from app.session.view import SessionView
 from app.theme.themes import DARK_PALETTE
 from app.widgets.transcript.layout import Layout

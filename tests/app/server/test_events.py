@@ -3,8 +3,8 @@
 import asyncio
 
 from agent.records import events
-from app.server import feed as feed_module
-from app.server.feed import Reader
+from app.server import event_feed
+from app.server.event_feed import Reader
 from tests.app.server.conftest import Served
 from tests.support.script import Call, Finish, Hold, Text, answer
 
@@ -86,7 +86,7 @@ async def test_a_slow_reader_is_disconnected_and_delays_nobody(served: Served) -
     reader = await folder.feed.connect()
     notice = events.Notice("x" * 1_000_000)
     async with served.stream() as other:
-        for number in range(1, feed_module.READER_LIMIT // 1_000_000 + 2):
+        for number in range(1, event_feed.READER_LIMIT // 1_000_000 + 2):
             folder.runtime.bus.publish(notice)
             await other.next("tui.toast.show", number)
     assert reader.closed

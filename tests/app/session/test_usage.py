@@ -2,7 +2,7 @@
 
 from agent.records.messages import ErrorInfo, MessageWithParts
 from agent.records.usage import Usage
-from app.session.summary import context_used
+from app.session.session_totals import context_used
 from app.session.view import SessionView
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer

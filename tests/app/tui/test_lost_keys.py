@@ -15,7 +15,7 @@ from app.screens.undo import UndoScreen
 from app.startup.launch import LaunchOptions, load_runtime
 from app.toolkit.key_parser import EscapeBegun, EscapeTakenBack
 from app.tui.app import OpencodeApp
-from app.widgets.transcript.messages import user_text
+from app.widgets.transcript.message_lines import user_text
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
 from tests.support.script import Hold, Text, answer

@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from agent.records.requests import Question, QuestionOption
 from app.screens.base.dialog import GracePeriod
-from app.screens.base.questions import ErrorScreen
+from app.screens.base.small_dialogs import ErrorScreen
 from app.screens.permission.question import QuestionScreen
 from app.screens.permission.screen import PermissionScreen
 from app.screens.permission.trust import TrustScreen

@@ -1,6 +1,6 @@
 """Conversion of the config's models to settings of the catalog."""
 
-from agent.config.model import CostConfig, ModelConfig, ProviderConfig, TierConfig
+from agent.config.settings_schema import CostConfig, ModelConfig, ProviderConfig, TierConfig
 from agent.provider.catalog.from_config import provider_settings
 from agent.provider.client import Price
 

@@ -17,7 +17,7 @@ from app.commands.registry import actions
 from app.screens.base.dialog import Dialog
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.screens.base.questions import ApiKeyScreen, ConfirmScreen, ErrorScreen, TextScreen
+from app.screens.base.small_dialogs import ApiKeyScreen, ConfirmScreen, ErrorScreen, TextScreen
 from app.screens.help import HelpScreen, PaletteScreen
 from app.screens.permission.screen import PermissionScreen
 from tests.app.conftest import Starter

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.records.errors import ConfigError
-from app.cli.runner import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, USAGE, run_command
+from app.cli.command_support import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, USAGE, run_command
 from tests.support.harness import environment
 
 ROOT = Path(__file__).resolve().parents[3]

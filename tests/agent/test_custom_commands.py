@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.commands import TemplatePart, available_commands, expand_template, fill_command
 from agent.config.loading import load_config
 from agent.config.paths import Paths
+from agent.custom_commands import TemplatePart, available_commands, expand_template, fill_command
 from agent.records.errors import CommandError
 
 

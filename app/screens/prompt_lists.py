@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from agent.records.messages import Delivery, Idle, SessionStatus
 from app.screens.base.picker import Picker, Row
-from app.session.summary import delivery_time
+from app.session.session_totals import delivery_time
 from app.text.units import count
 from app.toolkit.tasks import Tasks
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from agent.records.errors import NothingToDo, ProviderError, SessionBusy
 from agent.records.messages import AssistantMessage, ErrorInfo, MessageWithParts, UserMessage
 from agent.session.context.compaction_markers import is_request, marker_of
-from agent.session.runner import Runner
 from agent.session.turn.state import TurnEnd
 from agent.session.turn.turn import Turn
+from agent.session.turn_runner import Runner
 from agent.store.store import Store
 
 BUSY = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from app.server.feed import Encoded, Reader
+from app.server.event_feed import Encoded, Reader
 from app.server.folders import Folders
 
 HEARTBEAT = 10.0

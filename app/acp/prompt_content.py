@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from acp import schema
 from acp.exceptions import RequestError
 
-from agent.commands import parse_slash
+from agent.custom_commands import parse_slash
 from agent.records.messages import FilePart
 from agent.session.api import PromptInput
 from agent.session.prompt.attachments import ATTACHED

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.tui.custom_status_line import first_line
 from app.tui.notifier import PROGRESS, TerminalNotifier
-from app.tui.status_command import first_line
 from app.widgets.status import Status, custom_text
 from tests.app.conftest import Starter
 from tests.support.model_server import ModelServer
