@@ -122,7 +122,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
                       ["mcp", "--help"]):
             main(words)
         heavy = {"textual", "pydantic", "asyncio", "rich", "sqlite3", "httpx2"}
-        expected = {"agent.records", "agent.records.errors"}
+        expected = {"agent.records", "agent.records.errors", "agent.records.distribution"}
         loaded = {name for name in sys.modules if name.startswith("agent.")} - expected
         print("loaded:", sorted(heavy & sys.modules.keys() | loaded))
         """
