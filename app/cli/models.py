@@ -1,4 +1,4 @@
-"""``opencode-py models``: the models that can be used here, with context and price."""
+"""``opencode-py models``: the models that can be used here, with context window and prices."""
 
 import argparse
 import json
@@ -28,8 +28,9 @@ UNKNOWN = "–"
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "models",
-        "List the models that can be used here, with context and price.",
-        epilog="Prices are US dollars per million tokens; – means unknown.",
+        "List the models that can be used here, with context window and prices.",
+        epilog="Context windows are in tokens, prices ($/M) in US dollars per million tokens; "
+        "– means unknown.",
     )
     result.add_argument("provider", nargs="?", metavar="PROVIDER", help="only of this provider")
     result.add_argument("--refresh", action="store_true", help="ask the providers for their lists")
@@ -138,7 +139,8 @@ def _as_json(model: "ModelInfo") -> "JsonObject":
 def _print_table(models: "Sequence[ModelInfo]") -> None:
     from app.text.units import price, tokens  # not needed by --help
 
-    rows: list[tuple[str, ...]] = [("MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED")]
+    headings = ("MODEL", "CONTEXT", "$/M IN", "$/M OUT", "$/M CACHED")
+    rows: list[tuple[str, ...]] = [headings]
     for model in models:
         known = model.price
         context = tokens(model.context_limit) if model.context_limit else UNKNOWN

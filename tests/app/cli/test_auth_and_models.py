@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -73,7 +74,7 @@ def test_a_key_is_typed_without_echo(folder: Path) -> None:
         shown += os.read(master, 1024)
     os.write(master, KEY.encode() + b"\n")
     assert process.wait(GUARD) == 0
-    while b"is kept" not in shown:
+    while b"is saved" not in shown:
         shown += os.read(master, 1024)
     os.close(master)
     assert KEY.encode() not in shown
@@ -109,7 +110,7 @@ def test_login_without_a_provider_needs_a_terminal(folder: Path) -> None:
 
 def test_a_variable_that_overrides_the_stored_key_is_named(folder: Path) -> None:
     done = run(folder, "auth", "login", "groq", given=KEY, env={"GROQ_API_KEY": "gsk-other-key"})
-    assert "the one in GROQ_API_KEY goes before it" in done.stderr
+    assert "the one in GROQ_API_KEY is used first" in done.stderr
     logout = run(folder, "auth", "logout", "groq", env={"GROQ_API_KEY": "gsk-other-key"})
     assert "The one in GROQ_API_KEY is still used." in logout.stderr
 
@@ -125,7 +126,7 @@ def test_unknown_context_and_prices_are_dashes(folder: Path) -> None:
     server = {"options": {"baseURL": "http://127.0.0.1:1/v1"}, "models": {"own": model}}
     write_config(folder / "home", {"provider": {"acme": server}})
     head, row = run(folder, "models", "acme").stdout.splitlines()
-    assert head.split() == ["MODEL", "CONTEXT", "INPUT", "OUTPUT", "CACHED"]
+    assert re.split("  +", head) == ["MODEL", "CONTEXT", "$/M IN", "$/M OUT", "$/M CACHED"]
     assert row.split() == ["acme/own", "8.0k", "–", "–", "–"]
     answer = json.loads(run(folder, "models", "acme", "--json").stdout)["models"][0]
     assert (answer["model"], answer["context"], answer["input_price"]) == ("acme/own", 8000, None)
@@ -154,4 +155,4 @@ async def test_a_list_that_cannot_be_read_is_reported(folder: Path, web: WebServ
     write_config(folder / "home", {"provider": {"acme": server}})
     done = await asyncio.to_thread(run, folder, "models", "acme", "--refresh")
     assert done.returncode == 1
-    assert "acme refused the key" in done.stderr
+    assert "acme rejected the API key" in done.stderr

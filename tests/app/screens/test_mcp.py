@@ -136,7 +136,7 @@ async def accept_what_it_says(start: Starter, says: Path) -> None:
         await running.type("/mcp", "enter")
         await running.until_shown("● shop")
         await running.pilot.press("ctrl+y")
-        await running.until_shown("shop says what it said before.")
+        await running.until_shown("shop has no changes to accept.")
         await asyncio.to_thread(says.write_text, "Glue before you saw.")
         await running.pilot.press("ctrl+r")
         await running.until_shown("11 tools, 1 changed")
@@ -146,7 +146,7 @@ async def accept_what_it_says(start: Starter, says: Path) -> None:
         await running.pilot.press("escape")
         await running.until_shown("MCP servers")
         await running.pilot.press("ctrl+y")
-        await running.until_shown("What shop says now holds.")
+        await running.until_shown("What shop says now is accepted.")
         await running.until(
             lambda: running.runtime.registry.server_instructions == {"shop": "Glue before you saw."}
         )
