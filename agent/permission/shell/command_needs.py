@@ -1,4 +1,8 @@
-"""The analysis of one command of a line: its program, what it runs, reads and changes."""
+"""The analysis of one command of a line: its program, what it runs, reads and changes.
+
+A command needs approval unless it is proven to only read (``floor``): ``git push`` asks because its
+record in ``programs.catalog.version_control`` says that it uses the network.
+"""
 
 import functools
 import itertools
