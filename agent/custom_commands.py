@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from agent.config.loading import LoadedConfig
-from agent.permission.shell.analysis import analyze
 from agent.records.errors import CommandError
 from agent.records.frozen import frozen
 
@@ -177,6 +176,8 @@ _PRINTF = re.compile(r"\bprintf\b(?!\s+['\"]?-)")
 def _traces(code: str, value: str) -> tuple[object, ...]:
     """Return what the analysis of *code* finds with *value* as its argument, as far as it differs
     if the argument is run."""
+    from agent.permission.shell.analysis import analyze  # only commands with code need it
+
     # The analysis suspects any printf of evaluating its words; without -v none does.
     echoed = _PRINTF.sub("echo", code)
     found = analyze(_quoted_into(echoed, lambda _: value), directory="/", project="/")

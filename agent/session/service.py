@@ -288,10 +288,9 @@ def _require_model(
 ) -> None:
     """Raise ``NoModelConnected`` for the first prompt of a session if it would reach the demo that
     nobody chose, unless it is one of the requests that the demo follows."""
+    if prompt.model is not None or session.title or not catalog.lacks_model:
+        return
     from agent.provider.demo.user_requests import is_request  # most sessions never use the demo
 
-    chosen = prompt.model is not None or bool(session.title)
-    if not catalog.lacks_model or chosen or is_request(prompt.text):
-        return
-    if catalog.model(message.model).api == "demo":
+    if not is_request(prompt.text) and catalog.model(message.model).api == "demo":
         raise NoModelConnected(NO_MODEL)

@@ -8,14 +8,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
 from agent.documentation import documentation_folder
 from agent.permission.rules import UNSANDBOXED
-from agent.permission.sandbox.kept_files import NOTHING_KEPT, KeptFiles, keep_files, kept_notes
 from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
-from agent.permission.shell.analysis import Analysis, analyze, is_read_only, needs_in_shell
 from agent.process import (
     Capture,
     Command,
@@ -38,7 +37,7 @@ from agent.records.frozen import frozen
 from agent.records.requests import PermissionNeed, PermissionReply
 from agent.tools.core.base import Plan, Result, ToolArgs, ToolContext, ToolSpec
 from agent.tools.core.truncate import Truncated, Truncator
-from agent.tools.files.paths import ToolPath, outside_need, printable, resolve_path, show_path
+from agent.tools.files.paths import ToolPath, outside_need, resolve_path, show_path
 from agent.tools.shell.results import (
     describe_shell,
     format_seconds,
@@ -47,8 +46,17 @@ from agent.tools.shell.results import (
     shell_output,
 )
 from agent.tools.shell.safe_git import GitWrapper, SafeGit, git_wrapper, safe_git
-from agent.tools.shell.sandboxed import NO_SERVER, blocked_notes, sandbox_requests, sandbox_text
+from agent.tools.shell.sandboxed import (
+    NO_SERVER,
+    blocked_notes,
+    keep_files,
+    sandbox_requests,
+    sandbox_text,
+)
 from agent.tools.shell.shells import Shells
+
+if TYPE_CHECKING:  # loads the grammar of shells and the programs that are known
+    from agent.permission.shell.analysis import Analysis
 
 log = logging.getLogger(__name__)
 
@@ -139,8 +147,8 @@ class BashPlan:
     """Its git commands that need no approval."""
     sandboxed: bool = False
     """It runs in a sandbox, unless it is allowed without."""
-    kept: KeptFiles = NOTHING_KEPT
-    """The files that are hidden from it in the sandbox."""
+    kept: tuple[str, ...] = ()
+    """The files that are hidden from it in the sandbox, absolute and resolved."""
     kept_notes: tuple[str, ...] = ()
 
 
@@ -217,6 +225,8 @@ class BashTool:
         )
 
     def concurrency_safe(self, args: BashArgs) -> bool:
+        from agent.permission.shell.analysis import is_read_only  # only commands need it
+
         # Only changes matter here, not where the command reads: with the root as the project
         # every path is inside.
         return not args.background and is_read_only(
@@ -229,11 +239,10 @@ class BashTool:
         timeout, notes = self._timeout(args)
         place = resolve_path(args.workdir or ctx.directory, ctx)
         directory, moved = _directory(place, ctx, named=bool(args.workdir))
-        line = self._analyze(command, directory, ctx)
-        needs = needs_in_shell(line, self._settings.shell[0])
+        line, needs = self._analyze(command, directory, ctx)
         sandboxed = await self._is_sandboxed(ctx)
         plain = sandboxed and not (args.network or args.unsandboxed)
-        needs, kept, kept_notes = await _keep_files(needs, line, directory, ctx, hides=plain)
+        needs, kept, kept_notes = await keep_files(needs, line, directory, ctx, hides=plain)
         if sandboxed:
             needs = (*needs, *sandbox_requests(command, needs, args.network, args.unsandboxed))
         where = _where(directory, ctx)
@@ -282,18 +291,24 @@ class BashTool:
             directory=call.directory,
             session_directory=ctx.directory,
             project=ctx.project,
-            kept=call.kept.paths,
+            kept=call.kept,
         )
 
-    def _analyze(self, command: str, directory: str, ctx: ToolContext) -> Analysis:
+    def _analyze(
+        self, command: str, directory: str, ctx: ToolContext
+    ) -> tuple["Analysis", tuple[PermissionNeed, ...]]:
+        """Return the analysis of *command*, and its needs in the shell of the settings."""
+        from agent.permission.shell.analysis import analyze, needs_in_shell  # only commands need it
+
         gone = not Path(ctx.directory).is_dir()
-        return analyze(
+        line = analyze(
             command,
             directory=directory,
             project=ctx.project,
             readable=self._readable,
             start=directory if gone else ctx.directory,
         )
+        return line, needs_in_shell(line, self._settings.shell[0])
 
     def _check_as_shown(self, plan: Plan[BashPlan], ctx: ToolContext, *, asked: bool) -> None:
         """Raise ``ToolError`` if the folder is another one than that which was judged; if the user
@@ -307,8 +322,7 @@ class BashTool:
             )
         if not asked:
             return
-        line = self._analyze(call.command, call.directory, ctx)
-        for need in needs_in_shell(line, self._settings.shell[0]):
+        for need in self._analyze(call.command, call.directory, ctx)[1]:
             paths = need.permission in ("read", "edit", "external_directory")
             if paths and need.floor != "allow" and need not in plan.needs:
                 raise ToolError(
@@ -454,27 +468,6 @@ class BashTool:
             exit_code=info.exit_code,
             failed=not ran and info.exit_code != 0,
         )
-
-
-async def _keep_files(
-    needs: tuple[PermissionNeed, ...],
-    line: Analysis,
-    directory: str,
-    ctx: ToolContext,
-    *,
-    hides: bool,
-) -> tuple[tuple[PermissionNeed, ...], KeptFiles, tuple[str, ...]]:
-    """Return the needs of *line* once the files are kept from it that it must not show, these
-    files, and what its result says of them."""
-    if ctx.read_rules is None or ctx.by_user or not line.reaches:
-        return needs, NOTHING_KEPT, ()
-    rules = await ctx.read_rules()
-    if not (rules.restrict or any(reach.secrets for reach in line.reaches)):
-        return needs, NOTHING_KEPT, ()
-    needs, kept = await asyncio.to_thread(
-        keep_files, needs, line.reaches, rules, directory=directory, hides=hides
-    )
-    return needs, kept, tuple(map(printable, kept_notes(kept, rules)))
 
 
 def _check(command: str) -> None:

@@ -19,8 +19,6 @@ from pathlib import Path
 from posixpath import dirname, join
 from typing import cast
 
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
 # A set such as [[]x] in a project's file is harmless, and a warning would garble the screen.
 warnings.filterwarnings("ignore", category=FutureWarning, module=r"pathspec\b")
 
@@ -74,6 +72,8 @@ class Rules:
 
 def _parse_rule(line: str) -> Rule | None:
     """Return the rule in *line*, None for a comment, a blank line, or a malformed one."""
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # 31 modules
+
     try:
         pattern = GitIgnoreSpecPattern(line)
     except (ValueError, re.error):

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.git import (
     BRANCH_KEYS,
@@ -26,10 +27,13 @@ from agent.git import (
     read_settings,
     read_user_settings,
 )
-from agent.permission.shell.analysis import Analysis, is_proven
+from agent.permission.sandbox.grants import is_proven
 from agent.process import CapturedOutput
 from agent.records.errors import ToolError
 from agent.records.frozen import frozen
+
+if TYPE_CHECKING:  # loads the grammar of shells and the programs that are known
+    from agent.permission.shell.analysis import Analysis
 
 SHOWN_KEYS = {**BRANCH_KEYS, "remote": ("fetch", "url", "pushurl")}
 """Keys of branches and remotes that the model's commands show. Nothing can be fetched from them."""
@@ -110,7 +114,7 @@ class SafeGit:
     """Their subcommands, None if nothing else in the line needs approval."""
 
 
-def safe_git(line: Analysis) -> SafeGit | None:
+def safe_git(line: "Analysis") -> SafeGit | None:
     """Return the git commands of *line* that are proven to only read, None if it has none."""
     proven = [use for use in line.git if use.proven]
     if not proven:

@@ -1,9 +1,17 @@
 """Commands in the sandbox: what the model reads about it and asks of it."""
 
+import asyncio
+from typing import TYPE_CHECKING
+
 from agent.permission.rules import NETWORK, UNSANDBOXED
 from agent.permission.sandbox.grants import requested_needs
 from agent.permission.sandbox.service import CommandSandbox, WrappedCommand
 from agent.records.requests import PermissionNeed
+from agent.tools.core.base import ToolContext
+from agent.tools.files.paths import printable
+
+if TYPE_CHECKING:  # loads the grammar of shells and the programs that are known
+    from agent.permission.shell.analysis import Analysis
 
 DESCRIPTION = """
 - Commands run in a sandbox, where the machine has one. They can write in the project, the \
@@ -58,3 +66,26 @@ def blocked_notes(
         return ()
     parameter = "network" if "network" in sentence else "unsandboxed"
     return (f"{sentence} {ASK_AGAIN.format(parameter=parameter)}",)
+
+
+async def keep_files(
+    needs: tuple[PermissionNeed, ...],
+    line: "Analysis",
+    directory: str,
+    ctx: ToolContext,
+    *,
+    hides: bool,
+) -> tuple[tuple[PermissionNeed, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the needs of *line* once the files are kept from it that it must not show, these
+    files, and what its result says of them."""
+    from agent.permission.sandbox import kept_files  # loads the programs that are known
+
+    if ctx.read_rules is None or ctx.by_user or not line.reaches:
+        return needs, (), ()
+    rules = await ctx.read_rules()
+    if not (rules.restrict or any(reach.secrets for reach in line.reaches)):
+        return needs, (), ()
+    needs, kept = await asyncio.to_thread(
+        kept_files.keep_files, needs, line.reaches, rules, directory=directory, hides=hides
+    )
+    return needs, kept.paths, tuple(map(printable, kept_files.kept_notes(kept, rules)))

@@ -1,6 +1,7 @@
 """The command line as a whole: what ``--help`` loads, and the commands of other programs."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,19 @@ def test_the_version_loads_nothing_heavy() -> None:
     code, modules, printed = loaded("--version")
     assert (code, HEAVY & modules) == (0, set())
     assert printed.startswith("opencode-py ")
+
+
+def test_a_headless_answer_loads_nothing_that_only_calls_need(tmp_path: Path) -> None:
+    """The grammar of shells and ignore files are 50 modules, a tenth of the start."""
+    folders = {"HOME": str(tmp_path), "OPENCODE_PY_DATA": str(tmp_path / "data")}
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, json.dumps(["run", "-m", "demo/offline", "hello"])],
+        cwd=tmp_path, env={**os.environ, **folders, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    unneeded = {"pathspec", "agent.permission.shell.analysis", "agent.permission.programs"}
+    assert (code, unneeded & set(modules)) == (0, set())
 
 
 @pytest.mark.parametrize("word", sorted(UNSUPPORTED))
