@@ -13,6 +13,7 @@ from textual.message_pump import MessagePump
 from textual.signal import Signal
 from textual.theme import Theme
 
+from app.text.file_links import NO_LINKS, FileLinks
 from app.text.sanitize import sanitize_line
 from app.theme import themes
 from app.toolkit.app_of import app_of
@@ -47,6 +48,7 @@ class Appearance:
     follows_terminal: bool = True
     dark: bool = True
     """True if the terminal's background is dark."""
+    files: FileLinks = NO_LINKS
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ import importlib
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import Workspace, short_folder
 from app.startup.launch import LaunchOptions, load_runtime
 from app.startup.logs import start_log
+from app.text.file_links import file_links
 from app.theme.appearance import Appearance, set_terminal_background
 from app.theme.themes import register
 from app.toolkit.clipboard import copy_and_notify
@@ -78,7 +80,8 @@ class OpencodeApp(App[int]):
         super().__init__(driver_class=TerminalDriver)
         dark = colorfgbg_is_dark(env.get("COLORFGBG", ""))
         register(cast("App[object]", self), dark=dark)
-        self.appearance = Appearance(dark=dark)
+        files = file_links(launch.directory, socket.gethostname(), env)
+        self.appearance = Appearance(dark=dark, files=files)
         self._log_path = log_path
         self._env = env
         self._launch = launch

@@ -114,7 +114,8 @@ class PermissionSubject(Widget):
 
     def _draw(self, width: int) -> None:
         palette = palette_of(app_of(self).current_theme)
-        page = Page(max(1, width), palette, appearance_of(self).diffs)
+        looks = appearance_of(self)
+        page = Page(max(1, width), palette, looks.diffs, looks.files)
         self._page = page
         self._lines, self._tops = [], {}
         for number, block in enumerate(self._blocks):

@@ -31,7 +31,7 @@ from app.text.sanitize import AnsiStyle, sanitize, sanitize_ansi, sanitize_line
 from app.theme.themes import Palette, readable
 from app.widgets.transcript.diff import diff_head
 from app.widgets.transcript.highlight import highlight
-from app.widgets.transcript.lines import Line, Page, fold, gutter, link_urls, make_line, wrap
+from app.widgets.transcript.lines import Line, Page, add_links, fold, gutter, make_line, wrap
 from app.widgets.transcript.markdown import MarkdownView
 from app.widgets.transcript.tables import Table, table_rows
 
@@ -226,12 +226,12 @@ def _ansi_style(style: AnsiStyle, palette: Palette) -> Style:
 
 
 def _folded_lines(text: Text, context: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
-    rows = fold(link_urls(text), context.width)
+    rows = fold(add_links(text, context.page.files), context.width)
     return [make_line(row, prefix=prefix, join=join) for row, join in rows]
 
 
 def _wrapped_lines(text: Text, context: BlockContext, prefix: tuple[Segment, ...]) -> list[Line]:
-    rows = wrap(text, context.page.prose(context.indent))
+    rows = wrap(add_links(text, context.page.files), context.page.prose(context.indent))
     return [make_line(row, prefix=prefix, join=join) for row, join in rows]
 
 
@@ -296,7 +296,12 @@ def _draw_table(block: TableBlock, context: BlockContext) -> DrawnBlock:
     rows = block.rows if context.open else block.rows[:TABLE_ROWS]
     table = Table(
         tuple(Text(sanitize_line(name), style=head) for name in block.columns),
-        tuple(tuple(Text(sanitize_line(cell), style=body) for cell in row) for row in rows),
+        tuple(
+            tuple(
+                add_links(Text(sanitize_line(cell), style=body), context.page.files) for cell in row
+            )
+            for row in rows
+        ),
     )
     if not table.header:
         return [], False

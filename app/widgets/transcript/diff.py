@@ -20,7 +20,7 @@ from agent.records.blocks import DiffBlock, DiffLine, Hunk
 from app.text.sanitize import sanitize_line
 from app.theme.themes import Palette
 from app.widgets.transcript.highlight import MAX_CHARACTERS, Piece, token_lines, token_style
-from app.widgets.transcript.lines import BreakMark, Line, Page, cut, fold, gutter, make_line
+from app.widgets.transcript.lines import BreakMark, Line, Page, cut, fold, gutter, linked, make_line
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -277,11 +277,10 @@ def title_line(block: DiffBlock, page: Page, indent: int) -> Line:
     counts = f"+{block.added} −{block.removed}"
     note = f"  {what}  {counts}" if what else f"  {counts}"
     room = max(1, page.columns(indent) - cell_len(note))
-    path = Segment(
-        cut(sanitize_line(block.path), room), page.palette.style("text", attributes="bold")
-    )
+    style = page.palette.style("text", attributes="bold")
+    path = linked(cut(sanitize_line(block.path), room), style, page.files)
     return make_line(
-        [path, Segment(cut(note, page.columns(indent)), page.palette.style("muted"))],
+        [*path, Segment(cut(note, page.columns(indent)), page.palette.style("muted"))],
         prefix=gutter(page, indent),
     )
 

@@ -17,6 +17,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
+from app.text.file_links import NO_LINKS, FileLinks
 from app.theme.appearance import DiffStyle
 from app.theme.themes import Palette
 
@@ -35,6 +36,7 @@ class Page:
     """Cells of the widget."""
     palette: Palette
     diffs: DiffStyle = "auto"
+    files: FileLinks = NO_LINKS
 
     @cached_property
     def left(self) -> int:
@@ -139,13 +141,20 @@ def wrap(text: Text, width: int) -> Iterator[tuple[list[Segment], str]]:
 _URL = re.compile(r"https?://[!#-&*-;=?-~]*[#-&*-+\-/-9=@-Z_a-z~]")
 
 
-def link_urls(text: Text) -> Text:
-    """Make the web addresses in *text* links (OSC 8), which a terminal opens, also when they are
-    broken over rows."""
+def add_links(text: Text, files: FileLinks) -> Text:
+    """Make the files of the project and the web addresses in *text* links (OSC 8), which a terminal
+    opens, also when they are broken over rows."""
+    for start, end, address in files.find(text.plain):
+        text.stylize(Style(link=address), start, end)
     if "://" in text.plain:
         for match in _URL.finditer(text.plain):
             text.stylize(Style(link=match.group()), *match.span())
     return text
+
+
+def linked(shown: str, style: Style, files: FileLinks) -> list[Segment]:
+    """Return the segments of *shown*, the subject of a row, with its links."""
+    return segments(add_links(Text(shown, style=style), files))
 
 
 class BreakMark(Segment):

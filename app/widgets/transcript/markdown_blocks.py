@@ -10,7 +10,7 @@ from rich.text import Text
 from app.text.sanitize import sanitize, sanitize_line
 from app.theme.themes import Palette
 from app.widgets.transcript.highlight import highlight
-from app.widgets.transcript.lines import Line, Page, fold, gutter, link_urls, make_line, wrap
+from app.widgets.transcript.lines import Line, Page, add_links, fold, gutter, make_line, wrap
 from app.widgets.transcript.tables import Align, Table, table_rows
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ def has_reference_definitions(source: str) -> bool:
 
 
 def inline_text(
-    tokens: "list[Token]", palette: Palette, *, tone: str = "text", bold: bool = False
+    tokens: "list[Token]", page: Page, *, tone: str = "text", bold: bool = False
 ) -> Text:
     """Return inline tokens as plain styled text; line breaks become line feeds."""
+    palette = page.palette
     attributes: list[str] = ["bold"] if bold else []
     targets: list[tuple[str, int]] = []
     text = Text(style=palette.style(tone))
@@ -67,7 +68,7 @@ def inline_text(
             text.append(
                 sanitize(token.content), palette.style(tone, attributes=" ".join(attributes))
             )
-    return link_urls(text)
+    return add_links(text, page.files)
 
 
 def _append_target(text: Text, target: str, start: int, palette: Palette) -> None:
@@ -162,7 +163,7 @@ class BlockWriter:
 
     def _inline(self, inner: "list[Token]", tone: str, *, bold: bool = False) -> Text:
         children = inner[0].children if inner else None
-        return inline_text(children or [], self._palette, tone=tone, bold=bold)
+        return inline_text(children or [], self._page, tone=tone, bold=bold)
 
     def _heading(self, token: "Token", inner: "list[Token]") -> None:
         tone = "accent" if token.tag in {"h1", "h2"} and self._tone == "text" else self._tone

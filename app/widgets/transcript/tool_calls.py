@@ -19,7 +19,7 @@ from agent.records.messages import Completed, Failed, Pending, Running, ToolPart
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import duration, tokens
 from app.widgets.transcript.blocks import BlockContext, DrawnBlock, draw_block, hidden_lines_row
-from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, make_line, wrap
+from app.widgets.transcript.lines import Line, Page, cut, fold, gutter, linked, make_line, wrap
 
 FRAMES = "◐◓◑◒"
 MIN_FACTS_WIDTH = 60
@@ -127,7 +127,9 @@ def tool_row(part: ToolPart, page: Page, moment: Moment) -> Line:
     free = width - (cell_len(right) + 2 if right else 0)
     sentence = _sentence(label, free, pending=isinstance(part.state, Pending))
     segments = [
-        Segment(text, palette.style(name, attributes=bold)) for text, name, bold in sentence
+        segment
+        for text, name, bold in sentence
+        for segment in linked(text, palette.style(name, attributes=bold), page.files)
     ]
     used = sum(segment.cell_length for segment in segments)
     if facts:

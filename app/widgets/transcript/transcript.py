@@ -338,7 +338,8 @@ class Transcript(ScrollView, can_focus=True):
             return
         app = cast("App[object]", self.app)
         width, palette = self.scrollable_content_region.width, palette_of(app.current_theme)
-        page = Page(width, palette, appearance_of(self).diffs)
+        looks = appearance_of(self)
+        page = Page(width, palette, looks.diffs, looks.files)
         self._animated = app.animation_level != "none"
         if self._current_layout is None:
             self._current_layout = Layout(self._view, page, self.nested)

@@ -10,6 +10,7 @@ from rich.text import Text
 from textual.theme import BUILTIN_THEMES
 
 from agent.records.blocks import DiffBlock, DiffLine, Hunk
+from app.text.file_links import FileLinks
 from app.theme.themes import (
     DARK_PALETTE,
     LIGHT_PALETTE,
@@ -20,7 +21,7 @@ from app.theme.themes import (
 )
 from app.widgets.transcript.blocks import DIFF_LINES, BlockContext, draw_block
 from app.widgets.transcript.diff import changed_words, diff_head, diff_lines, split_fits
-from app.widgets.transcript.lines import Line, Page, fold, link_urls, make_line
+from app.widgets.transcript.lines import Line, Page, add_links, fold, make_line
 from tests.support.records import diff
 
 PAGE = Page(80, DARK_PALETTE)
@@ -277,9 +278,11 @@ def test_a_folded_line_has_the_same_text_within_its_width(text: str, width: int)
 
 
 def test_web_addresses_are_links_without_the_punctuation_after_them() -> None:
-    text = link_urls(Text("see (https://example.org/a?b=c#d), or http://x.org/y_z."))
+    text = add_links(Text("see (https://example.org/a?b=c#d), or http://x.org/y_z."), FileLinks())
     links = [span.style.link for span in text.spans if isinstance(span.style, Style)]
     assert links == ["https://example.org/a?b=c#d", "http://x.org/y_z"]
     rows = [row for row, _ in fold(text, 20)]
     assert all(any(s.style and s.style.link for s in row) for row in rows[:3])
-    assert link_urls(Text("https://a\x1b]8;;x\x07b")).spans[0].style.link == "https://a"
+    assert (
+        add_links(Text("https://a\x1b]8;;x\x07b"), FileLinks()).spans[0].style.link == "https://a"
+    )
