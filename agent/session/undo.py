@@ -7,7 +7,7 @@ snapshots, and from the single edits where no snapshot exists.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -100,6 +100,15 @@ async def patches_in(store: Store, messages: Iterable[MessageWithParts]) -> list
     return [found[patch_id] for patch_id in dict.fromkeys((*order, *found))]
 
 
+def first_bases(patches: Iterable[PatchPart]) -> dict[str, str]:
+    """Return by path the snapshot before the first of *patches* that changed it."""
+    found: dict[str, str] = {}
+    for patch in patches:
+        for path in patch.files:
+            found.setdefault(path, patch.base)
+    return found
+
+
 async def net_changes(
     store: Store, snapshots: Snapshots, messages: Iterable[MessageWithParts]
 ) -> dict[str, FileChange]:
@@ -151,6 +160,8 @@ class UndoFile:
     """The effect on the file, as a short phrase."""
     modified_since: bool = False
     """True if the file was changed by something else since; it is not restored then."""
+    tree: str = ""
+    """The snapshot from which it is restored."""
 
 
 @frozen
@@ -171,7 +182,6 @@ class UndoPlan:
     """The reason why no file can be restored."""
     notes: tuple[str, ...] = ()
     """Sentences on what else is not taken back."""
-    tree: str = ""
 
 
 class Undo:
@@ -210,13 +220,12 @@ class Undo:
         gone = messages[at:]
         done = await with_subagent_messages(self._store, gone)
         patches = await patches_in(self._store, done)
-        files = await self._files(done)
+        files = await self._files(done, first_bases(patches))
         covered = {file.path for file in files}
-        tree = patches[0].base if patches else ""
         apart: tuple[str, ...] = ()
         large: tuple[str, ...] = ()
         notes: tuple[str, ...] = ()
-        if _commanded(done) and (known := tree or await self._snapshots.take()):
+        if _commanded(done) and (known := await self._first_snapshot(patches)):
             apart = await self._snapshots.nested_repositories(known)
             since = gone[0].message.created
             large = await asyncio.to_thread(self._snapshots.oversized_files, since)
@@ -232,8 +241,15 @@ class Undo:
             nested_repositories=apart,
             reason=self._snapshots.unavailable_reason,
             notes=notes,
-            tree=tree,
         )
+
+    async def _first_snapshot(self, patches: Sequence[PatchPart]) -> str | None:
+        """Return the snapshot with which the turn of *patches* began, else one of now; not one of
+        files that are kept apart."""
+        for base in dict.fromkeys(patch.base for patch in patches):
+            if await self._snapshots.surroundings(base) is not None:
+                return base
+        return await self._snapshots.take()
 
     async def _not_covered(
         self, tree: str, project: str
@@ -262,19 +278,31 @@ class Undo:
     async def _undone(
         self, plan: UndoPlan, session: Session, *, files: bool, conversation: bool, overwrite: bool
     ) -> tuple[str, ...]:
-        current = await self._snapshots.take() if files and plan.files else None
-        failed: tuple[str, ...] = ()
-        if files and plan.tree:
-            paths = tuple(f.path for f in plan.files if overwrite or not f.modified_since)
-            failed = await self._snapshots.restore(plan.tree, paths)
+        tree, failed = session.undone_tree if session.undone_at else None, ()
+        if files and plan.files:
+            paths = {file.path for file in plan.files}
+            if tree is None:
+                tree = await self._snapshots.take_with(paths)
+            else:
+                tree = await self._snapshots.with_kept(
+                    tree, paths - await self._undone_paths(session)
+                )
+            chosen = {f.path: f.tree for f in plan.files if overwrite or not f.modified_since}
+            failed = await self._restore(chosen)
         if conversation:
-            tree = session.undone_tree if session.undone_at else current
 
             def change(held: Session) -> Session:
                 return replace(held, undone_at=plan.message_id, undone_tree=tree)
 
             await self._repository.update(plan.session_id, change)
         return failed
+
+    async def _undone_paths(self, session: Session) -> set[str]:
+        """Return the files of the prompts that are undone already."""
+        messages = await self._store.messages(session.id)
+        undone = messages[len(messages_before(messages, session.undone_at)) :]
+        patches = await patches_in(self._store, await with_subagent_messages(self._store, undone))
+        return {path for patch in patches for path in patch.files}
 
     async def redo(self, session_id: str) -> tuple[str, ...] | None:
         """Redo the prompt that was undone last, with its files; None when there is nothing to redo.
@@ -293,12 +321,10 @@ class Undo:
         back = messages_before(hidden, following)
         later = hidden[len(back) :]
         patches = await patches_in(self._store, await with_subagent_messages(self._store, later))
-        tree = patches[0].base if patches else session.undone_tree
         again = await patches_in(self._store, await with_subagent_messages(self._store, back))
-        paths = {path for patch in again for path in patch.files}
-        failed: tuple[str, ...] = ()
-        if tree and paths:
-            failed = await self._snapshots.restore(tree, tuple(sorted(paths)))
+        changed_later, tree = first_bases(patches), session.undone_tree
+        chosen = {path: changed_later.get(path) or tree for p in again for path in p.files}
+        failed = await self._restore({path: known for path, known in chosen.items() if known})
 
         def change(held: Session) -> Session:
             kept = held.undone_tree if following is not None else None
@@ -306,6 +332,14 @@ class Undo:
 
         await self._repository.update(session_id, change)
         return failed
+
+    async def _restore(self, chosen: Mapping[str, str]) -> tuple[str, ...]:
+        """Restore each path from its snapshot; return those that could not be restored."""
+        failed: list[str] = []
+        for tree in dict.fromkeys(chosen.values()):
+            paths = tuple(sorted(path for path, known in chosen.items() if known == tree))
+            failed += await self._snapshots.restore(tree, paths)
+        return tuple(failed)
 
     @asynccontextmanager
     async def _held(self, session_id: str) -> AsyncGenerator[Session]:
@@ -326,8 +360,11 @@ class Undo:
             raise SessionBusy(BACKGROUND_BUSY)
         return await self._store.session(session_id)
 
-    async def _files(self, messages: list[MessageWithParts]) -> tuple[UndoFile, ...]:
-        """Return each file that *messages* changed, with the effect of restoring it."""
+    async def _files(
+        self, messages: list[MessageWithParts], trees: Mapping[str, str]
+    ) -> tuple[UndoFile, ...]:
+        """Return each file that *messages* changed, with the effect of restoring it from its
+        snapshot in *trees*."""
         found: list[UndoFile] = []
         net = await net_changes(self._store, self._snapshots, messages)
         for path, change in sorted(net.items()):
@@ -341,7 +378,7 @@ class Undo:
             if before == after and not touched:
                 runs = change.after_mode.endswith("755")
                 touched = await asyncio.to_thread(self._snapshots.can_run, path) != runs
-            found.append(UndoFile(path, what, touched))
+            found.append(UndoFile(path, what, touched, trees[path]))
             await asyncio.sleep(0)
         return tuple(found)
 

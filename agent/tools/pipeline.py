@@ -326,7 +326,7 @@ class Pipeline:
         changes = call.tool.spec.changes_indirectly or not call.safe
         if context.before_change is not None and changes:
             # A hook may change any file.
-            await context.before_change(plan.writes if hooks is None else None)
+            await context.before_change(plan.writes, hooks is None)
         result = await call.tool.execute(plan, reply, context)
         result, notes, stop = await _run_after_hooks(hooks, call, result, context)
         comments += notes

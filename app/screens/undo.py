@@ -69,7 +69,7 @@ class UndoScreen(AutoDialog[UndoChoice | None]):
         for path in plan.not_restorable:
             yield Content.assemble(f"  {sanitize_line(path)}  ", ("cannot be undone", "$tone-warn"))
         for path in plan.nested_repositories:
-            note = "a separate repository, not undone"
+            note = "a separate repository: changes by commands are not undone"
             yield Content.assemble(f"  {sanitize_line(path)}  ", (note, "$tone-warn"))
         for sentence in (*plan.notes, plan.reason):
             if sentence:

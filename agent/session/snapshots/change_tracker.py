@@ -1,7 +1,7 @@
 """The files that a turn changes: a snapshot before its first change, one after each step."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakValueDictionary
 
 from agent.bus import Bus
@@ -17,11 +17,12 @@ early is in that snapshot and cannot be undone. A busy machine needs more than t
 
 
 class ChangeTracker:
-    """Follows one turn. Does nothing for a project without snapshots.
+    """Follows one turn.
 
     The turn's changes are the difference between two snapshots; but if every call in between names
-    the files that it can change, changes of other files are not the turn's. *works* returns whether
-    background work can change files for it.
+    the files that it can change, changes of other files are not the turn's. Files that are only in
+    snapshots that name them have two such snapshots of their own. *works* returns whether background
+    work can change files for it.
     """
 
     def __init__(
@@ -35,8 +36,11 @@ class ChangeTracker:
         """Files that may have been changed since the last snapshot; None for any."""
         self._base: asyncio.Task[str | None] | None = None
         self._changing = False
-        self._storing: asyncio.Task[PatchPart | None] | None = None
+        self._storing: asyncio.Task[None] | None = None
         self._base_lock = asyncio.Lock()
+        self._kept: str | None = None
+        """The snapshot of the files that are kept apart, each as before its first change."""
+        self._kept_files: frozenset[str] = frozenset()
 
     def begin(self) -> None:
         """Take the turn's first snapshot while other work continues."""
@@ -47,19 +51,38 @@ class ChangeTracker:
     def _initial_files(self) -> frozenset[str] | None:
         return None if self._has_background_work() else frozenset()
 
-    async def before_change(self, files: tuple[str, ...] | None) -> None:
+    async def before_change(self, files: tuple[str, ...] | None, *, only: bool = True) -> None:
         """Wait for the snapshot before a call that can change *files* (absolute paths; None for
-        any)."""
+        any), and *only* these."""
         self._changing = True
-        named = None if files is None else self._snapshots.relative_paths(files)
+        named = self._snapshots.relative_paths(files) if only and files is not None else None
         self._possible_files = None if named is None or self._possible_files is None else self._possible_files | named
         if self._base is not None:
             await asyncio.wait([self._base], timeout=FIRST_SNAPSHOT_TIMEOUT)
+        await self.keep(files or ())
+
+    async def keep(self, files: Iterable[str]) -> None:
+        """Keep those of *files* (absolute paths) that are only in snapshots that name them."""
+        async with self._base_lock:
+            new = [path for path in files if path not in self._kept_files]
+            new = await asyncio.to_thread(lambda: [*filter(self._snapshots.is_kept_apart, new)])
+            if new:
+                await self._keep(new)
+
+    async def _keep(self, files: Sequence[str]) -> None:
+        tree = await self._snapshots.keep(files, self._kept)
+        if tree is not None:
+            self._changing = True
+            self._kept = tree
+            self._kept_files |= {*files}
 
     async def include_saved_file(self, path: str) -> None:
         """Include a file that an editor saved for the user just now in the base: an undo of the
         following change restores the user's unsaved text."""
         async with self._base_lock:  # sub-agents save at the same time
+            if path in self._kept_files:
+                await self._keep([path])
+                return
             if self._base is None:
                 return
             base = await asyncio.shield(self._base)
@@ -73,46 +96,67 @@ class ChangeTracker:
             self._base.cancel()
             await asyncio.wait([self._base])
 
-    async def after_step(self, message: AssistantMessage) -> PatchPart | None:
-        """Store the changes of the step *message* as a part of it and publish them; None without
-        changes. A canceled call continues: the next call waits for its end."""
+    async def after_step(self, message: AssistantMessage) -> None:
+        """Store the changes of the step *message* as parts of it and publish them. A canceled call continues: the next call waits for its end."""
         if self._storing is None:
             self._storing = asyncio.create_task(self._store_patch(message), name="patch")
         keeping = self._storing
         try:
-            return await asyncio.shield(keeping)
+            await asyncio.shield(keeping)
         finally:
             if keeping.done():
                 self._storing = None
 
-    async def _store_patch(self, message: AssistantMessage) -> PatchPart | None:
+    async def _store_patch(self, message: AssistantMessage) -> None:
         if not self._changing:
-            return None
+            return
         async with self._base_lock:
-            if self._base is None:
-                return None
             self._changing = False
-            base = await asyncio.shield(self._base)
-            after = await self._snapshots.take() if base is not None else None
-            if base is None or after is None:
-                return None
-            may, self._possible_files = self._possible_files, self._initial_files()
-            self._base = asyncio.create_task(_resolved(after), name="snapshot")
-            changes = await self._snapshots.changes(base, after) if after != base else ()
-            changed = [each for each in changes if may is None or fold_path(each.path) in may]
-            if not changed:
-                return None
-            part = PatchPart(
-                id=new_id("prt"),
-                session_id=message.session_id,
-                message_id=message.id,
-                base=base,
-                tree=after,
-                files=tuple(change.path for change in changed),
-            )
-            await self._store.save(part)
-            self._publish(message.session_id, changed)
-            return part
+            changed = await self._store_project_changes(message)
+            changed += await self._store_kept_changes(message, {each.path for each in changed})
+            if changed:
+                self._publish(message.session_id, changed)
+
+    async def _store_project_changes(self, message: AssistantMessage) -> list[FileChange]:
+        base = await asyncio.shield(self._base) if self._base is not None else None
+        after = await self._snapshots.take() if base is not None else None
+        if base is None or after is None:
+            return []
+        may, self._possible_files = self._possible_files, self._initial_files()
+        self._base = asyncio.create_task(_resolved(after), name="snapshot")
+        changes = await self._snapshots.changes(base, after) if after != base else ()
+        changed = [each for each in changes if may is None or fold_path(each.path) in may]
+        await self._store_changes(message, base, after, changed)
+        return changed
+
+    async def _store_kept_changes(
+        self, message: AssistantMessage, covered: set[str]
+    ) -> list[FileChange]:
+        """Store the changes of files that are kept apart, without *covered* ones."""
+        base, files = self._kept, self._kept_files
+        self._kept, self._kept_files = None, frozenset()
+        after = await self._snapshots.keep(files) if base is not None else None
+        if base is None or after is None:
+            return []
+        changes = await self._snapshots.changes(base, after)
+        changed = [each for each in changes if each.path not in covered]
+        await self._store_changes(message, base, after, changed)
+        return changed
+
+    async def _store_changes(
+        self, message: AssistantMessage, base: str, tree: str, changed: Sequence[FileChange]
+    ) -> None:
+        if not changed:
+            return
+        part = PatchPart(
+            id=new_id("prt"),
+            session_id=message.session_id,
+            message_id=message.id,
+            base=base,
+            tree=tree,
+            files=tuple(change.path for change in changed),
+        )
+        await self._store.save(part)
 
     def _publish(self, session_id: str, changed: Sequence[FileChange]) -> None:
         for change in changed:
@@ -131,6 +175,12 @@ class ChangeTrackers:
         """Begin a step of a root session."""
         tracker.begin()
         self._running[session_id] = tracker
+
+    async def keep(self, session_id: str, files: Iterable[str]) -> None:
+        """Like ``ChangeTracker.keep``, for calls in the session tree of *session_id*."""
+        tracker = self._running.get(session_id)
+        if tracker is not None:
+            await tracker.keep(files)
 
     async def include_saved_file(self, session_id: str, path: str) -> None:
         """Like ``ChangeTracker.include_saved_file``, for calls in the session tree of

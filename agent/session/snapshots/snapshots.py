@@ -3,6 +3,10 @@
 They live in a git directory of their own with the project as work tree: the user's repository, its
 index, hooks and settings are neither used nor changed. Files that git ignores are left out, and so
 are files that are too large; their paths are reported.
+
+Files of other repositories inside the project are only in snapshots that name them, made before and
+after an edit tool changes them (``keep``). The same holds for all files of a folder that has no
+snapshots, such as one with too many files.
 """
 
 import asyncio
@@ -12,6 +16,7 @@ import itertools
 import os
 import re
 import shutil
+import stat
 import unicodedata
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -37,6 +42,9 @@ MAX_FILE_SIZE = 2 * 1024 * 1024
 
 MAX_FILES = 60_000
 """Files above which a folder has no snapshots: it is not a project then."""
+
+MAX_LISTED = 100
+"""Paths that are named to git in one call."""
 
 TIMEOUT = 30.0
 """Seconds that git can take for one step; a folder that needs longer has no snapshots."""
@@ -131,6 +139,57 @@ class Snapshots:
         names = tuple(name for name in (listed or "").split("\0") if name)
         return names if len(names) <= MAX_IGNORED else ()
 
+    def is_kept_apart(self, path: str) -> bool:
+        """Return whether the file at *path* (absolute) is only in snapshots that name it. False for
+        files that have none: too large, of git, or outside the project. Blocks."""
+        if not Path(path).is_relative_to(self._project):
+            return False
+        relative = Path(path).relative_to(self._project)
+        if ".git" in relative.parts or not (self.unavailable_reason or self._is_nested(relative)):
+            return False
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return True  # it does not exist yet
+        return not stat.S_ISDIR(status.st_mode) and status.st_size <= MAX_FILE_SIZE
+
+    def _is_nested(self, relative: Path) -> bool:
+        """Return whether a file belongs to a repository inside the project."""
+        above = (Path(self._project, parent) for parent in relative.parents[:-1])
+        return any(os.path.lexists(folder / ".git") for folder in above)
+
+    async def keep(self, paths: Iterable[str], onto: str | None = None) -> str | None:
+        """Return the id of a snapshot of *paths* (absolute, each ``is_kept_apart``) as they are
+        now, with the other files of the snapshot *onto*; None where that fails."""
+        index = self._index.with_name(f"{self._index.name}.kept")
+        names = "".join(f"{Path(path).relative_to(self._project)}\0" for path in paths)
+        given = names.encode("utf-8", "surrogateescape")
+        async with self._exclusive(index):
+            if git_program() is None or not (self._ready or await self._init()):
+                return None
+            try:
+                if onto is not None and await self._run("read-tree", onto, index=index) is None:
+                    return None
+                words = ("--add", "--remove", "--replace", "-z", "--stdin")
+                if await self._run("update-index", *words, given=given, index=index) is None:
+                    return None
+                made = await self._run("write-tree", index=index)
+            finally:
+                await asyncio.to_thread(_delete, index)
+        return made.strip() if made else None
+
+    async def take_with(self, paths: Iterable[str]) -> str | None:
+        """Like ``take``, with those of *paths* (relative) that are only in snapshots that name
+        them."""
+        return await self.with_kept(await self.take(), paths)
+
+    async def with_kept(self, tree: str | None, paths: Iterable[str]) -> str | None:
+        """Return the id of the snapshot *tree* with the current content of those of *paths*
+        (relative) that are only in snapshots that name them."""
+        every = [str(Path(self._project, path)) for path in paths]
+        apart = await asyncio.to_thread(lambda: [*filter(self.is_kept_apart, every)])
+        return await self.keep(apart, tree) if apart else tree
+
     async def with_file(self, tree: str, path: str) -> str | None:
         """Return the id of *tree* with the current content of the file at *path* (absolute); None
         where the file has no snapshots."""
@@ -212,13 +271,19 @@ class Snapshots:
 
     async def restore(self, tree: str, paths: tuple[str, ...]) -> tuple[str, ...]:
         """Restore *paths* from *tree*; return those that could not be restored."""
-        held = await self._run("ls-tree", "-r", "-z", "--name-only", tree)
-        there = set((held or "").split("\0"))
-        async with self._exclusive(self._index):
+        few = paths if len(paths) <= MAX_LISTED else ()
+        held = await self._run("ls-tree", "-r", "-z", "--name-only", tree, "--", *few)
+        if held is None:
+            return paths
+        there = set(held.split("\0"))
+        # An index of its own: files of other repositories must not get into the program's.
+        index = self._index.with_name(f"{self._index.name}.restored")
+        async with self._exclusive(index):
             failed = [path for path in paths if path not in there and not self._remove(path)]
             for path in (path for path in paths if path in there):
-                done = await self._run("checkout", "--force", tree, "--", path)
+                done = await self._run("checkout", "--force", tree, "--", path, index=index)
                 failed += [path] if done is None else []
+            await asyncio.to_thread(_delete, index)
         return tuple(failed)
 
     def _remove(self, path: str) -> bool:
@@ -237,7 +302,7 @@ class Snapshots:
         """Make the git directory and exclude large files; false where that fails."""
         if await asyncio.to_thread(_contains_home, self._project):
             self.unavailable_reason = (
-                "The home folder is no project: file changes cannot be undone here."
+                "The home folder is no project: only changes by the edit tools can be undone here."
             )
         elif git_program() is None:
             self.unavailable_reason = "File changes cannot be undone without git."
@@ -255,14 +320,15 @@ class Snapshots:
         listed = await self._run("ls-files", "--others", "--exclude-standard", "-z")
         if listed is None:
             self.unavailable_reason = (
-                "The project takes too long to read: file changes cannot be undone."
+                "The project takes too long to read: only changes by the edit tools can be undone."
             )
             return False
         paths = [path for path in listed.split("\0") if path]
         self._nested = tuple(path.rstrip("/") for path in paths if path.endswith("/"))
         if len(paths) > MAX_FILES:
             self.unavailable_reason = (
-                f"The folder has over {MAX_FILES:,} files: changes cannot be undone."
+                f"The folder has over {MAX_FILES:,} files: only changes by the edit tools can be "
+                "undone."
             )
             return False
         # A file that was small when it was added can have grown.

@@ -221,14 +221,15 @@ class Turn:
             await self.tracker.after_step(message)
         return replace(result, extra_usage=self.calls.take_extra_usage())
 
-    async def _before_change(self, files: tuple[str, ...] | None) -> None:
+    async def _before_change(self, files: tuple[str, ...] | None, only: bool) -> None:
         # A sub-agent's changes belong to its caller: they are undone together. A background task
         # outlives its caller's steps, so it tracks its changes itself.
         if self._lineage.callers:
             if self._background_tasks.run(self.session.id) is None:
+                await self.services.trackers.keep(self._lineage.root_id, files or ())
                 return
             self.tracker.begin()
-        await self.tracker.before_change(files)
+        await self.tracker.before_change(files, only=only)
 
     async def record_usage(self, usage: Usage | None, cost: float | None) -> None:
         """Add a model call to the usage of the session and those above."""

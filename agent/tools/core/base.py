@@ -118,7 +118,7 @@ class Completer(Protocol):
         ...
 
 
-BeforeChange: TypeAlias = Callable[[tuple[str, ...] | None], Awaitable[None]]
+BeforeChange: TypeAlias = Callable[[tuple[str, ...] | None, bool], Awaitable[None]]
 
 
 class Ask(Protocol):
@@ -194,7 +194,8 @@ class ToolContext:
     subagents: Subagents | None = None
     completer: Completer | None = None
     before_change: BeforeChange | None = None
-    """Awaited before anything that can change files, with ``Plan.writes``."""
+    """Awaited before anything that can change files, with ``Plan.writes`` and whether only these
+    can change."""
 
     by_user: bool = False
     """The user wrote the call, so it needs no permission."""

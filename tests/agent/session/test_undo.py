@@ -219,22 +219,6 @@ async def test_a_large_file_written_by_a_command_is_reported(tmp_path: Path) -> 
         assert kept < 2_000_000
 
 
-async def test_files_hidden_by_a_nested_repository_are_reported(tmp_path: Path) -> None:
-    async with open_harness(tmp_path, **FREE) as harness:
-        sub = harness.folder / "sub"
-        sub.mkdir()
-        (sub / "x.txt").write_text("one\n")
-        for words in (["init"], ["add", "-A"], ["commit", "-qm", "x"]):
-            git(sub, *words)
-        session = await harness.session()
-        harness.server.script(answer(Call("read", {"file_path": "sub/x.txt"})))
-        write = {"file_path": "sub/x.txt", "content": "two\n"}
-        harness.server.script(answer(Call("write", write)), answer(Text("done")))
-        await harness.turn(session, "go")
-        made = await plan(harness, session)
-        assert {f.path for f in made.files} | set(made.not_restorable) == {"sub/x.txt"}
-
-
 async def test_changes_of_commands_in_a_submodule_are_reported_as_kept(tmp_path: Path) -> None:
     """A commit in the submodule is no change of a file: it is not reported as reverted."""
     async with open_harness(tmp_path, **FREE) as harness:

@@ -56,7 +56,7 @@ async def test_without_files_only_the_conversation_can_be_undone() -> None:
         assert host.outcomes == []
         texts = [str(part.content) for part in host.screen.query(Static)]
         assert any("and no file" in text for text in texts)
-        assert texts[-1].split("   ")[:2] == ["enter take back", "esc nothing"]
+        assert texts[-1].split("   ")[:2] == ["enter undo", "esc nothing"]
 
 
 async def test_snapshots_of_the_preview() -> None:
