@@ -32,6 +32,11 @@ ACTION_ORDER: tuple[Action, ...] = ("allow", "ask", "deny")
 
 EVERY = "allows every command, which only settings of this program's own can (permission.bash)"
 
+SERVERS_START = (
+    "the servers in .mcp.json start once the folder is trusted; list those that must not under "
+    "disabledMcpjsonServers"
+)
+
 MODE = "the mode is chosen with shift+tab, or --auto"
 
 
@@ -50,7 +55,7 @@ def from_claude_settings(
     ignored: list[tuple[KeyPath, str]] = [
         ((key,), reason)
         for key, reason in _IGNORED.items()
-        if key in raw and not (key == "model" and str(raw[key]).isalpha())
+        if key in raw and not _is_same_here(key, raw)
     ]
     given = raw.get("permissions")
     if not isinstance(given, dict):
@@ -86,14 +91,27 @@ def from_claude_settings(
 
 _IGNORED = {
     "env": "set variables in the shell that starts this program",
-    # An alias such as "opus" means the usual model, which is the default here too.
     "model": "the model is chosen in this program's own settings",
     "apiKeyHelper": "keys are stored with opencode-py auth login",
     "outputStyle": "instructions go into AGENTS.md",
     "mcpServers": "servers are read from .mcp.json",
+    "enableAllProjectMcpServers": SERVERS_START,
+    "enabledMcpjsonServers": SERVERS_START,
+    "allowedMcpServers": SERVERS_START,
+    "deniedMcpServers": SERVERS_START,
 }
 """Keys of Claude Code's settings that would change the agent's work there, with the reason why they
 do not here. All others are about Claude Code itself."""
+
+
+def _is_same_here(key: str, raw: JsonObject) -> bool:
+    """Return whether the setting *key* of *raw* asks for what is done here anyway."""
+    if key == "model":  # an alias such as "opus" means the usual model, which is the default here
+        return str(raw[key]).isalpha()
+    if key == "enabledMcpjsonServers":
+        return not raw[key] or raw.get("enableAllProjectMcpServers") is True
+    return key == "enableAllProjectMcpServers" and raw[key] is True
+
 
 _DEFAULT_MODE = ("defaultMode", "default")
 

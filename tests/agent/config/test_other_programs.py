@@ -13,6 +13,7 @@ from agent.config.opencode import from_tui
 from agent.config.paths import Paths
 from agent.permission.rules import Rule, deciding_rule
 from agent.permission.trust.project_files import scan_project
+from agent.records.json import JsonObject
 from tests.agent.config.conftest import Setting
 
 TUI = {
@@ -279,6 +280,26 @@ def test_a_projects_allow_rules_count_only_with_trust_and_are_shown_first(
 
 def test_a_claude_code_file_without_permissions_changes_nothing() -> None:
     assert from_claude_settings({"model": "opus", "hooks": {}}, "") == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"enableAllProjectMcpServers": True, "enabledMcpjsonServers": ["a"]}, []),
+        ({"enabledMcpjsonServers": []}, []),
+        ({"enableAllProjectMcpServers": False}, ["enableAllProjectMcpServers"]),
+        ({"enabledMcpjsonServers": ["a"]}, ["enabledMcpjsonServers"]),
+        ({"deniedMcpServers": [{"serverName": "a"}]}, ["deniedMcpServers"]),
+        ({"allowedMcpServers": [{"serverName": "a"}]}, ["allowedMcpServers"]),
+    ],
+)
+def test_a_choice_of_servers_that_differs_here_is_named(
+    given: JsonObject, named: list[str]
+) -> None:
+    """Servers of a trusted folder start: a file that lets only some start has less effect here."""
+    settings, ignored = from_claude_settings(given, "")
+    assert settings == {}
+    assert [path for path, _ in ignored] == [(key,) for key in named]
 
 
 SERVERS = {
