@@ -7,9 +7,18 @@ snapshots, and from the single edits where no snapshot exists.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 from agent.records.blocks import DiffBlock, ShellBlock, SubtaskBlock
 from agent.records.errors import SessionBusy
@@ -38,6 +47,8 @@ from agent.session.turn.services import TurnServices
 from agent.session.turn_runner import Runner
 from agent.store.store import Store
 from agent.tools.files.diffs import make_diff
+
+T = TypeVar("T")
 
 MAX_DIFF_CHARACTERS = 400_000
 """Characters of a file above which only its edits are shown, not the diff."""
@@ -269,11 +280,14 @@ class Undo:
     ) -> tuple[str, ...]:
         """Carry out *plan*: undo the *files*, the *conversation*, or both; *overwrite* also
         restores files that were changed by something else since. Return the files that could not be
-        restored."""
-        async with self._held(plan.session_id) as session:
+        restored. A canceled call continues to its end."""
+
+        async def undone(session: Session) -> tuple[str, ...]:
             return await self._undone(
                 plan, session, files=files, conversation=conversation, overwrite=overwrite
             )
+
+        return await self._to_end(plan.session_id, undone)
 
     async def _undone(
         self, plan: UndoPlan, session: Session, *, files: bool, conversation: bool, overwrite: bool
@@ -306,9 +320,8 @@ class Undo:
 
     async def redo(self, session_id: str) -> tuple[str, ...] | None:
         """Redo the prompt that was undone last, with its files; None when there is nothing to redo.
-        Return the files that could not be restored."""
-        async with self._held(session_id) as session:
-            return await self._redone(session)
+        Return the files that could not be restored. A canceled call continues to its end."""
+        return await self._to_end(session_id, self._redone)
 
     async def _redone(self, session: Session) -> tuple[str, ...] | None:
         session_id = session.id
@@ -340,6 +353,20 @@ class Undo:
             paths = tuple(sorted(path for path, known in chosen.items() if known == tree))
             failed += await self._snapshots.restore(tree, paths)
         return tuple(failed)
+
+    async def _to_end(self, session_id: str, change: Callable[[Session], Awaitable[T]]) -> T:
+        """Make *change* to its end, even if canceled: the user who confirmed it may leave."""
+
+        async def held() -> T:
+            async with self._held(session_id) as session:
+                return await change(session)
+
+        task = asyncio.create_task(held(), name="undo")
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            raise
 
     @asynccontextmanager
     async def _held(self, session_id: str) -> AsyncGenerator[Session]:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+from collections.abc import Coroutine
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,29 @@ async def test_one_of_files_and_conversation(tmp_path: Path) -> None:
         await turn(harness, session, "again", bash("touch made"))
         await undo.undo(await plan(harness, session), files=False, conversation=True)
         assert (harness.folder / "made").exists()
+
+
+@pytest.mark.parametrize("ticks", [1, 20, 200])
+async def test_a_canceled_undo_or_redo_continues_to_its_end(tmp_path: Path, ticks: int) -> None:
+    """A user who confirms and leaves at once finds it done."""
+    async with open_harness(tmp_path, **FREE) as harness:
+        session = await harness.session()
+        await turn(harness, session, "go", bash("touch a b c"))
+        undo = harness.runtime.sessions.undo
+
+        async def canceled(work: Coroutine[None, None, object]) -> None:
+            task = asyncio.create_task(work)
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+
+        await canceled(undo.undo(await plan(harness, session), files=True, conversation=True))
+        assert files(harness.folder) == {}
+        assert await undo.plan(session.id) is None
+        await canceled(undo.redo(session.id))
+        assert sorted(files(harness.folder)) == ["a", "b", "c"]
+        assert await undo.plan(session.id) is not None
 
 
 async def test_a_file_that_another_program_changed_is_left_alone(tmp_path: Path) -> None:
