@@ -16,8 +16,10 @@ from textual import events
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.message import Message
 
-ESCAPE_WAIT = 0.2
-"""Seconds after which an Esc that nothing followed was the key; more than a slow line pauses."""
+ESCAPE_WAIT = 0.17
+"""Seconds after which an Esc that nothing followed was the key: those that a slow line pauses
+within a sequence, 0.15, and a little for the reader. A turn stops only then, since a closed
+connection cannot be taken back; the screen says at once that it will."""
 
 SEQUENCE_WAIT = 0.5
 """Seconds that the next piece of a sequence can take once its kind is known."""

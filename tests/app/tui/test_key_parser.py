@@ -154,6 +154,10 @@ def test_a_lone_escape_is_a_key_after_the_wait_or_with_the_next_key() -> None:
     assert line.read("\x1b\x1b") + line.wait() == ["escape", "escape"]
 
 
+def test_a_lone_escape_is_a_key_soon_after_the_longest_pause_of_a_line() -> None:
+    assert Line().read("\x1b", gap=0.18) == ["escape"]
+
+
 def test_the_escape_of_the_kitty_protocol_is_not_waited_for() -> None:
     line = Line()
     assert line.read("\x1b[27u") == ["escape"]
