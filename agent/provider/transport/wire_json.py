@@ -8,7 +8,11 @@ from agent.records.json import Json, JsonObject, encodable
 
 def encode_body(body: JsonObject) -> bytes:
     """Return *body* as UTF-8 JSON; lone surrogates, which UTF-8 lacks, become U+FFFD."""
-    return encodable(_dumps(body, _COMPACT)).encode()
+    text = _dumps(body, _COMPACT)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return encodable(text).encode()
 
 
 def encode_arguments(value: JsonObject) -> str:
