@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from app.screens.base.picker import Picker, Row
-from app.theme.appearance import AUTO, appearance_of
-from app.theme.themes import own_theme_for
+from app.theme.appearance import AUTO, appearance_of, own_theme_of
 from app.toolkit.app_of import app_of
 
 
@@ -24,7 +23,7 @@ class ThemeScreen(Picker):
         super().on_mount()
 
     def preview_row(self, key: str) -> None:
-        app_of(self).theme = own_theme_for(dark=appearance_of(self).dark) if key == AUTO else key
+        app_of(self).theme = own_theme_of(appearance_of(self)) if key == AUTO else key
 
     def action_close(self) -> None:
         app_of(self).theme = self._original_theme

@@ -48,6 +48,8 @@ class Appearance:
     follows_terminal: bool = True
     dark: bool = True
     """True if the terminal's background is dark."""
+    few_colors: bool = False
+    """True if the terminal has 16 colors at most."""
     files: FileLinks = NO_LINKS
 
 
@@ -98,7 +100,12 @@ def choose_theme(app: App[int], name: str) -> None:
     """Use the theme *name* from now on, or with ``AUTO`` the one for the terminal's background."""
     appearance = replace(appearance_of(app), follows_terminal=name == AUTO)
     apply_appearance(app, appearance)
-    app.theme = themes.own_theme_for(dark=appearance.dark) if name == AUTO else name
+    app.theme = own_theme_of(appearance) if name == AUTO else name
+
+
+def own_theme_of(appearance: Appearance) -> str:
+    """Return the name of the theme that suits the terminal."""
+    return themes.theme_for(dark=appearance.dark, few_colors=appearance.few_colors)
 
 
 def set_terminal_background(app: App[int], *, dark: bool) -> None:
@@ -106,7 +113,7 @@ def set_terminal_background(app: App[int], *, dark: bool) -> None:
     appearance = replace(appearance_of(app), dark=dark)
     apply_appearance(app, appearance)
     if appearance.follows_terminal:
-        app.theme = themes.own_theme_for(dark=dark)
+        app.theme = own_theme_of(appearance)
 
 
 def appearance_of(node: MessagePump) -> Appearance:

@@ -23,6 +23,8 @@ from app.text.sanitize import sanitize_line
 
 DARK = "opencode-py-dark"
 LIGHT = "opencode-py-light"
+ANSI_THEMES = ("ansi-dark", "ansi-light")
+"""Textual's themes with the terminal's own 16 colors."""
 
 MIDDLE_LUMINANCE = 0.18
 """The relative luminance that separates dark from light pages."""
@@ -252,11 +254,14 @@ OWN_THEMES: dict[str, Theme] = {
 }
 
 
-def register(app: App[object], *, dark: bool = True) -> None:
+def register(app: App[object], *, dark: bool = True, few_colors: bool = False) -> None:
     """Register our themes and choose the default one."""
     for theme in OWN_THEMES.values():
         app.register_theme(theme)
-    app.theme = DARK if dark else LIGHT
+    if few_colors:
+        for name in ANSI_THEMES:
+            app.register_theme(with_palette(BUILTIN_THEMES[name]))
+    app.theme = theme_for(dark=dark, few_colors=few_colors)
 
 
 def register_textual_themes(app: App[object]) -> None:
@@ -355,8 +360,20 @@ def _derive_palette(
     )
 
 
-def own_theme_for(*, dark: bool) -> str:
-    """Return the name of our own theme for a terminal with a dark or light background."""
+def has_few_colors(env: Mapping[str, str]) -> bool:
+    """Return whether the terminal of *env* has 16 colors at most, by the rules of Rich, or the user
+    wants none: shades of ours could not be told apart."""
+    term = env.get("TERM", "")
+    rich = env.get("COLORTERM", "").lower() in {"truecolor", "24bit"}
+    few = bool(term) and not rich and not term.endswith(("256color", "kitty"))
+    return few or bool(env.get("NO_COLOR"))
+
+
+def theme_for(*, dark: bool, few_colors: bool = False) -> str:
+    """Return the name of the theme for a terminal with a dark or light background: our own, or
+    Textual's with the terminal's 16 colors."""
+    if few_colors:
+        return ANSI_THEMES[0 if dark else 1]
     return DARK if dark else LIGHT
 
 

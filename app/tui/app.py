@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO, cast
 
@@ -19,6 +19,7 @@ from rich.console import RenderableType
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter, NoColor
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import AwaitMount
@@ -30,7 +31,7 @@ from app.startup.launch import LaunchOptions, load_runtime
 from app.startup.logs import start_log
 from app.text.file_links import file_links
 from app.theme.appearance import Appearance, set_terminal_background
-from app.theme.themes import register
+from app.theme.themes import has_few_colors, register
 from app.toolkit.clipboard import copy_and_notify
 from app.toolkit.driver import TerminalDriver, can_paint
 from app.toolkit.key_parser import TerminalBackground, colorfgbg_is_dark
@@ -79,9 +80,10 @@ class OpencodeApp(App[int]):
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
         dark = colorfgbg_is_dark(env.get("COLORFGBG", ""))
-        register(cast("App[object]", self), dark=dark)
+        few = has_few_colors(env)
+        register(cast("App[object]", self), dark=dark, few_colors=few)
         files = file_links(launch.directory, socket.gethostname(), env)
-        self.appearance = Appearance(dark=dark, files=files)
+        self.appearance = Appearance(dark=dark, few_colors=few, files=files)
         self._log_path = log_path
         self._env = env
         self._launch = launch
@@ -116,6 +118,11 @@ class OpencodeApp(App[int]):
     def get_default_screen(self) -> SessionScreen:
         """Return the main screen, so that Textual lays out no empty one below it."""
         return self._main
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Override Textual's filters: grays cannot be made of the terminal's own colors."""
+        without = self.no_color and self.native_ansi_color
+        return [NoColor()] if without else super().get_line_filters()
 
     def refresh_css(self, animate: bool = True) -> None:
         """Override Textual's refresh for another theme: before there is a screen, nothing is styled

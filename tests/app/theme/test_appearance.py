@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from rich.segment import Segment
 from textual.color import Color
 
-from app.theme.appearance import appearance_of
+from app.startup.launch import LaunchOptions, load_runtime
+from app.theme.appearance import appearance_of, set_terminal_background
 from app.theme.themes import DARK, DARK_PALETTE, LIGHT, OWN_PALETTES, load_themes, palette_of
 from app.toolkit.key_parser import TerminalBackground, colorfgbg_is_dark, is_dark
+from app.tui.app import OpencodeApp
 from app.tui.notifier import notify_sequence
 from tests.app.conftest import Running, Starter
 from tests.app.screens.sample_session import show_session
@@ -208,3 +211,36 @@ async def test_no_color_means_none(start: Starter, monkeypatch: pytest.MonkeyPat
         }
         assert colors
         assert all(max(color) - min(color) <= 1 for color in colors)
+
+
+@pytest.mark.parametrize(
+    ("env", "few"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "linux", "COLORTERM": ""}, True),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, False),
+        ({"TERM": "screen-256color"}, False),
+        ({"TERM": "xterm-kitty"}, False),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, True),
+        ({"NO_COLOR": ""}, False),
+        ({}, False),
+    ],
+)
+def test_a_terminal_with_few_colors_gets_its_own(env: dict[str, str], few: bool) -> None:
+    app = OpencodeApp(LaunchOptions(directory=Path()), env, load_runtime)
+    assert app.current_theme.ansi is few
+    set_terminal_background(app, dark=False)
+    assert app.theme == ("ansi-light" if few else LIGHT)
+
+
+def test_without_color_there_are_not_even_grays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = OpencodeApp(LaunchOptions(directory=Path()), {"NO_COLOR": "1"}, load_runtime)
+    row = [Segment("Deny", palette_of(app.current_theme).style("err", attributes="bold"))]
+    for line_filter in app.get_line_filters():
+        row = line_filter.apply(row, Color(0, 0, 0))
+    (shown,) = row
+    assert shown.style is not None
+    assert shown.style.bold
+    assert shown.style.color is not None
+    assert shown.style.color.is_default
