@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeGuard,
 from agent.records.blocks import ShellBlock
 from agent.records.decisions import Decision
 from agent.records.json import encodable
-from agent.records.messages import Message, Part, Session, ToolPart
+from agent.records.messages import FilePart, Message, Part, RetryPart, Session, ToolPart
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaSerializer, SchemaValidator
@@ -44,6 +44,8 @@ one that still runs while a newer one is started.
 
 RARE_FIELDS: dict[type, frozenset[str]] = {
     Decision: frozenset({"refused"}),
+    FilePart: frozenset({"omitted"}),
+    RetryPart: frozenset({"change"}),
     ShellBlock: frozenset({"description"}),
 }
 """Fields that are not stored while they are empty."""

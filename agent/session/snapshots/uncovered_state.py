@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.config.private_file import write_private
 from agent.git import find_repository, git
 
 MAX_IGNORED = 5_000
@@ -69,6 +70,6 @@ def write_surroundings(path: Path, noted: Surroundings) -> None:
     """Note the surroundings at *path*; a failure is as if there were none."""
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        path.write_text(json.dumps({"head": noted.head, "ignored": noted.ignored}), "utf-8")
+        write_private(path, json.dumps({"head": noted.head, "ignored": noted.ignored}))
     except (OSError, ValueError):
         path.unlink(missing_ok=True)

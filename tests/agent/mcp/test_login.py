@@ -271,5 +271,5 @@ async def test_the_callback_accepts_one_local_request_only() -> None:
 async def test_a_refused_login_has_a_reason() -> None:
     async with callback_server(None) as loopback, httpx2.AsyncClient() as client:
         page = await client.get(f"{loopback.uri}?error=access_denied&error_description=No%20way")
-        assert "not given" in page.text
+        assert "was refused" in page.text
         assert (await loopback.wait()).error == "No way"

@@ -130,16 +130,16 @@ async def test_arguments_are_checked_before_the_user_is_asked(tmp_path: Path) ->
 async def test_a_call_without_a_response_times_out(tmp_path: Path) -> None:
     """The next call works."""
     async with open_mcp(tmp_path, workshop(idle_timeout=0.3)) as mcp:
-        with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
+        with pytest.raises(ToolError, match=r"sent nothing for 0\.3 seconds"):
             await mcp.call("shop_sleep")
         assert (await mcp.call("shop_echo", text="here")).output == "here"
 
 
 async def test_resources_and_prompts_without_a_response_time_out(tmp_path: Path) -> None:
     async with open_mcp(tmp_path, raw("mute", idle_timeout=0.3)) as mcp:
-        with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
+        with pytest.raises(ToolError, match=r"sent nothing for 0\.3 seconds"):
             await mcp.service.read("mute", "raw://x")
-        with pytest.raises(ToolError, match=r"no sign of life for 0\.3 seconds"):
+        with pytest.raises(ToolError, match=r"sent nothing for 0\.3 seconds"):
             await mcp.service.prompt("mute", "x", {})
         assert "seen" in (await mcp.call("mute_good")).output
 

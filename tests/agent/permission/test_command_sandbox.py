@@ -167,7 +167,7 @@ def test_a_project_cannot_loosen_it(tmp_path: Path, value: str) -> None:
     assert loaded.config.bash.sandbox_writable == ()
     assert [rule for rule in loaded.rules if rule.action == "allow"] == []
     said = "\n".join(loaded.notices)
-    assert ("bash.sandbox is left out" in said) or value == "required"
+    assert ("bash.sandbox is ignored" in said) or value == "required"
     assert "permission.unsandboxed: what leaves the sandbox" in said
 
 
@@ -209,4 +209,4 @@ def test_a_project_can_only_restrict_a_server_of_the_user_further(
     server = loaded.config.mcp["tickets"]
     assert (server.command, server.sandbox) == (("tickets",), result)
     said = "\n".join(loaded.notices)
-    assert ("mcp.tickets.sandbox is left out: a project may only" in said) is (result == own)
+    assert ("mcp.tickets.sandbox is ignored: a project may only" in said) is (result == own)

@@ -145,7 +145,7 @@ async def test_the_files_in_force_are_listed(
         await running.type("read sub/a.txt", "enter")
         await running.until_idle()
         await running.type("/instructions", "enter")
-        await running.until_shown("sub/AGENTS.md   came with a file")
+        await running.until_shown("sub/AGENTS.md   loaded with a file")
 
 
 async def test_the_list_reports_settings_ignored_in_an_untrusted_folder(

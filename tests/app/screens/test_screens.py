@@ -80,7 +80,7 @@ async def test_the_list_of_sessions(start: Starter, tmp_path: Path) -> None:
     async with opened(start, tmp_path, (80, 24)) as running:
         noon = time.time() // DAY * DAY + DAY / 2
         for number, (title, ago) in enumerate(
-            [("Fix empty CSV import", 400), ("Port the exporter to polars", 403)]
+            [("Port the exporter to polars", 403), ("Fix empty CSV import", 400)]
         ):
             session = replace(
                 records.session(f"ses_{number}"),

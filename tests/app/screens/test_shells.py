@@ -82,7 +82,9 @@ async def test_ctrl_b_moves_the_cursor_while_no_command_runs(start: Starter) -> 
         await running.type("ac")
         await running.pilot.press("ctrl+b", "b")
         assert running.prompt == "abc"
-        assert "command" not in running.text().replace("for commands", "")
+        assert "command" not in running.text().replace("/ commands", "").replace(
+            "key and command", ""
+        )
 
 
 async def test_ctrl_b_moves_a_command_to_the_background_only_from_an_empty_prompt(
@@ -100,7 +102,7 @@ async def test_ctrl_b_moves_a_command_to_the_background_only_from_an_empty_promp
         assert running.prompt == "abc"
         assert running.runtime.shells.snapshot() == ()
         await running.pilot.press("ctrl+e", "ctrl+u", "ctrl+b")
-        await running.until_shown("1 command sent to the background")
+        await running.until_shown("1 command moved to the background")
         await running.until(lambda: not running.app.controller.live.busy)
         assert [shell.state for shell in running.runtime.shells.snapshot()] == ["running"]
         (work / "go").touch()

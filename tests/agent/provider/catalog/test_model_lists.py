@@ -128,7 +128,7 @@ async def test_a_refusal_names_the_provider_and_hides_the_key(server: Server) ->
     server.replies = [reply({"error": {"message": "bad key sk-secret-1"}}, 401)]
     own = ProviderSettings(id="acme", base_url=f"{server.url}/v1", api_key="sk-secret-1")
     clients = ClientPool(Catalog({"acme": own}, None, {}))
-    with pytest.raises(ProviderError, match="acme refused the key") as caught:
+    with pytest.raises(ProviderError, match="acme rejected the API key") as caught:
         await clients.fetch_models("acme")
     await clients.aclose()
     assert "sk-secret-1" not in str(caught.value)

@@ -66,7 +66,7 @@ async def test_a_full_window_is_compacted_before_the_next_step(harness: Harness)
     await harness.turn(session, "first")
     harness.server.script(answer(Text("the summary")), answer(Text("short")))
     assert (await harness.turn(session, "second")).outcome == "completed"
-    assert "Sum up" in request_text(harness, 1)
+    assert "Summarize" in request_text(harness, 1)
     assert "the summary" in request_text(harness, 2)
 
 

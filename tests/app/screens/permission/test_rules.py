@@ -56,7 +56,7 @@ def test_rows_show_the_source_with_the_strongest_rule_first() -> None:
     assert rows[3].note == "only tightens"
     saved = Rule("bash", "git *", "allow", "~/.config/opencode-py/config.json", saved=True)
     assert rule_rows((saved,), trusted=True)[0].note == "with the limits of an answer"
-    assert "no deny" in rule_rows(rules, trusted=True)[3].note
+    assert "deny rules" in rule_rows(rules, trusted=True)[3].note
     assert rules[int(rows[0].key)].pattern == "git *"
 
 
@@ -68,12 +68,12 @@ async def test_an_always_rule_is_revoked(start: Starter) -> None:
         assert top is not None
         assert "npm run build *" in top.title
         await running.pilot.press("ctrl+d")
-        await running.until_shown("npm run build * asks again")
+        await running.until_shown("npm run build * will ask again")
         await running.until(lambda: "npm run build" not in str(screen.rows))
         assert await running.runtime.store.session_rules(root) == ALLOWED[:1]
         await running.type("webfetch")
         await running.pilot.press("ctrl+d")
-        await running.until_shown("comes from the program itself")
+        await running.until_shown("Only rules that you")
         await running.pilot.press("enter")
         await running.until(running.app.controller.on_main_screen)
 

@@ -51,7 +51,7 @@ async def test_always_cannot_be_given_where_it_is_not_offered() -> None:
         await pilot.press("a")
         await pilot.pause()
         assert host.outcomes == []
-        assert "not offered" in screen_text(host)
+        assert "not available" in screen_text(host)
 
 
 async def test_a_comment_goes_with_the_answer() -> None:

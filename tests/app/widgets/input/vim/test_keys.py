@@ -80,7 +80,7 @@ async def test_the_settings_enable_it_and_the_status_line_shows_the_mode(
 async def test_it_is_switched_by_a_command_and_enter_sends_in_both_modes(start: Starter) -> None:
     async with start() as running:
         await running.type("/vim", "enter")
-        await running.until_shown("Vim's keys are on")
+        await running.until_shown("Vim keys are on")
         await running.type("list")
         await running.pilot.press("escape", "enter")
         await running.until_idle()
