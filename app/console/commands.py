@@ -4,64 +4,20 @@ import asyncio
 import sys
 import termios
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
+from typing import get_args
 
 from agent.records.errors import NothingToDo, OpencodePyError, ProviderError, ProviderErrorKind
-from agent.records.messages import Session
 from agent.records.requests import PermissionMode
-
-if TYPE_CHECKING:  # loads the agent package
-    from agent.runtime.runtime import Runtime
+from app.console.more_commands import MORE_COMMANDS, WIDTH, Command, Console, open_session
 
 CHECK_SECONDS = 15.0
 """Seconds that a provider or a server can take to answer a first request."""
 
-WIDTH = 80
-"""Cells of a page of text."""
-
 MAX_LISTED = 40
 """Models that are listed."""
-
-
-class Console(Protocol):
-    """The conversation, as far as commands use it."""
-
-    runtime: "Runtime"
-    env: Mapping[str, str]
-
-    @property
-    def session(self) -> Session | None:
-        """The open session."""
-        ...
-
-    def say(self, text: str) -> None:
-        """Print *text*."""
-        ...
-
-    async def ask(self, question: str) -> str:
-        """Return the line that answers *question*; empty at the end of the input."""
-        ...
-
-    async def follow(self, work: Awaitable[None]) -> None:
-        """Start *work* in the open session and print what happens until it is over."""
-        ...
-
-
-class Command(NamedTuple):
-    """A command in ``COMMANDS``."""
-
-    argument: str
-    summary: str
-    run: Callable[[Console, str], Awaitable[None]]
-
-
-def _open_session(console: Console) -> Session:
-    if console.session is None:
-        raise NothingToDo("No session is open yet: send a prompt first.")
-    return console.session
 
 
 async def _connect(console: Console, argument: str) -> None:
@@ -160,6 +116,8 @@ async def _models(console: Console, argument: str) -> None:
     ]
     for name in found[:MAX_LISTED]:
         console.say(name)
+    if not found:
+        console.say(f"There is no model with {argument} in its name.")
     if len(found) > MAX_LISTED:
         console.say(f"and {len(found) - MAX_LISTED} more: /models WORD lists those with a word")
 
@@ -187,7 +145,7 @@ async def _undo(console: Console, argument: str) -> None:
     """Undo the last message with its file changes, after a preview."""
     del argument
     service = console.runtime.sessions.undo
-    plan = await service.plan(_open_session(console).id)
+    plan = await service.plan(open_session(console).id)
     if plan is None:
         raise NothingToDo("Nothing to undo.")
     console.say(f"Undo the message: {plan.text}")
@@ -216,7 +174,7 @@ async def _undo(console: Console, argument: str) -> None:
 
 async def _redo(console: Console, argument: str) -> None:
     del argument
-    failed = await console.runtime.sessions.undo.redo(_open_session(console).id)
+    failed = await console.runtime.sessions.undo.redo(open_session(console).id)
     if failed is None:
         raise NothingToDo("Nothing to redo.")
     _say_failed(console, failed)
@@ -233,7 +191,7 @@ async def _cost(console: Console, argument: str) -> None:
     from app.screens.usage import cost_text  # loads Textual
 
     del argument
-    found = await session_costs(console.runtime.store, _open_session(console).id)
+    found = await session_costs(console.runtime.store, open_session(console).id)
     console.say(cost_text(found, WIDTH).plain)
 
 
@@ -248,21 +206,21 @@ async def _stats(console: Console, argument: str) -> None:
 
 
 async def _compact(console: Console, argument: str) -> None:
-    session = _open_session(console)
+    session = open_session(console)
     await console.follow(console.runtime.sessions.compaction.start(session.id, argument))
 
 
 async def _rename(console: Console, argument: str) -> None:
     if not argument:
         raise NothingToDo("Give the new title: /rename TITLE.")
-    await console.runtime.sessions.repository.rename(_open_session(console).id, argument)
+    await console.runtime.sessions.repository.rename(open_session(console).id, argument)
 
 
 async def _export(console: Console, argument: str) -> None:
     from agent.redact import all_secrets  # only for an export
     from agent.transfer.exporter import default_name, export
 
-    runtime, session = console.runtime, _open_session(console)
+    runtime, session = console.runtime, open_session(console)
     name = argument or default_name(session, "md")
     path = _path_of(runtime.directory, name)
     await export(runtime.store, session.id, path, secrets=all_secrets(console.env))
@@ -275,7 +233,7 @@ def _path_of(folder: Path, name: str) -> Path:
 
 async def _delete(console: Console, argument: str) -> None:
     sessions = console.runtime.sessions
-    session = await sessions.repository.get(argument) if argument else _open_session(console)
+    session = await sessions.repository.get(argument) if argument else open_session(console)
     answer = await console.ask(f"Delete {session.title or session.id} for good? yes or no")
     if answer.strip().lower() in {"y", "yes"}:
         await sessions.delete(session.id)
@@ -284,7 +242,7 @@ async def _delete(console: Console, argument: str) -> None:
 
 async def _todo(console: Console, argument: str) -> None:
     del argument
-    todos = await console.runtime.store.todos(_open_session(console).id)
+    todos = await console.runtime.store.todos(open_session(console).id)
     for item in todos:
         console.say(f"{item.status.replace('_', ' ')}: {item.content}")
     if not todos:
@@ -300,20 +258,48 @@ async def _servers(console: Console, argument: str) -> None:
         console.say("No MCP server is configured.")
 
 
+async def _model(console: Console, argument: str) -> None:
+    if not argument:
+        raise NothingToDo(f"The model is {console.model}. /models lists others.")
+    full_name = console.runtime.catalog.model(argument).full_name
+    session = await console.ensure_session()
+    await console.runtime.sessions.repository.set_model(session.id, full_name)
+
+
+async def _agent(console: Console, argument: str) -> None:
+    if not argument:
+        raise NothingToDo(f"The agent is {console.agent}. /agents lists others.")
+    name = console.runtime.agents.get(argument).name
+    session = await console.ensure_session()
+    await console.runtime.sessions.repository.set_agent(session.id, name)
+
+
 COMMANDS: Mapping[str, Command] = {
     "connect": Command("[provider or URL]", "connects a provider or a server", _connect),
+    "model": Command("[name]", "shows or sets the model", _model),
     "models": Command("[word]", "lists the models", _models),
+    "agent": Command("[name]", "shows or sets the agent", _agent),
     "agents": Command("", "lists the agents", _agents),
     "mode": Command("[mode]", "shows or sets the permission mode", _mode),
     "undo": Command("", "undoes the last message with its changes to files", _undo),
     "redo": Command("", "brings back what was undone", _redo),
-    "cost": Command("", "shows the tokens and the cost of the session", _cost),
+    "cost": Command("", "shows the tokens and the cost of the session", _cost, ("usage",)),
     "stats": Command("[days]", "shows what was used in all folders", _stats),
-    "compact": Command("[what to keep]", "compacts the session", _compact),
+    "compact": Command("[what to keep]", "compacts the session", _compact, ("summarize",)),
     "rename": Command("title", "names the session", _rename),
     "export": Command("[file]", "writes the session to a file (.md, .html or .json)", _export),
     "delete": Command("[ID]", "deletes a session", _delete),
-    "todo": Command("", "shows the agent's list of tasks", _todo),
-    "mcp": Command("", "shows the MCP servers", _servers),
+    "todo": Command("", "shows the agent's list of tasks", _todo, ("todos",)),
+    "mcp": Command("", "shows the MCP servers", _servers, ("mcps",)),
+    **MORE_COMMANDS,
 }
 """The commands by name, without the slash."""
+
+_NAMES = {
+    name: command for first, command in COMMANDS.items() for name in (first, *command.aliases)
+}
+
+
+def find_plain(text: str) -> Command | None:
+    """Return the command that *text*, such as ``/cost``, names."""
+    return _NAMES.get(text[1:]) if text.startswith("/") else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from agent.custom_commands import find_command
-from agent.records.errors import OpencodePyError
+from agent.records.errors import OpencodePyError, SessionNotFound
 from agent.records.events import (
     Event,
     PermissionAsked,
@@ -26,7 +26,7 @@ from agent.records.events import (
 from agent.records.messages import Idle, Session
 from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
 from agent.session.api import PromptInput
-from app.console.commands import COMMANDS
+from app.console.commands import COMMANDS, find_plain
 from app.console.printer import Printer
 from app.session.prompt_preparation import PromptPreparation
 from app.session.session_totals import session_cost
@@ -42,8 +42,8 @@ if TYPE_CHECKING:  # loads the agent package
 
 HELP = """\
 Type a prompt and press enter; a line that ends with \\ continues on the next one.
-/new starts over, /sessions lists sessions, /resume ID opens one, /model NAME and /agent NAME
-set the model and the agent, /exit or ctrl+d leaves. ctrl+c stops the agent.
+/new starts over, /sessions lists sessions, /resume ID opens one, /exit or ctrl+d leaves. ctrl+c
+stops the agent.
 !COMMAND runs a command of yours, whose output joins the session."""
 
 
@@ -189,11 +189,11 @@ class PlainConsole:
             self.printer.line(notice)
         session = await named_session(self.runtime.sessions.repository, self.launch)
         if session is not None:
-            await self._attach(session)
+            await self.open(session)
         self.printer.line(f"opencode-py in {self.launch.directory}. /help helps.")
         await self._print_status()
         if self.launch.prompt:
-            await self._turn(self.launch.prompt)
+            await self.send(self.launch.prompt)
         while not self._stopping.is_set():
             self.printer.line(">")
             text = await self._read()
@@ -228,7 +228,7 @@ class PlainConsole:
                 return text + line
             text += line[:-1] + "\n"
 
-    async def _attach(self, session: Session) -> None:
+    async def open(self, session: Session) -> None:
         if self._subscription is not None:
             self._subscription.close()
         self._subscription, snapshot = await self.runtime.sessions.attach(session.id)
@@ -253,23 +253,40 @@ class PlainConsole:
             case "/resume" | "/continue":
                 session = await repository.get(argument) if argument else await repository.latest()
                 if session is not None:
-                    await self._attach(session)
-            case "/model" | "/agent" if argument:
-                await self._choose(name, argument)
-            case _ if name[1:] in COMMANDS and name.startswith("/"):
-                await COMMANDS[name[1:]].run(self, argument)
+                    await self.open(session)
+            case _ if command := find_plain(name):
+                await command.run(self, argument)
+                await self._refresh()
             case _ if text.startswith("!") and text[1:].strip():
-                await self._run_shell(text[1:].strip())
+                await self.run_shell(text[1:].strip())
             case _ if await self._is_command(name):
                 await self._run_command(name[1:], argument)
             case _ if name.startswith("/") and name[1:].isalnum():
                 self.printer.line(f"There is no command {name} here. /help lists them.")
             case _:
-                await self._turn(text)
+                await self.send(text)
+
+    async def _refresh(self) -> None:
+        """Read the open session again; none is open once it is deleted."""
+        if self._session is not None:
+            try:
+                self._session = await self.runtime.sessions.repository.get(self._session.id)
+            except SessionNotFound:
+                self._session = None
 
     @property
     def session(self) -> Session | None:
         return self._session
+
+    @property
+    def model(self) -> str:
+        chosen = self._session.model if self._session is not None else None
+        return chosen or self.launch.model or self.runtime.catalog.default_model()
+
+    @property
+    def agent(self) -> str:
+        chosen = self._session.agent if self._session is not None else self.launch.agent
+        return chosen or self.runtime.config.config.default_agent
 
     def say(self, text: str) -> None:
         self.printer.line(text)
@@ -279,6 +296,9 @@ class PlainConsole:
         self.printer.line(question)
         return await self.lines.next_answer() or ""
 
+    async def ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
+        return await ask_trust(question, self.printer, self.lines)
+
     async def follow(self, work: Awaitable[None]) -> None:
         """Start *work* in the open session and print what happens until it is over."""
         session, subscription = self._session, self._subscription
@@ -287,28 +307,18 @@ class PlainConsole:
         await work
         await self._print_events(session, subscription)
 
-    async def _run_shell(self, command: str) -> None:
-        session = await self._ensure_session()
+    async def run_shell(self, command: str) -> None:
+        session = await self.ensure_session()
         await self.follow(self.runtime.sessions.user_shell.start(session.id, command))
 
-    async def _choose(self, what: str, name: str) -> None:
-        session = await self._ensure_session()
-        repository = self.runtime.sessions.repository
-        if what == "/model":
-            full_name = self.runtime.catalog.model(name).full_name
-            self._session = await repository.set_model(session.id, full_name)
-        else:
-            agent = self.runtime.agents.get(name).name
-            self._session = await repository.set_agent(session.id, agent)
-
-    async def _ensure_session(self) -> Session:
+    async def ensure_session(self) -> Session:
         if self._session is None:
             session = await self.runtime.sessions.repository.create(
                 agent=self.launch.agent or self.runtime.config.config.default_agent,
                 model=self.launch.model,
                 effort=self.launch.effort,
             )
-            await self._attach(session)
+            await self.open(session)
             return session
         return self._session
 
@@ -318,7 +328,7 @@ class PlainConsole:
 
     async def _run_command(self, name: str, argument: str) -> None:
         """Send the prompt of a user's slash command, after asking for its permissions."""
-        session = await self._ensure_session()
+        session = await self.ensure_session()
 
         def is_own_request(event: Event) -> bool:
             return isinstance(event, PermissionAsked) and event.request.root_id == session.id
@@ -337,11 +347,11 @@ class PlainConsole:
                 )
             finally:
                 answering.cancel()
-        await self._turn(prompt)
+        await self.send(prompt)
 
-    async def _turn(self, given: str | PromptInput) -> None:
+    async def send(self, given: str | PromptInput) -> None:
         """Send a prompt and print what happens until the turn is over."""
-        session = await self._ensure_session()
+        session = await self.ensure_session()
         subscription = self._subscription
         assert subscription is not None  # every session here is attached
         prompt = PromptInput(text=given) if isinstance(given, str) else given
@@ -363,14 +373,10 @@ class PlainConsole:
 
     async def _print_status(self) -> None:
         """Print the next prompt's agent and model, the permission mode, the session's cost."""
-        runtime, held = self.runtime, self._session
-        session = await runtime.sessions.repository.get(held.id) if held is not None else None
-        model = (session.model if session is not None else None) or self.launch.model
-        agent = session.agent if session is not None else self.launch.agent
+        await self._refresh()
         self.printer.line(
-            f"Agent {agent or runtime.config.config.default_agent}, "
-            f"model {model or runtime.catalog.default_model()}, "
-            f"mode {runtime.permissions.mode}, cost {money(session_cost(session))}."
+            f"Agent {self.agent}, model {self.model}, mode {self.runtime.permissions.mode}, "
+            f"cost {money(session_cost(self._session))}."
         )
 
     async def _ask_permission(self, request: PermissionRequest) -> None:

@@ -88,6 +88,29 @@ def test_cost_and_other_pages_are_printed(
     assert "# A title" in (installed.project / "a.md").read_text()
 
 
+def test_the_session_is_forked_pinned_and_shown(
+    installed: InstalledProgram, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Text("Fine.")))
+    printed = plain(
+        installed,
+        "/fork\n/model\n/agent\ngo\n/pin\n/pin 1\n/pin\n/pin 9\n/fork\n/permissions\n"
+        "/permissions 0\n/trust\n/effort high\n/status\n/context\n/skills\n/lsp\n/shells\n"
+        "/subagents\n/import\n/remember Use tabs.\nyes\n/delete\nyes\n/cost\n/exit\n",
+    )
+    assert "Traceback" not in printed
+    for shown in (
+        "No session is open yet", "The model is scripted/model-1.", "The agent is build.",
+        "1  go", "1  pinned  go", "There is no such message.", "Forked.", "Built in:",
+        "can be revoked here", "Nothing in this folder needs your trust.", "Version",
+        "No background commands yet.", "No sub-agents yet.", "Give the file", "Added to AGENTS.md.",
+        "Deleted.",
+    ):  # fmt: skip
+        assert shown in printed, shown
+    assert printed.count("No session is open yet") == 2
+    assert "Use tabs." in (installed.project / "AGENTS.md").read_text()
+
+
 def test_a_command_of_the_users_runs(installed: InstalledProgram, scripted: ServerThread) -> None:
     assert "hello there" in plain(installed, "!echo hello there\n")
 

@@ -1,0 +1,309 @@
+"""Commands of ``--plain`` on the open session, its model, and the folder."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from agent.records.errors import NothingToDo
+from agent.records.messages import Idle, Session
+from agent.records.requests import PermissionReply
+from app.text.excerpt import excerpt
+
+if TYPE_CHECKING:  # loads the agent package
+    from agent.permission.trust.trust import TrustAnswer, TrustQuestion
+    from agent.runtime.runtime import Runtime
+
+WIDTH = 80
+"""Cells of a page of text."""
+
+
+class Console(Protocol):
+    """The conversation, as far as commands use it."""
+
+    runtime: "Runtime"
+    env: Mapping[str, str]
+
+    @property
+    def session(self) -> Session | None:
+        """The open session."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The full name of the model that answers the next prompt."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """The agent that answers the next prompt."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Print *text*."""
+        ...
+
+    async def ask(self, question: str) -> str:
+        """Return the line that answers *question*; empty at the end of the input."""
+        ...
+
+    async def ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
+        """Return the answer to the question about trust in the folder."""
+        ...
+
+    async def ensure_session(self) -> Session:
+        """Return the open session, a new one if none is open."""
+        ...
+
+    async def open(self, session: Session) -> None:
+        """Continue with *session*."""
+        ...
+
+    async def send(self, given: str) -> None:
+        """Send a prompt and print what happens until the turn is over."""
+        ...
+
+    async def run_shell(self, command: str) -> None:
+        """Run a command of the user's."""
+        ...
+
+    async def follow(self, work: Awaitable[None]) -> None:
+        """Start *work* in the open session and print what happens until it is over."""
+        ...
+
+
+class Command(NamedTuple):
+    """A command in ``COMMANDS``."""
+
+    argument: str
+    summary: str
+    run: Callable[[Console, str], Awaitable[None]]
+    aliases: tuple[str, ...] = ()
+
+
+def open_session(console: Console) -> Session:
+    if console.session is None:
+        raise NothingToDo("No session is open yet: send a prompt first.")
+    return console.session
+
+
+async def effort(console: Console, argument: str) -> None:
+    levels = console.runtime.catalog.model(console.model).efforts
+    if not levels:
+        raise NothingToDo(f"{console.model} has no reasoning levels.")
+    if argument not in (*levels, "default"):
+        raise NothingToDo(f"The levels are {', '.join(levels)}, and default.")
+    session = await console.ensure_session()
+    chosen = None if argument == "default" else argument
+    await console.runtime.sessions.repository.set_model(session.id, console.model, chosen)
+    console.say(f"The effort is {argument}.")
+
+
+async def fork(console: Console, argument: str) -> None:
+    del argument
+    copy = await console.runtime.sessions.repository.fork(open_session(console).id)
+    await console.open(copy)
+    console.say("Forked. The original session is unchanged.")
+
+
+async def pin(console: Console, argument: str) -> None:
+    """List the messages that can be pinned, or pin or unpin the one with that number."""
+    from agent.session.context import pins  # loads the agent package
+
+    store = console.runtime.store
+    found = pins.pinnable_messages(await store.messages(open_session(console).id))
+    if not argument:
+        for number, each in enumerate(found, 1):
+            state = "pinned  " if each.pinned else ""
+            console.say(f"{number}  {state}{excerpt(' '.join(each.text.split()))}")
+        console.say("/pin NUMBER pins or unpins a message." if found else "No messages yet.")
+    elif argument.isdecimal() and 0 < int(argument) <= len(found):
+        chosen = found[int(argument) - 1]
+        await pins.set_pinned(store, chosen.message_id, pinned=not chosen.pinned)
+        console.say("Unpinned." if chosen.pinned else "Pinned.")
+    else:
+        raise NothingToDo("There is no such message. /pin lists them.")
+
+
+async def permissions(console: Console, argument: str) -> None:
+    """List the rules in force, or revoke the one with that number."""
+    from agent.permission.rules import ALWAYS  # loads the agent package
+    from agent.session.subagents.subagents import lineage_of  # loads the agent package
+    from app.screens.permission.rules import rule_rows  # loads Textual
+
+    runtime, root, child = console.runtime, None, False
+    if console.session is not None:
+        lineage = await lineage_of(runtime.store, console.session)
+        root, child = lineage.root_id, bool(lineage.callers)
+    always = await runtime.permissions.current_rules(root)
+    rules = (*runtime.agents.rules(console.agent, child=child), *always)
+    if not argument:
+        group = ""
+        for row in rule_rows(rules, trusted=runtime.trust.trusted):
+            if row.group != group:
+                group = row.group
+                console.say(f"{group}:")
+            console.say(f"{row.key}  {row.title}  {row.note}".rstrip())
+        console.say("/permissions NUMBER revokes one that you chose with “always”.")
+        return
+    rule = rules[int(argument)] if argument.isdecimal() and int(argument) < len(rules) else None
+    if rule is None or rule.source != ALWAYS or root is None:
+        raise NothingToDo("Only rules that you chose with “always” can be revoked here.")
+    await runtime.permissions.revoke(root, rule.permission, rule.pattern)
+    console.say(f"{rule.pattern} will ask again.")
+
+
+async def trust(console: Console, argument: str) -> None:
+    del argument
+    now = await console.runtime.trust.refreshed()
+    if now.status == "nothing":
+        raise NothingToDo("Nothing in this folder needs your trust.")
+    console.say(f"Trust: {now.status}")
+    answer = await console.ask_trust(now.question())
+    if answer != "later":
+        now.save_answer(answer)
+        console.say("Saved. Start opencode-py again for it to take effect.")
+
+
+async def context(console: Console, argument: str) -> None:
+    from app.screens.usage import context_usage_text  # loads Textual
+
+    del argument
+    session_id = console.session.id if console.session is not None else None
+    measure = console.runtime.context_usage.measure
+    found = await measure(session_id, console.model, console.agent)
+    console.say(context_usage_text(found, WIDTH).plain)
+
+
+async def status(console: Console, argument: str) -> None:
+    from agent.records.distribution import own_version  # only for this page
+    from app.actions.program import Fact, sandbox_facts, status_text  # loads Textual
+
+    del argument
+    runtime = console.runtime
+    facts = [
+        Fact("Version", own_version()),
+        Fact("Folder", str(runtime.directory)),
+        Fact("Trust", runtime.trust.status),
+        *sandbox_facts(await runtime.sandbox.status()),
+        Fact("Session", console.session.id if console.session is not None else "none yet"),
+        Fact("Settings", ", ".join(dict.fromkeys(runtime.config.sources.values()))),
+        Fact("Log", str(runtime.paths.log)),
+        *(Fact("Notice", notice) for notice in runtime.notices),
+    ]
+    console.say(status_text(facts).plain)
+
+
+async def instructions(console: Console, argument: str) -> None:
+    del argument
+    runtime = console.runtime
+    guidance = runtime.guidance
+    folders = str(runtime.directory), str(runtime.project)
+    found = await guidance.instructions.collect(*folders, fetch=False)
+    skills = await guidance.find_skills()
+    for each in found.files:
+        console.say(f"{each.source}  {len(each.text):,} characters")
+    for skill in skills.skills.values():
+        console.say(f"skill {skill.name}  {skill.description}")
+    for note in (*found.notes, *skills.notes):
+        console.say(note)
+    if not found.files and not skills.skills:
+        console.say("No instructions and no skills are loaded.")
+
+
+async def remember(console: Console, argument: str) -> None:
+    from app.widgets.permission_subject import plain_text  # loads Textual
+
+    if not argument:
+        raise NothingToDo("Give the line: /remember LINE.")
+    editor = console.runtime.guidance.instruction_editor
+    draft = await editor.draft(argument)
+    console.say("\n".join(plain_text(draft.request.blocks)))
+    if (await console.ask("Write this? yes or no")).strip().lower() in {"y", "yes"}:
+        name = await editor.write(draft, PermissionReply("once"))
+        console.say(f"Added to {name}.")
+
+
+async def init(console: Console, argument: str) -> None:
+    from agent.session.prompt.templates import init_prompt  # loads the agent package
+
+    console.runtime.trust.trust_own_file()
+    await console.send(init_prompt(argument))
+
+
+async def quick_question(console: Console, argument: str) -> None:
+    if not argument:
+        raise NothingToDo("Write the question after it: /btw why was that file changed?")
+    ask = console.runtime.sessions.quick_questions.ask
+    pieces = [piece async for piece in ask(open_session(console).id, argument)]
+    console.say("".join(pieces))
+
+
+async def import_session(console: Console, argument: str) -> None:
+    from agent.transfer.importer import import_file  # only for an import
+
+    if not argument:
+        raise NothingToDo("Give the file: /import FILE.json.")
+    runtime = console.runtime
+    folders = {"directory": str(runtime.directory), "project": str(runtime.project)}
+    path = runtime.directory / argument
+    await console.open(await import_file(runtime.store, path, **folders))
+
+
+async def subagents(console: Console, argument: str) -> None:
+    del argument
+    runtime = console.runtime
+    children = await runtime.store.children(open_session(console).id)
+    for child in children:
+        state = "" if isinstance(runtime.sessions.status(child.id), Idle) else "  works"
+        console.say(f"{child.id}  {child.agent}  {child.title or 'Untitled'}{state}")
+    console.say("/resume ID opens one." if children else "No sub-agents yet.")
+
+
+async def shells(console: Console, argument: str) -> None:
+    from app.screens.background import shell_rows  # loads Textual
+
+    rows = shell_rows(console.runtime.shells.snapshot(), time.time())
+    if argument:
+        await console.runtime.shells.kill(argument)
+        return
+    for row in rows:
+        console.say(f"{row.key}  {row.title}  {row.note}".rstrip())
+    console.say("/shells ID ends one." if rows else "No background commands yet.")
+
+
+async def language_servers(console: Console, argument: str) -> None:
+    from app.screens.servers import lsp_text  # loads Textual
+
+    del argument
+    code = console.runtime.code
+    text = lsp_text(code.servers.statuses, code.servers.specs, code.file_checks.formatters)
+    console.say(text.plain)
+
+
+async def shell(console: Console, argument: str) -> None:
+    if not argument:
+        raise NothingToDo("Give the command: /shell COMMAND, or !COMMAND.")
+    await console.run_shell(argument)
+
+
+MORE_COMMANDS: Mapping[str, Command] = {
+    "effort": Command("level", "sets how much the model reasons", effort, ("variants",)),
+    "fork": Command("", "continues in a copy of the session", fork),
+    "pin": Command("[number]", "lists messages, or pins or unpins one", pin, ("unpin",)),
+    "permissions": Command("[number]", "lists the rules, or revokes one", permissions, ("rules",)),
+    "trust": Command("", "reviews the trust in this folder", trust),
+    "status": Command("", "shows the folder, the sandbox and the settings", status),
+    "context": Command("", "shows what fills the context", context),
+    "instructions": Command(
+        "", "lists the loaded instructions and skills", instructions, ("skills", "memory")
+    ),
+    "remember": Command("line", "adds a line to the project's instructions", remember),
+    "init": Command("[what matters]", "creates AGENTS.md for this project", init),
+    "btw": Command("question", "answers from the session, without joining it", quick_question),
+    "import": Command("file", "opens an exported session", import_session),
+    "subagents": Command("", "lists the sub-agents of the session", subagents),
+    "shells": Command("[ID]", "lists background commands, or ends one", shells, ("bashes",)),
+    "shell": Command("command", "runs a command, as !COMMAND does", shell),
+    "lsp": Command("", "shows language servers and formatters", language_servers, ("formatters",)),
+}
+"""The commands by name, without the slash."""
