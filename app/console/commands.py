@@ -63,7 +63,8 @@ async def _connect_provider(console: Console, provider: str) -> None:
         return
     if models:
         runtime.catalog.model_lists.store(provider, models)
-    console.say(f"{title} is connected. /models {provider} lists its models, /model NAME uses one.")
+    console.say(f"{title} is connected.")
+    await _choose_model(console, provider)
 
 
 async def _connect_server(console: Console, address: str) -> None:
@@ -87,7 +88,29 @@ async def _connect_server(console: Console, address: str) -> None:
     if key:
         catalog.access.keys.put(provider, key)
     catalog.model_lists.store(provider, models)
-    console.say(f"The server is connected as {provider}. /models {provider} lists its models.")
+    console.say(f"The server is connected as {provider}.")
+    await _choose_model(console, provider)
+
+
+async def _choose_model(console: Console, provider: str) -> None:
+    """Use a model of a connected provider from now on: the only one, or the one that is chosen."""
+    catalog = console.runtime.catalog
+    names = [m.full_name for m in catalog.models() if m.provider == provider]
+    chosen = names[0] if len(names) == 1 else ""
+    if len(names) > 1:
+        for number, name in enumerate(names[:MAX_LISTED], 1):
+            console.say(f"{number}  {name}")
+        typed = (await console.ask("Which model? A number or a name:")).strip()
+        number = int(typed) if typed.isdecimal() else 0
+        wanted = names[number - 1] if 0 < number <= len(names) else typed
+        chosen = next((name for name in names if wanted in {name, name.partition("/")[2]}), "")
+    if not chosen:
+        console.say("No model was chosen. /models lists them, /model NAME uses one.")
+        return
+    await asyncio.to_thread(catalog.preferences.add_recent, chosen)
+    session = await console.ensure_session()
+    await console.runtime.sessions.repository.set_model(session.id, chosen)
+    console.say(f"The model is {chosen}.")
 
 
 @contextmanager

@@ -1,13 +1,17 @@
 """``--plain`` over pipes with a scripted model server."""
 
+import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.support.installed import InstalledProgram, ServerThread
+from tests.support.provider_server import Reply, Server
 from tests.support.script import Call, Text, answer
 
 LAUNCHER = [sys.executable, str(Path(__file__).parents[3] / "opencode_py.py"), "--plain"]
+JSON = (("content-type", "application/json"),)
 ASKS = {
     "questions": [
         {"question": "Which \x1b[31mway?", "options": [{"label": "left"}, {"label": "right"}]},
@@ -123,6 +127,17 @@ def test_a_server_is_connected_and_a_wrong_key_is_not_kept(
     )
     assert "Traceback" not in printed
     assert "The mode is ask." in printed
+
+
+async def test_connecting_a_server_ends_with_a_model(
+    installed: InstalledProgram, server: Server
+) -> None:
+    body = {"object": "list", "data": [{"id": "small"}, {"id": "large"}]}
+    server.by_path = lambda path: Reply((json.dumps(body).encode(),), headers=JSON)
+    typed = f"/connect {server.url}/v1\n\n9\n/connect {server.url}/v1\n\nlarge\n/exit\n"
+    printed = await asyncio.to_thread(plain, installed, typed)
+    assert "No model was chosen." in printed
+    assert "/large.\n" in printed[printed.index("The model is ") :]
 
 
 def test_a_dumb_terminal_gets_lines(installed: InstalledProgram, scripted: ServerThread) -> None:
