@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from app.theme.themes import contrast
 from tests.e2e.conftest import READY, Runner, ServerThread
 from tests.e2e.program import BUSY
 from tests.support.script import Call, Hold, Text, answer
@@ -69,8 +68,7 @@ def test_everything_is_readable_without_colors(run: Runner) -> None:
         for text, front, back in terminal.colours():
             if not text.isalnum():
                 continue  # lines and bars
-            assert len({front[at : at + 2] for at in (0, 2, 4)}) == 1, (text, front)
-            assert contrast(f"#{front}", f"#{back}") >= 3 - 0.01, (text, front, back)
+            assert (front, back) == ("default", "default"), text
 
 
 @pytest.mark.parametrize("tmux", [False, True])
