@@ -9,7 +9,7 @@ from textual.content import Content
 from agent.mcp.records import ServerStatus, ToolDefinition
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
-from app.text.sanitize import sanitize, sanitize_line
+from app.text.sanitize import sanitize, sanitize_line, without_colors
 from app.text.units import count
 from app.widgets.transcript.lines import cut
 
@@ -173,7 +173,7 @@ def server_text(status: ServerStatus) -> Content:
         ]
         parts.append(_section("Resources", resources))
     if status.log and status.state != "connected":
-        parts.append(_section("What its program printed", [Content(sanitize(status.log))]))
+        parts.append(_section("What its program printed", [Content(without_colors(status.log))]))
     return Content("\n\n").join(parts)
 
 

@@ -152,6 +152,11 @@ def sanitize_ansi(text: str) -> list[list[tuple[str, AnsiStyle]]]:
     return lines
 
 
+def without_colors(text: str) -> str:
+    """Return *text* sanitized, without the codes that only style it."""
+    return "\n".join("".join(part for part, _ in line) for line in sanitize_ansi(text))
+
+
 def _apply_codes(style: AnsiStyle, codes: str) -> AnsiStyle:
     """Return *style* after *codes*. A code with colons has its parameters in itself: ``4:3`` is a
     curly underline, ``38:2::255:0:0`` a color whose color space is left empty."""

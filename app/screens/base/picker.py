@@ -128,7 +128,8 @@ class Picker(Dialog[str | None]):
             yield OptionList(id="picker-list", markup=False, compact=True)
             yield Static(Content.styled(self._empty, "$tone-muted"), id="picker-empty")
             yield from self.compose_below_list()
-            keys = key_hints(("enter", self._enter), *self._hints, ("esc", "close"))
+            enter = () if self._enter == "close" else (("enter", self._enter),)
+            keys = key_hints(*enter, *self._hints, ("esc", "close"))
             yield Static(keys, id="picker-keys")
 
     def compose_below_list(self) -> ComposeResult:
