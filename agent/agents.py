@@ -318,7 +318,7 @@ def _changed(
     known: AgentInfo | None, name: str, given: AgentConfig, loaded: LoadedConfig
 ) -> AgentInfo:
     """Return the agent *name* as the settings change it."""
-    base = known or AgentInfo(name, "An agent of your own.")
+    base = known or AgentInfo(name, "A custom agent.")
     mode: Mode = base.mode
     if given.mode is not None and base.mode != "hidden":
         mode = given.mode

@@ -20,13 +20,13 @@ REVIEW = """\
 Review the changes of this project as a careful colleague would.
 
 What to look at: $ARGUMENTS
-If nothing stands there, look at what is not committed yet (git status, git diff, git diff
+If nothing is named there, look at what is not committed yet (git status, git diff, git diff
 --staged, files that are not tracked); if there is nothing of that kind, at the newest commit.
 If it is a commit, a branch or a pull request, look at that.
 
 Read enough of the code around each change to know what it does. Look first for what is wrong:
-behavior that breaks, cases that are missed, errors that get lost, doors that are left open. Then
-for what is needlessly hard to read. Leave taste alone. Give for each finding the file and line,
+behavior that breaks, cases that are missed, errors that get lost, security holes. Then look for
+what is needlessly hard to read. Ignore matters of taste. Give for each finding the file and line,
 what happens and when, and how to fix it, the worst first; say so plainly if all is well.
 """
 
@@ -268,7 +268,7 @@ def parse_slash(text: str) -> tuple[str, str] | None:
 def unknown_command(name: str, known: Iterable[str]) -> CommandError:
     """Return the error for an unknown command."""
     names = ", ".join(f"/{each}" for each in sorted(known))
-    return CommandError(f"There is no command /{name} here. There are: {names}.")
+    return CommandError(f"There is no command /{name} here. The commands are: {names}.")
 
 
 def _hint(template: str) -> str:

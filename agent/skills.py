@@ -133,7 +133,9 @@ def _skill(path: Path) -> Skill:
     document = read_document(path)
     name = document.text("name") or path.parent.name
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name[:64]!r} is no name for a skill; use letters, digits and -")
+        raise ValueError(
+            f"{name[:64]!r} is not a valid name for a skill; use letters, digits and -"
+        )
     description = " ".join((document.text("description") or _first_line(document)).split())
     if not description:
         raise ValueError("it has no description")

@@ -30,7 +30,7 @@ CLAUDE_AGENTS: Mapping[str, str] = {
 
 ACTION_ORDER: tuple[Action, ...] = ("allow", "ask", "deny")
 
-EVERY = "allows every command, which only settings of this program's own can (permission.bash)"
+EVERY = "allows every command; only this program's own settings can do that (permission.bash)"
 
 SERVERS_START = (
     "the servers in .mcp.json start once the folder is trusted; list those that must not under "
@@ -78,7 +78,7 @@ def from_claude_settings(
             rules = list(permission_rules(entry, base))
             shown = entry[:80] if isinstance(entry, str) else "an entry"
             if not rules:
-                ignored.append((("permissions", action), f"{shown} names no tool that is here"))
+                ignored.append((("permissions", action), f"{shown} is not a tool of this program"))
             if action == "allow" and ("bash", "*") in rules:
                 ignored.append((("permissions", action), f"{shown} {EVERY}"))
                 continue
@@ -194,7 +194,7 @@ MAX_FILE_SIZE = 64 * 1024 * 1024
 """Bytes of Claude Code's main file; a larger one is not read."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^{}]*)?\}")
-_HELPER = "a command that makes headers is not run; write them under headers"
+_HELPER = "commands that print headers are not run; write the headers under headers"
 
 
 def from_mcp_json(raw: JsonObject) -> tuple[JsonObject, list[tuple[KeyPath, str]]]:

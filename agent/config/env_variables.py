@@ -26,6 +26,7 @@ EFFECTIVE = (
     "TUI_CONFIG",
     "PERMISSION",
     "PURE",
+    "SERVER_PASSWORD",
     "DISABLE_PROJECT_CONFIG",
     "DISABLE_CLAUDE_CODE",
     "DISABLE_CLAUDE_CODE_PROMPT",
@@ -55,7 +56,6 @@ ALWAYS_ON = (
 INTERNAL = ("CALLER", "CLIENT", "EDITOR_SSE_PORT", "TEST_HOME", "FAKE_VCS", "PID", "PROCESS_ROLE")
 """Variables that programs set for each other."""
 
-_NO_SERVER = "there is no server"
 _LIST = "the list of models comes with the program; add yours under provider"
 _SEARCH = "set websearch.provider"
 
@@ -65,19 +65,18 @@ UNSUPPORTED: Mapping[str, str] = {
     "MODELS_PATH": _LIST,
     "ENABLE_EXPERIMENTAL_MODELS": _LIST,
     "AUTH_CONTENT": "keys are in the providers' own variables, or saved by /connect",
-    "SERVER_PASSWORD": _NO_SERVER,
-    "SERVER_USERNAME": _NO_SERVER,
+    "SERVER_USERNAME": "the user of opencode-py serve is always opencode",
     "AUTO_SHARE": "sessions are never sent anywhere",
     "ENABLE_EXA": _SEARCH,
     "ENABLE_PARALLEL": _SEARCH,
     "WEBSEARCH_PROVIDER": _SEARCH,
     "ALWAYS_NOTIFY_UPDATE": "this program does not update itself",
-    "GIT_BASH_PATH": "commands run in the bash of the path",
-    "EXPERIMENTAL_OUTPUT_TOKEN_MAX": "answers may be as long as the model's limit, in steps",
+    "GIT_BASH_PATH": "commands run in the bash that is on PATH",
+    "EXPERIMENTAL_OUTPUT_TOKEN_MAX": "responses can be as long as the model's limit",
 }
 """Variables without effect, with the reason."""
 
-_REST = "it belongs to opencode's own parts"
+_REST = "only parts of opencode itself use it"
 
 
 def is_on(env: Mapping[str, str], name: str) -> bool:
@@ -115,4 +114,4 @@ def notices(env: Mapping[str, str]) -> tuple[str, ...]:
     if not reasons:
         return ()
     reasons_text = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
-    return (f"Some variables of the environment have no effect here. {reasons_text}.",)
+    return (f"Some environment variables have no effect here. {reasons_text}.",)

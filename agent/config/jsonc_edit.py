@@ -65,7 +65,7 @@ def set_value(text: str, path: tuple[str, ...], value: Json) -> str:
     expected = _expected_document(parse(body), path, value)
     changed = _insert(body, path, value, expected)
     if not changed or _try_parse(changed) != expected:
-        raise JsoncError(1, 1, "expected a form in which one value can be added")
+        raise JsoncError(1, 1, "expected a file that can be changed automatically")
     return bom + changed
 
 

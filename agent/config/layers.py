@@ -27,7 +27,7 @@ from agent.records.json import Json, JsonObject
 from agent.redact import remember_secrets
 
 _SHOWN_KEYS = 8
-SANDBOX_IS_YOURS = "what leaves the sandbox is allowed in your own settings"
+SANDBOX_IS_YOURS = "only your own settings can allow commands to leave the sandbox"
 
 
 @dataclass(slots=True)

@@ -80,7 +80,7 @@ def _fields(head: str) -> JsonObject:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise FrontmatterError("its frontmatter is no list of names and values")
+        raise FrontmatterError("its frontmatter is not a list of keys and values")
     return {str(name): _json(each) for name, each in cast("dict[object, object]", value).items()}
 
 
@@ -90,7 +90,7 @@ def _load(head: str) -> object:
     # A few lines of aliases can expand to gigabytes.
     tokens = cast("Iterable[object]", yaml.scan(head))  # pyright: ignore[reportUnknownMemberType] - has no types
     if any(isinstance(token, yaml.AliasToken) for token in tokens):
-        raise ValueError("aliases are not read")
+        raise ValueError("aliases are not supported")
     return yaml.safe_load(head)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from agent.config.jsonc import KeyPath
 from agent.records.json import Json, JsonObject
 
-_NO_SERVER = "this program has no server"
+_NO_SERVER = "opencode-py serve has options of its own"
 _NO_SHARING = "sessions are never sent anywhere"
 _NO_MEANING = "nothing here depends on it"
 _FOLDERS = "other folders are read when you allow it (permission.external_directory)"
@@ -17,7 +17,7 @@ UNSUPPORTED: dict[str, str] = {
     "skills.urls": "skills are not downloaded; put them into a folder of skills.paths",
     "references": _FOLDERS,
     "reference": _FOLDERS,
-    "watcher": "files are read when they are needed; none is watched",
+    "watcher": "files are not watched; they are read when needed",
     "plugin": "plugins written for opencode cannot run here; those in Python go into plugins/",
     "share": _NO_SHARING,
     "autoshare": _NO_SHARING,
@@ -26,24 +26,24 @@ UNSUPPORTED: dict[str, str] = {
     "username": "messages are shown without names",
     "attachment": "images are sent as they are, and refused where they are too large",
     "enterprise": _NO_SHARING,
-    "experimental": "what it switches on is either always there or not in this program",
+    "experimental": "what it turns on is either always on or not available here",
     "tui": "its settings are at the top level here: theme, keybinds",
-    "compaction.tail_turns": "the tail is as long as the window allows, in whole turns",
-    "compaction.preserve_recent_tokens": "the tail is as long as the window allows",
-    "agent.*.top_p": "sampling is set by temperature alone",
-    "agent.*.options": "a request carries only what is known of the provider; see effort",
+    "compaction.tail_turns": "as many recent turns are kept as fit the context window",
+    "compaction.preserve_recent_tokens": "as many recent turns are kept as fit the context window",
+    "agent.*.top_p": "only temperature can be set for sampling",
+    "agent.*.options": "only options that this program knows are sent; see effort",
     "agent.*.name": "an agent is named by its key",
     "command.*.name": "a command is named by its key",
     "provider.*.npm": "its protocol is not known here; set api instead",
     "provider.*.id": "a provider is named by its key",
     "provider.*.options.enterpriseUrl": "set baseURL to the address of your own server",
     "provider.*.options.setCacheKey": "prompt caching needs no setting here",
-    "provider.*.models.*.attachment": "say vision or documents instead",
-    "provider.*.models.*.modalities": "say vision or documents instead",
-    "provider.*.models.*.options": "a request carries only what is known of the model; see efforts",
+    "provider.*.models.*.attachment": "use vision or documents instead",
+    "provider.*.models.*.modalities": "use vision or documents instead",
+    "provider.*.models.*.options": "only options that this program knows are sent; see efforts",
     "provider.*.models.*.headers": "headers are set for the whole provider, in its options",
     "provider.*.models.*.variants": "only levels of reasoning such as high are read",
-    "provider.*.models.*.interleaved": "how reasoning goes back is known by the model's name",
+    "provider.*.models.*.interleaved": "the model's name decides how reasoning is sent back",
     "provider.*.models.*.experimental": _NO_MEANING,
     "provider.*.models.*.status": _NO_MEANING,
     "provider.*.models.*.release_date": _NO_MEANING,
@@ -207,13 +207,13 @@ def _rename(entry: JsonObject, old: str, new: str) -> None:
 
 
 _PLUGINS = "plugins written for opencode cannot run here; those in Python go into plugins/"
-_BELL = "sounds are the terminal's bell"
+_BELL = "the only sound is the terminal's bell"
 
 UNSUPPORTED_TUI_KEYS: Mapping[KeyPath, str] = {
     ("plugin",): _PLUGINS,
     ("plugin_enabled",): _PLUGINS,
     ("prompt",): "the prompt grows with its text, up to a part of the screen",
-    ("scroll_acceleration",): "each turn of the wheel scrolls as far as scroll_speed says",
+    ("scroll_acceleration",): "scroll_speed sets how far the wheel scrolls",
     ("attention", "volume"): _BELL,
     ("attention", "sound_pack"): _BELL,
     ("attention", "sounds"): _BELL,

@@ -59,7 +59,7 @@ def ensure_folder(folder: Path) -> Path:
         owner = folder.stat().st_uid
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ConfigError(f"The folder {folder} cannot be made: {reason}. {_HINT}") from error
+        raise ConfigError(f"The folder {folder} cannot be created: {reason}. {_HINT}") from error
     if not folder.is_dir():
         raise ConfigError(f"{folder} is a file where a folder is needed. {_HINT}")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -70,7 +70,7 @@ def ensure_folder(folder: Path) -> Path:
     return folder
 
 
-_HINT = "Set OPENCODE_PY_DATA (OPENCODE_PY_CONFIG_DIR for settings) to a folder of yours."
+_HINT = "Set OPENCODE_PY_DATA (OPENCODE_PY_CONFIG_DIR for settings) to a folder that you own."
 
 
 def opencode_folder(env: Mapping[str, str]) -> Path:

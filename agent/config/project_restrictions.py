@@ -19,8 +19,8 @@ USER_ONLY_KEYS: dict[str, str] = {
     "statusLine": "your status line is set in your own settings",
     "keybinds": "your keys are set in your own settings",
     "limits": "limits are set in your own settings",
-    "server": "a project starts no server",
-    "autoupdate": "a project does not choose what is installed",
+    "server": "a project cannot start a server",
+    "autoupdate": "a project cannot choose what is installed",
     "webfetch": "what may be fetched from your network is set in your own settings",
     "websearch": "where your searches are sent is set in your own settings",
 }
@@ -49,7 +49,7 @@ _Remove = Callable[[JsonObject, KeyPath, str], None]
 _SLOT = re.compile(r"\{(env|file):[^{}]+\}")
 _SWITCHES = frozenset({"enabled", "disabled"})
 _KEPT = frozenset({"models"})
-_REDIRECTS = "the provider is yours, and your key would follow"
+_REDIRECTS = "the provider is yours, and your key would be sent there"
 _KEYS = "a project's settings hold no keys and name no variable that does"
 _ROUTE = "how your requests travel is set in your own settings"
 _SLOTS = "a project may not put variables of your environment into a request"
@@ -118,7 +118,7 @@ def _restrain_tables(values: JsonObject, own: UserOwned, remove: _Remove) -> Non
             if name in own.tables.get(table, ()):
                 for key in [key for key in entry if key not in _SWITCHES]:
                     if (table, key) != ("mcp", "sandbox"):
-                        remove(entry, (table, name, key), "you have one of this name already")
+                        remove(entry, (table, name, key), "you already have one with this name")
                     elif _strictness(entry[key]) < _strictness(own.sandboxes.get(name)):
                         remove(entry, (table, name, key), "a project may only restrict it further")
 

@@ -37,7 +37,7 @@ def notices(text: str, name: str) -> Iterator[str]:
         counts = "stricter" if _is_rule(path) else "last"
         yield (
             f"{name}:{line}: {dotted_key(path)} is set again (first in line {first[path]}); "
-            f"the {counts} value counts."
+            f"the {counts} value is used."
         )
 
 

@@ -122,7 +122,11 @@ def _expected(path: KeyPath, kind: str, context: Mapping[str, Any] | None) -> st
     if kind == "unexpected_keyword_argument":
         valid = _keys_at(path[:-1])
         near = difflib.get_close_matches(str(path[-1]), valid, 1, 0.6)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(valid))}"
+        hint = (
+            f"; did you mean {near[0]}?"
+            if near
+            else f"; the known ones are {', '.join(sorted(valid))}"
+        )
         return f"there is no such key{hint}"
     if kind == "literal_error" and context is not None:
         return f"expected {str(context['expected']).replace(chr(39), chr(34)).lower()}"

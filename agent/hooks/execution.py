@@ -51,7 +51,7 @@ def parse_answer(event: HookEvent, output: str) -> HookAnswer:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError("what it printed begins like JSON and is none") from error
+        raise ValueError("its output begins like JSON but is not valid JSON") from error
     raw = cast("JsonObject", value)
     own = raw.get("hookSpecificOutput")
     own = own if isinstance(own, dict) else {}

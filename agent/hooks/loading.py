@@ -78,7 +78,7 @@ def _restricted(hooks: list[Hook], loaded: LoadedConfig) -> tuple[Hook, ...]:
     return tuple(dict.fromkeys(hooks))
 
 
-_KNOWN = f"known are {', '.join(EVENTS)}"
+_KNOWN = f"the known ones are {', '.join(EVENTS)}"
 
 
 def _event(name: str) -> HookEvent | None:

@@ -239,7 +239,7 @@ class LspClient:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT):
                 await self._handshake(self._connection)
         except TimeoutError:
-            await self.end("failed", f"did not come up within {HANDSHAKE_TIMEOUT:.0f} s")
+            await self.end("failed", f"did not start within {HANDSHAKE_TIMEOUT:.0f} s")
         except OSError as error:
             await self.end("failed", f"cannot be started: {error.strerror or error}")
         except (ServerGone, RequestRefused) as error:

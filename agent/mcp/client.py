@@ -234,7 +234,7 @@ class McpClient:
         except TimeoutError:
             raise ToolError(
                 f"The server sent nothing for {seconds:g} seconds, so the call was "
-                "canceled. It can have taken effect nevertheless."
+                "canceled. It may have taken effect anyway."
             ) from None
         finally:
             task.cancel()

@@ -20,7 +20,7 @@ MAX_FIELDS = 30
 MAX_TRIES = 3
 """Attempts per field when the answer does not fit."""
 
-ACCEPT, REFUSE = "Go on", "Refuse"
+ACCEPT, REFUSE = "Continue", "Refuse"
 
 _FORMATS = {
     "email": re.compile(r"[^@\s]+@[^@\s]+"),
@@ -60,7 +60,7 @@ class Elicitation:
 
     async def open_url(self, message: str, url: str) -> ElicitationResult:
         """Ask the user to open *url*, which is shown in full and opened only by the user."""
-        return await self.form(f"{message}\nIt wants you to open: {url}", {})
+        return await self.form(f"{message}\nThe server asks you to open: {url}", {})
 
     async def _form(self, message: str, schema: JsonObject) -> ElicitationResult:
         properties = schema.get("properties")
@@ -89,8 +89,8 @@ class Elicitation:
         label = " · ".join(
             str(t) for t in (spec.get("title") or name, spec.get("description")) if t
         )
-        default = f", then it is {_default_text(spec['default'])}" if "default" in spec else ""
-        left = f" (may be left empty{default})" if default or not needed else ""
+        default = f", default {_default_text(spec['default'])}" if "default" in spec else ""
+        left = f" (optional{default})" if default or not needed else ""
         text, wrong = f"{message}\n{label}{left}", ""
         for _ in range(MAX_TRIES):
             reply = await self._question(text + wrong, spec, place)
@@ -101,7 +101,7 @@ class Elicitation:
                     return {name: spec["default"]}
                 if not needed:
                     return {}
-                wrong = "\n(it is needed)"
+                wrong = "\n(required)"
                 continue
             value = parse_reply(reply, spec)
             wrong = f"\n({problem_with(value, spec)})"
@@ -184,7 +184,7 @@ def problem_with(value: Json, spec: JsonObject) -> str:
         return re.sub(r"^it(\[\d+\])?: ", "", str(error).partition("Errors: ")[2])
     pattern = _FORMATS.get(str(spec.get("format")))
     if pattern and isinstance(value, str) and not pattern.fullmatch(value):
-        return f"it has to be of the form {spec['format']}"
+        return f"it must have the format {spec['format']}"
     return ""
 
 

@@ -74,7 +74,7 @@ async def complete_sample(server: str, sample: SampleRequest, context: ToolConte
         server,
         always=server,
         shown=f"{without_invisible(server)} asks {completer.model}",
-        reason=f"the MCP server {without_invisible(server)} sends the model words of its own",
+        reason=f"the MCP server {without_invisible(server)} sends its own text to the model",
     )
     heading = f"Let the MCP server {without_invisible(server)} ask the model?"
     try:

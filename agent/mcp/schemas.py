@@ -44,7 +44,7 @@ def repaired(schema: object) -> JsonObject:
     if schema is None or schema == {}:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, dict):
-        raise BadSchema("it is no object")
+        raise BadSchema("it is not an object")
     given = cast("JsonObject", schema)
     if len(str(given)) > MAX_SIZE:
         raise BadSchema("it is too large")
@@ -117,7 +117,7 @@ def _type(value: Json) -> Json:
     if isinstance(value, list):
         return [_type(one) for one in value]
     if not isinstance(value, str):
-        raise BadSchema("a type in it is no word")
+        raise BadSchema("a type in it is not a string")
     low = value.strip().lower()
     known = low if low in _TYPE_NAMES else _TYPE_ALIASES.get(low)
     if known is None:

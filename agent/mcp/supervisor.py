@@ -98,7 +98,7 @@ class ActiveCall:
         sample = complete_sample(self._server, request, self._context)
         given = await self._until_call_ends(sample)
         if given is None:
-            raise SamplingRefused("The call was cancelled.")
+            raise SamplingRefused("The call was canceled.")
         return given
 
     async def _until_call_ends(self, request: Coroutine[Any, Any, ReplyT]) -> ReplyT | None:
@@ -228,14 +228,14 @@ class ServerSupervisor:
                 self._connection_lost(client)
                 if refused:
                     raise ToolError(
-                        f"The MCP server {self._server.name} wants a login for this. The user can "
-                        "log in, with ctrl+l in /mcp."
+                        f"The MCP server {self._server.name} requires a login for this. The user "
+                        "can log in with ctrl+l in /mcp."
                     ) from None
                 # Where the server had forgotten the session, nothing was done: try once more.
                 if not lost.expired:
                     raise ToolError(
                         f"The connection to the MCP server {self._server.name} broke during the "
-                        "call, which can have taken effect nevertheless. It is being reconnected."
+                        "call, which may have taken effect anyway. It is being reconnected."
                     ) from None
         raise ToolError(f"The MCP server {self._server.name} disconnected twice.")
 

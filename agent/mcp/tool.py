@@ -120,7 +120,7 @@ def _checked_type(piece: Blob, size: int, given: int) -> tuple[str, str]:
     if found is None:
         raise ToolError(f"{size:,} bytes of {piece.mime or 'data'}, which is not sent to models")
     if given >= MAX_FILES:
-        raise ToolError(f"one more than the {MAX_FILES} that can be given at once")
+        raise ToolError(f"only {MAX_FILES} files can be sent at once")
     return found
 
 

@@ -136,16 +136,16 @@ class Toolbox:
         if self.instructions(server.name)[1] not in {None, instructions_before}:
             self._bus.publish(
                 Notice(
-                    f"The MCP server {server.name} gives other instructions than before. The old "
-                    "ones hold until you accept the new ones, in /mcp."
+                    f"The MCP server {server.name} has changed its instructions. The old "
+                    "ones apply until you accept the new ones in /mcp."
                 )
             )
         changed = self.changed_tools(server.name)
         if changed and changed != changed_before:
             self._bus.publish(
                 Notice(
-                    f"The MCP server {server.name} describes {', '.join(changed)} in another way "
-                    "than before. The old words hold until a call of it is allowed."
+                    f"The MCP server {server.name} has changed its description of "
+                    f"{', '.join(changed)}. The old one applies until you allow a call."
                 )
             )
 

@@ -279,10 +279,10 @@ class _HttpClient(httpx2.AsyncClient):
 def _login_required(host: ConnectionHost) -> tuple[str, str]:
     """Return the texts for a server that wants a login: for its status, and for a call."""
     if not host.server.uses_login:
-        why = "It does not take what its settings say of who you are"
+        why = "It does not accept the credentials in its settings"
         return f"{why}.", f"{why}: HTTP 401."
     why = LOGIN_REQUIRED if host.auth is None else "It no longer accepts the login."
-    return why, "The server wants a login for this. The user can log in, with ctrl+l in /mcp."
+    return why, "The server requires a login for this. The user can log in, with ctrl+l in /mcp."
 
 
 def repaired_result(result: object, problems: list[str]) -> object:
@@ -328,7 +328,7 @@ def _known_block(block: Json) -> Json:
         _BLOCKS.validate_python(block, by_name=False)
     except ValueError:
         what = without_invisible(str(kind))[:MAX_QUOTED] if kind else "content"
-        return {"type": "text", "text": f"[a {what} block, left out]"}
+        return {"type": "text", "text": f"[a {what} block, omitted]"}
     return block
 
 

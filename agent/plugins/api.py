@@ -42,7 +42,9 @@ class FunctionTool:
         self._plugin = plugin
         tool_name = name or getattr(function, "__name__", "")
         if not _NAME.fullmatch(tool_name):
-            raise ValueError(f"{tool_name!r} is no name for a tool; use letters, digits, - and _")
+            raise ValueError(
+                f"{tool_name!r} is not a valid name for a tool; use letters, digits, - and _"
+            )
         text = description or inspect.getdoc(function) or ""
         if not text.strip():
             raise ValueError(f"the tool {tool_name} has no description; give it a docstring")
@@ -100,7 +102,7 @@ def _args_of(function: Function, name: str) -> type[ToolArgs]:
         if parameter.name == CONTEXT:
             continue
         if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
-            raise ValueError(f"the tool {name} takes {parameter}, which no model can give")
+            raise ValueError(f"the tool {name} takes {parameter}, which a model cannot supply")
         if parameter.name not in hints:
             raise ValueError(f"the tool {name}: say the type of {parameter.name}")
         hint = hints[parameter.name]
@@ -171,7 +173,7 @@ class Plugin:
         It gets a ``HookCall`` and can return an ``answer``. *timeout* is in seconds.
         """
         if event not in EVENTS:
-            raise ValueError(f"there is no event {event}; known are {', '.join(EVENTS)}")
+            raise ValueError(f"there is no event {event}; the known ones are {', '.join(EVENTS)}")
 
         def added(function: HookT) -> HookT:
             self.hooks.append(

@@ -216,7 +216,7 @@ def _register_of(path: Path) -> Register:
         name, path, loader=_NoBytecodeLoader(name, str(path))
     )
     if spec is None or spec.loader is None:
-        raise ValueError("it is no Python module")
+        raise ValueError("it is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pydantic look up their module
     spec.loader.exec_module(module)

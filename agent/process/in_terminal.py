@@ -68,7 +68,7 @@ async def run_in_terminal(
     try:
         relay = await asyncio.to_thread(Relay, command.argv, command.directory, passing)
     except OSError as error:
-        raise TerminalMissing(f"there can be no relay: {error}") from error
+        raise TerminalMissing(f"no relay can be started: {error}") from error
     terminal = await _opened(place, command, relay)
     call = _Call(terminal, relay, capture, on_output)
     try:

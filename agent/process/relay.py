@@ -146,4 +146,4 @@ def _program(folder: Path) -> tuple[str, ...]:
 
 def _check(folder: Path) -> None:
     if SPECIAL & {*str(folder)}:
-        raise OSError(f"{folder} has a name that a shell would not take")
+        raise OSError(f"{folder} is not a valid name in a shell")

@@ -125,7 +125,7 @@ class SpillWriter:
             if ring is not None:
                 self.omitted = max(0, ring.total - self._half)
                 if self.omitted:
-                    self._write(f"\n[{self.omitted:,} bytes were left out here]\n".encode())
+                    self._write(f"\n[{self.omitted:,} bytes are omitted here]\n".encode())
                 ring.copy_to(self._write)
         finally:
             self._shut()

@@ -38,8 +38,8 @@ DONE, FAILED, USAGE, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""
 
 NOBODY_TO_ASK = (
-    "Nobody is here to answer questions. Decide by what you know, and name the decision and what "
-    "else it could have been in your answer."
+    "Nobody is here to answer questions. Decide by what you know, and name in your answer "
+    "the decision and its alternatives."
 )
 
 SERVER_TIMEOUT = 10.0
@@ -238,8 +238,8 @@ class HeadlessRun:
         else:
             refused = service.refuse(
                 request.id,
-                f"Nobody is here to allow {what}, so it was refused. Do it another way, or finish "
-                "without it and say what is left to do.",
+                f"Nobody is here to approve {what}, so it was refused. Do it another way, or "
+                "finish without it and say what is left to do.",
             )
         if refused:
             self.refused.append(what)

@@ -26,7 +26,7 @@ from agent.session.turn.turn import Turn
 from agent.session.usage_totals import record_usage
 
 NOTHING = "Nothing was said in this session yet: just ask."
-CUT = "The answer ended before its end."
+CUT = "The response ended too early."
 MAX_OUTPUT = 8_192
 """Maximum tokens of a response."""
 

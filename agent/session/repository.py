@@ -79,8 +79,8 @@ def _brought(agent: AgentInfo, session: Session) -> bool:
 
 
 FORKED = (
-    "This conversation is a copy that was made while it worked: it reports to the other one. Start "
-    "it anew if its report is wanted here."
+    "This session was forked while the sub-agent was working, so its report goes to the original "
+    "session. Start it again if you need its report here."
 )
 
 

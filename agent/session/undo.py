@@ -156,7 +156,7 @@ def tool_diffs(messages: Iterable[MessageWithParts]) -> Iterator[DiffBlock]:
             yield from (block for block in part.state.blocks if isinstance(block, DiffBlock))
 
 
-BUSY = "The session is at work: stop the turn first, then undo."
+BUSY = "The session is busy: stop the turn first, then undo."
 MODE_BACK = {True: "can be run again", False: "can no longer be run"}
 IGNORED = "Files that git ignores are not undone."
 BACKGROUND_BUSY = "Sub-agents work in the background: wait for them or stop them first, then undo."
@@ -398,8 +398,8 @@ class Undo:
             before, after = change.before, change.after
             if before == after and change.before_mode == change.after_mode:
                 continue  # changed and changed back
-            what = "is deleted" if before is None else "comes back"
-            what = "goes back" if before and after else what
+            what = "is deleted" if before is None else "is restored"
+            what = "is reverted" if before and after else what
             what = MODE_BACK[change.before_mode.endswith("755")] if before == after else what
             touched = await self._snapshots.blob_of(path) != after
             if before == after and not touched:

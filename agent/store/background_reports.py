@@ -10,8 +10,8 @@ from agent.records.reminders import reminder
 from agent.records.usage import Usage
 
 CRASHED = (
-    "The program ended before the sub-agent was done. It may have done a part: check, or have it "
-    "go on with its session_id."
+    "The program ended before the sub-agent was done. It may have done a part: check, or "
+    "continue it with its session_id."
 )
 
 _STATE_PHRASES: dict[BackgroundTaskState, str] = {

@@ -431,7 +431,7 @@ class BashTool:
             on_end=on_end,
             explain=partial(blocked_notes, wrapped),
         )
-        how = "The user sent it to the background, where it goes on"
+        how = "The user sent it to the background, where it continues"
         with self._shells.reading(info.id):
             if call.background:
                 try:
@@ -550,7 +550,7 @@ def _ending_notes(call: BashPlan, done: FinishedCommand) -> tuple[str, ...]:
         notes.append(f"Exit code {done.exit_code}.")
     if done.left_running:
         notes.append(
-            "A background process of this command still runs. It goes on until the program "
+            "A background process of this command still runs. It continues until the program "
             "ends; its further output is not kept."
         )
     return (*notes, *((done.remark,) if done.remark else ()), *call.notes)

@@ -366,7 +366,7 @@ class _Hits:
             notes.append(
                 f"At least {found.total:,} lines match in {found.files:,} "
                 f"{'file' if found.files == 1 else 'files'}; these are {which}. Narrow the "
-                f"pattern, path or include, or go on with offset={offset + len(items)}."
+                f"pattern, path or include, or continue with offset={offset + len(items)}."
             )
         if any(_is_cut(line, width) for _, matches in groups for line in matches):
             notes.append("Long lines are cut; read shows the rest of one with offset and column.")

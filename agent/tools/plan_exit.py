@@ -25,7 +25,9 @@ CARRY_OUT_OPTION = QuestionOption("Carry it out", "Edits and commands ask as usu
 ACCEPT_EDITS_OPTION = QuestionOption(
     "Carry it out and accept edits", "Edits in the project no longer ask"
 )
-KEEP_PLANNING_OPTION = QuestionOption("Keep planning", "Say what is missing, or go on by yourself")
+KEEP_PLANNING_OPTION = QuestionOption(
+    "Keep planning", "Say what is missing, or continue by yourself"
+)
 
 AGREED = "The user agreed. Plan mode is over; their next message hands the plan to you."
 CHANGE = "The user does not want the plan carried out yet. They say: {text}"
@@ -98,7 +100,7 @@ class PlanExitTool:
             await self._hand_over(ctx.session_id, text, agreed is ACCEPT_EDITS_OPTION)
             return Result(AGREED, label=ToolLabel("Plan", file or "ready", "agreed"))
         if answer.dismissed or not answer.text:
-            raise PermissionRejected("The user goes on planning.")
+            raise PermissionRejected("The user keeps planning.")
         return Result(CHANGE.format(text=answer.text), label=ToolLabel("Plan", "to be changed"))
 
 

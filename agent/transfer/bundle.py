@@ -97,12 +97,12 @@ def _todo(item: JsonObject) -> TodoItem:
         case "pending" | "in_progress" | "completed" | "cancelled":
             pass
         case _:
-            raise ValueError("a to-do has no status that is known")
+            raise ValueError("a to-do has an unknown status")
     match priority:
         case "high" | "medium" | "low":
             pass
         case _:
-            raise ValueError("a to-do has no priority that is known")
+            raise ValueError("a to-do has an unknown priority")
     return TodoItem(str(item["content"]), status, priority)
 
 

@@ -37,7 +37,7 @@ def export_form(name: str) -> ExportForm:
     for form in FORMS:
         if ending in {form, {"md": "markdown", "html": "htm"}.get(form, "")}:
             return form
-    raise NothingToDo("An export is named .html, .md or .json.")
+    raise NothingToDo("The name of an export ends in .html, .md or .json.")
 
 
 def default_name(session: Session, form: ExportForm) -> str:
@@ -89,7 +89,7 @@ def write_text(text: str, path: Path, *, overwrite: bool = False) -> int:
         with path.open("wb" if overwrite else "xb") as file:
             file.write(data)
     except FileExistsError as error:
-        raise NothingToDo(f"{path} is there already. Give another name.") from error
+        raise NothingToDo(f"{path} already exists. Choose another name.") from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise NothingToDo(f"{path} cannot be written: {reason}.") from error

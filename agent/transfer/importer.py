@@ -50,7 +50,7 @@ def _read(path: Path, directory: str, project: str) -> Bundle:
         reason = (error.strerror or str(error)).lower()
         raise NothingToDo(f"{path} cannot be read: {reason}.") from error
     except (ValueError, RecursionError) as error:
-        raise NothingToDo(f"{path} is no JSON file. Export a session as .json first.") from error
+        raise NothingToDo(f"{path} is not a JSON file. Export a session as .json first.") from error
     return _moved_to(parse_export(data, str(path)), directory, project, None)
 
 
@@ -70,7 +70,7 @@ def _from_own_export(data: JsonObject, name: str) -> Bundle:
     try:
         return _with_new_ids(from_json(data))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise NothingToDo(f"{name} is damaged: a part of it is missing or not known.") from error
+        raise NothingToDo(f"{name} is damaged: a part of it is missing or unknown.") from error
 
 
 def _with_new_ids(bundle: Bundle) -> Bundle:

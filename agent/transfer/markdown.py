@@ -69,7 +69,7 @@ def _turn(turn: TimelineTurn, level: int) -> Iterator[str]:
 def _entry(entry: Entry) -> Iterator[str]:
     match entry:
         case UserEntry(message=item, first=first):
-            label = "" if first else "*(while it worked)* "
+            label = "" if first else "*(while working)* "
             yield "\n".join(f"> {line}" for line in f"{label}{user_text(item)}".split("\n")) + "\n"
         case TextPart(text=text):
             yield f"{text.strip()}\n"

@@ -213,7 +213,7 @@ class OpenSession:
         return any(concerns(event, one) for one in self._tree)
 
     async def _follow(self) -> None:
-        with suppress(ConnectionError):  # the client is gone: the program exits
+        with suppress(ConnectionError):  # the client has disconnected: the program exits
             async for event in self._subscription:
                 try:
                     await self._handle(event)
@@ -336,6 +336,6 @@ class OpenSession:
 
 
 async def _ignore_disconnect(work: Coroutine[None, None, None]) -> None:
-    """Run *work*. That the client is gone is noticed by the task that reads from it."""
+    """Run *work*. That the client has disconnected is noticed by the task that reads from it."""
     with suppress(ConnectionError):
         await work

@@ -58,7 +58,7 @@ def prompt_of(
                 texts.append(f"`{_name(resource.uri, directory)}`")
                 files.append(_file(resource.mime_type or "application/octet-stream", resource.blob))
             case _:
-                raise RequestError.invalid_params({"details": "Sound cannot be sent."})
+                raise RequestError.invalid_params({"details": "Audio cannot be sent."})
     text = "".join(texts)
     return PromptInput(
         text="\n\n".join((text, *attached)),

@@ -47,7 +47,7 @@ def _server_setting(
 
 UNTRUSTED = (
     "This folder is not trusted, so its settings, commands and instructions are ignored. "
-    "Start opencode-py in it once to trust it or not."
+    "Start opencode-py in it once to answer the trust question."
 )
 
 

@@ -39,7 +39,7 @@ class StdioTransport:
     async def send(self, message: dict[str, Any]) -> None:
         """Write a message. Raises ``ConnectionError`` when the client no longer reads."""
         if self._closed:
-            raise ConnectionError("the client is gone")
+            raise ConnectionError("the client has disconnected")
         if "method" not in message:
             self._prompts.pop(_key(message.get("id")), None)
         # Only details of errors contain values that are not JSON: an exception, a path.
@@ -139,4 +139,4 @@ def _settle(written: "asyncio.Future[None]", fault: OSError | None) -> None:
     if fault is None:
         written.set_result(None)
     else:
-        written.set_exception(ConnectionError(f"the client is gone: {fault.strerror}"))
+        written.set_exception(ConnectionError(f"the client has disconnected: {fault.strerror}"))

@@ -52,7 +52,7 @@ async def _do(context: ActionContext, name: str, what: str) -> None:
         case "switch" if status.state != "disabled":
             await service.disconnect(name)
             context.notify(
-                'Off until the next start. "enabled": false in its settings keeps it so.'
+                'Off until the next start. "enabled": false in its settings keeps it off.'
             )
         case "login":
             await _log_in(context, name)

@@ -67,6 +67,6 @@ async def _latest(store: "Store") -> str:
     found = [session for session in listed if session.turns or session.title]
     if not found:
         raise SessionNotFound(
-            "There is no session in this folder. opencode-py session list --all names all."
+            "There is no session in this folder. opencode-py session list --all lists all of them."
         )
     return found[0].id

@@ -41,7 +41,7 @@ WITHOUT_EFFECT: Mapping[str, int] = {
 GLOBAL = frozenset({"--print-logs", "--pure", "--log-level"})
 """Options that can stand before the name of a command."""
 
-_SERVER = "Only opencode-py serve has a server, and its own options for it."
+_SERVER = "Only opencode-py serve starts a server; it has its own options."
 _MCP = "Write the servers under mcp in the config, or into .mcp.json of the project."
 _SETTINGS = "Settings come from the config files; OPENCODE_PY_CONFIG names one more."
 _PROMPT = "Write the instructions into AGENTS.md, or into the prompt of an agent (--agent NAME)."
@@ -70,7 +70,7 @@ REJECTED: Mapping[str, str] = {
     "--agents": "Write agents into the config or into agents/ of a config folder.",
     "--tools": "The rules decide on tools: use --deny, or an agent with permissions.",
     **dict.fromkeys(("--json-schema", "--output-schema"), _SCHEMA),
-    "--session-id": "Ids are made here: each JSON line has the session's; -s ID continues it.",
+    "--session-id": "Ids are generated here: each JSON line has the session's; -s ID continues it.",
     "--fallback-model": "Only one model is asked: choose it with --model.",
     **dict.fromkeys(("--no-session-persistence", "--ephemeral"), _STORED),
     "--permission-prompt-tool": "No one can be asked in run: use --auto-approve or --deny.",
@@ -78,9 +78,9 @@ REJECTED: Mapping[str, str] = {
     "--json": _FORMATS,
     **dict.fromkeys(
         ("-o", "--output-last-message"),
-        "Standard output has the last message only: redirect it to a file.",
+        "Standard output contains only the last message: redirect it to a file.",
     ),
-    "--oss": "Choose a model of this machine with --model ollama/NAME.",
+    "--oss": "Choose a model on this machine with --model ollama/NAME.",
     "--plugin-dir": "Put plugins into plugins/ of a config folder.",
 }
 """Options that cannot work here, each with the alternative."""

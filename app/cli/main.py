@@ -26,14 +26,14 @@ class CliCommand(NamedTuple):
 
 
 COMMANDS: dict[str, CliCommand] = {
-    "acp": CliCommand("app.cli.acp", "work for an editor, over the Agent Client Protocol"),
+    "acp": CliCommand("app.cli.acp", "serve an editor over the Agent Client Protocol"),
     "agent": CliCommand("app.cli.agent", "list and create agents"),
-    "auth": CliCommand("app.cli.auth", "keys of providers: list, log in, log out"),
+    "auth": CliCommand("app.cli.auth", "API keys of providers: list, log in, log out"),
     "completion": CliCommand("app.cli.completion", "completion for bash, zsh and fish"),
     "debug": CliCommand("app.cli.debug", "inspect settings, rules and internals"),
     "mcp": CliCommand("app.cli.mcp", "MCP servers: list, add, log in"),
     "models": CliCommand("app.cli.models", "list the models"),
-    "run": CliCommand("app.cli.run", "one prompt without the screen, for scripts"),
+    "run": CliCommand("app.cli.run", "send one prompt without the screen, for scripts"),
     "serve": CliCommand("app.cli.serve", "an HTTP server for editors, bots and browsers"),
     "session": CliCommand("app.cli.session", "list, read, search and delete sessions"),
     "export": CliCommand("app.cli.export", "write a session to a file"),
@@ -87,8 +87,8 @@ UNSUPPORTED: dict[str, str] = {
     "github": "opencode-py has no GitHub action: opencode-py run works in any pipeline.",
     "pr": "opencode-py does not check out pull requests: use gh pr checkout first.",
     "providers": "opencode-py lists its providers with: opencode-py auth list --all.",
-    "plugin": "opencode-py installs no plugins: put a Python file into plugins/ of a config "
-    "folder, or install a package that has some; opencode-py debug plugins lists them.",
+    "plugin": "opencode-py does not install plugins: put a Python file into plugins/ of a config "
+    "folder, or install a package that contains some; opencode-py debug plugins lists them.",
 }
 """Commands of opencode and of other programs that do not exist here, each with the alternative."""
 
@@ -100,7 +100,7 @@ def _epilog() -> str:
             "commands, each with --help:",
             *(f"  {name:<12}{entry.summary}" for name, entry in COMMANDS.items()),
             "",
-            "Started in a terminal it opens the full screen; / lists the commands there.",
+            "In a terminal it opens the full screen, where / lists the commands.",
         ]
     )
 
@@ -129,7 +129,7 @@ def add_options(result: "argparse.ArgumentParser") -> None:
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent to start with (build, plan, …)")
     add("--effort", metavar="LEVEL", help="the reasoning effort (low, medium, high, …)")
-    add("--prompt", metavar="TEXT", help="send this at once")
+    add("--prompt", metavar="TEXT", help="send this prompt at once")
     add("-c", "--continue", dest="resume", action="store_true", help="resume the latest session")
     add("-s", "--session", metavar="ID", help="resume this session")
     add("--fork", action="store_true", help="with -c or -s: fork the session")
@@ -141,7 +141,7 @@ def add_options(result: "argparse.ArgumentParser") -> None:
     add(
         "--sandbox",
         choices=("auto", "required", "off"),
-        help="restrict commands where the machine can, always, or never (default: auto)",
+        help="run commands in a sandbox if there is one, always, or never (default: auto)",
     )
     add("--plain", action="store_true", help="line-based interface, without the full screen")
     add("--port", type=int, help="let editors use this screen, over HTTP on this port")

@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--no-token",
         action="store_true",
-        help="let every program of this machine in, the agent's own commands included",
+        help="let every program on this machine in, including the agent's own commands",
     )
     return result
 
@@ -96,7 +96,9 @@ async def _run(given: argparse.Namespace, env: Mapping[str, str]) -> int:
         sys.stdout.write(f"opencode server listening on {address}\n")
         sys.stdout.flush()
         if given.no_token and not password:
-            report("Every program of this machine can use the server, the agent's own included.")
+            report(
+                "Every program on this machine can use the server, including the agent's commands."
+            )
         elif not password:
             report(f"The token is in {token_file(data)}. Stop the server with Ctrl+C.")
         number = await received.get()

@@ -19,7 +19,7 @@ def parser() -> argparse.ArgumentParser:
     words = result.add_subparsers(dest="word", required=True, metavar="COMMAND")
     listing = words.add_parser("list", help="the sessions of this folder, newest first")
     listing.add_argument("-n", "--max-count", type=int, default=50, metavar="N", help="at most N")
-    search = words.add_parser("search", help="the texts in which every word occurs")
+    search = words.add_parser("search", help="the words to search for; all must occur")
     search.add_argument("words", nargs="+", metavar="WORD")
     for each in (listing, search):
         each.add_argument("--all", action="store_true", help="of every folder")
@@ -116,8 +116,8 @@ async def _delete(store: "Store", arguments: argparse.Namespace) -> None:
         if await store.leased_elsewhere(session_id):
             raise SessionBusy(f"Another opencode-py is working in {session_id}: stop it first.")
         name = sanitize_line(session.title) or "Untitled"
-        if not arguments.force and not _confirm(f"Delete “{name}” for good? (y/n) "):
-            sys.stderr.write(f"{session_id} was kept.\n")
+        if not arguments.force and not _confirm(f"Delete “{name}” permanently? (y/n) "):
+            sys.stderr.write(f"{session_id} was not deleted.\n")
             continue
         await store.delete_session(session_id)
         print(f"Deleted {session_id}.")

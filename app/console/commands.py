@@ -42,7 +42,7 @@ async def _connect_provider(console: Console, provider: str) -> None:
     if refused := access.key_refusal(provider):
         raise NothingToDo(refused)
     title = access.display_name(provider)
-    page = f" Keys are made at {access.key_page(provider)}." if access.key_page(provider) else ""
+    page = f" Create keys at {access.key_page(provider)}." if access.key_page(provider) else ""
     with _no_echo():
         key = (await console.ask(f"API key of {title} (not shown).{page}")).strip()
     if wrong := key_error(key):
@@ -173,7 +173,7 @@ async def _undo(console: Console, argument: str) -> None:
         raise NothingToDo("Nothing to undo.")
     console.say(f"Undo the message: {plan.text}")
     for file in plan.files:
-        what = "was changed since: stays as it is" if file.modified_since else file.effect
+        what = "changed since: kept as it is" if file.modified_since else file.effect
         console.say(f"  {file.path}  {what}")
     for path in plan.not_restorable:
         console.say(f"  {path}  cannot be restored")
@@ -192,7 +192,7 @@ async def _undo(console: Console, argument: str) -> None:
             return
     failed = await service.undo(plan, files=files, conversation=conversation, overwrite=False)
     _say_failed(console, failed)
-    console.say("Undone. /redo brings it back, until you send the next message.")
+    console.say("Undone. /redo restores it until you send another message.")
 
 
 async def _redo(console: Console, argument: str) -> None:
@@ -305,11 +305,11 @@ COMMANDS: Mapping[str, Command] = {
     "agents": Command("", "lists the agents", _agents),
     "mode": Command("[mode]", "shows or sets the permission mode", _mode),
     "undo": Command("", "undoes the last message with its changes to files", _undo),
-    "redo": Command("", "brings back what was undone", _redo),
+    "redo": Command("", "redoes what was undone", _redo),
     "cost": Command("", "shows the tokens and the cost of the session", _cost, ("usage",)),
     "stats": Command("[days]", "shows what was used in all folders", _stats),
     "compact": Command("[what to keep]", "compacts the session", _compact, ("summarize",)),
-    "rename": Command("title", "names the session", _rename),
+    "rename": Command("title", "renames the session", _rename),
     "export": Command("[file]", "writes the session to a file (.md, .html or .json)", _export),
     "delete": Command("[ID]", "deletes a session", _delete),
     "todo": Command("", "shows the agent's list of tasks", _todo, ("todos",)),

@@ -42,9 +42,9 @@ if TYPE_CHECKING:  # loads the agent package
 
 HELP = """\
 Type a prompt and press enter; a line that ends with \\ continues on the next one.
-/new starts over, /sessions lists sessions, /resume ID opens one, /exit or ctrl+d leaves. ctrl+c
+/new starts over, /sessions lists sessions, /resume ID opens one, /exit or ctrl+d exits. ctrl+c
 stops the agent.
-!COMMAND runs a command of yours, whose output joins the session."""
+!COMMAND runs a shell command and adds its output to the session."""
 
 
 def help_text() -> str:
@@ -190,7 +190,7 @@ class PlainConsole:
         session = await named_session(self.runtime.sessions.repository, self.launch)
         if session is not None:
             await self.open(session)
-        self.printer.line(f"opencode-py in {self.launch.directory}. /help helps.")
+        self.printer.line(f"opencode-py in {self.launch.directory}. /help lists the commands.")
         await self._print_status()
         if self.launch.prompt:
             await self.send(self.launch.prompt)

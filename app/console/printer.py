@@ -74,7 +74,7 @@ class Printer:
         self.line(f"  folder {request.folder}")
         if request.sandbox is not None:
             label = sandbox_label(request.sandbox.level, network=request.sandbox.network)
-            leave = "; w allows it once without" if request.can_leave_sandbox else ""
+            leave = "; w allows it once without a sandbox" if request.can_leave_sandbox else ""
             self.line(f"  sandbox {label}{leave}")
         if request.always:
             patterns = ", ".join(f"{permission}: {text}" for permission, text in request.always)

@@ -32,7 +32,7 @@ PROMPT_KEYS: tuple[tuple[str, str], ...] = (
     ("esc", "Close a dialog, or interrupt the agent"),
     ("esc esc", "Rewind to an earlier message (empty prompt)"),
     ("ctrl+c", "Interrupt, or clear the prompt; twice on an empty prompt: exit"),
-    ("ctrl+d", "Leave, on an empty prompt"),
+    ("ctrl+d", "Exit, on an empty prompt"),
 )
 
 

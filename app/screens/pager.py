@@ -165,7 +165,7 @@ class PagerScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         facts = f"   {count(len(self._lines), 'line')}"
         if self._left:
-            facts += f", {self._left:,} more with o"
+            facts += f", {self._left:,} more: press o"
         yield Static(
             Content.assemble((self._title, "bold"), (facts, "$tone-muted")), id="pager-title"
         )

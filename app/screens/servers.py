@@ -48,7 +48,7 @@ LSP_TONES = {
 
 NO_SERVER = (
     "No language server is running. One on your PATH starts with the first file of "
-    'its kind; "lsp": true in your settings uses those too that load code of the project.'
+    'its kind; "lsp": true in your settings also enables those that load code of the project.'
 )
 NO_FORMATTER = 'No formatters are enabled. Set "formatter": true in your settings to enable them.'
 
@@ -192,7 +192,7 @@ def _instruction_lines(status: ServerStatus) -> list[Content]:
     lines = [Content(f"  {sanitize_line(line)}") for line in status.instructions.splitlines()]
     if status.new_instructions is not None:
         lines += [
-            Content.styled("  changed since they were kept; ^y in the list accepts:", "$tone-warn"),
+            Content.styled("  changed since accepted; ^y in the list accepts these:", "$tone-warn"),
             *(Content(f"  {sanitize_line(line)}") for line in status.new_instructions.splitlines()),
         ]
     return lines

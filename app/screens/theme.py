@@ -12,7 +12,7 @@ class ThemeScreen(Picker):
 
     def __init__(self, themes: Sequence[str], *, current: str) -> None:
         rows = [
-            Row(AUTO, AUTO, "light or dark as the terminal is"),
+            Row(AUTO, AUTO, "light or dark, like the terminal"),
             *(Row(name, name) for name in themes),
         ]
         super().__init__("Themes", rows, current=current)

@@ -50,7 +50,7 @@ def _headline(contents: "ContextUsage", width: int) -> Content:
     if contents.window is not None:
         share = contents.used / contents.window
         text = f"{tokens(contents.used)} of {tokens(contents.window)} tokens, {share:.0%}"
-    how = "as the provider counted" if contents.measured else "estimated"
+    how = "as counted by the provider" if contents.measured else "estimated"
     limit = "" if contents.window is not None else "the size of the context window is unknown"
     model = sanitize_line(short_model(contents.model))
     line = Content.styled(text, "bold")
@@ -69,7 +69,7 @@ def _free_rows(contents: "ContextUsage", width: int) -> list[Content]:
         _row(
             f"{RESERVED} ",
             "$tone-faint",
-            "Kept for the answer",
+            "Reserved for the response",
             reserved,
             contents,
             width,

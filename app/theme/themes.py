@@ -454,7 +454,7 @@ def _read_palette(path: Path) -> Palette:
     try:
         read = json.loads(data)
     except ValueError as error:
-        raise ValueError(f"it is no JSON ({error})") from error
+        raise ValueError(f"it is not valid JSON ({error})") from error
     if type(read) is not dict:
         raise ValueError("it is not an object of colors")
     tones = dict(cast("dict[str, object]", read))
@@ -465,7 +465,7 @@ def _read_palette(path: Path) -> Palette:
     for key, value in tones.items():
         name = key.replace("-", "_")
         if name not in _TONES:
-            raise ValueError(f"there is no tone {key}; there are {', '.join(_TONES)}")
+            raise ValueError(f"there is no tone {key}; the tones are {', '.join(_TONES)}")
         if not isinstance(value, str) or not _HEX.fullmatch(value):
             raise ValueError(f"{key} is not a color such as #rrggbb")
         colors[name] = value.lower()

@@ -22,13 +22,13 @@ NO_MODEL = "no model is connected yet"
 CONNECT_SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("/connect", "connect a provider or a server of your own"),
     ("read README.md", "try the demo: real tools, no language model"),
-    ("tour", "the demo shows everything in two minutes"),
+    ("tour", "a two-minute tour by the demo"),
 )
 
 DEMO_SUGGESTIONS: tuple[tuple[str, str], ...] = (
     ("read README.md", "see how a tool call looks"),
     ("run git push", "see the permission dialog"),
-    ("tour", "two minutes through everything"),
+    ("tour", "a two-minute tour"),
 )
 
 SUGGESTIONS: tuple[tuple[str, str], ...] = (

@@ -19,7 +19,7 @@ REQUIRED = (
     "user to change the setting."
 )
 UNAVAILABLE = (
-    "Its settings have it run in a sandbox ({sandbox}), and none works on this machine. {reason} "
+    "Its settings require a sandbox ({sandbox}), and none works on this machine. {reason} "
     "Install bubblewrap (the program bwrap), or set its sandbox to off."
 )
 MISSING = "Commands run without a sandbox. {reason} Install bubblewrap to have one."

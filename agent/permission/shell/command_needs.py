@@ -171,7 +171,7 @@ class Commands:
         if not first.literal or (first.parts and not _HOME.match(first.source)):
             raise CannotAnalyzeError(f"the program {first.source} is known at run time only")
         if first.source in KEYWORDS:
-            raise CannotAnalyzeError(f"{first.source} stands where a program should")
+            raise CannotAnalyzeError(f"{first.source} is in the place of a program")
         for word in call.words:
             if not word.plain and word.globs:
                 place = self.found.workspace

@@ -31,8 +31,8 @@ NAMES: dict[str, SandboxName] = {
 }
 
 GAPS_OF_LANDLOCK = (
-    "Landlock does not protect files inside the project, such as the hooks of git, and has no "
-    "local servers without network."
+    "Landlock does not protect files inside the project, such as the hooks of git, and does not "
+    "allow local servers without network."
 )
 
 PROBE_TIMEOUT = 10.0

@@ -75,9 +75,9 @@ class ProviderAccess:
         if provider not in self.provider_ids():
             near = difflib.get_close_matches(provider, self.provider_ids(), n=2, cutoff=0.6)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            return f"There is no provider {provider}.{hint} auth list --all names all."
+            return f"There is no provider {provider}.{hint} auth list --all lists all of them."
         if not self.settings_of(provider).user_keys:
-            return f"{provider} is defined by this project, so it gets no key of yours."
+            return f"{provider} is defined by this project, so it gets none of your keys."
         if spec is not None and not spec.key_variables:
             return f"{spec.name} needs no key."
         return ""

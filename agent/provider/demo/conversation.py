@@ -171,7 +171,7 @@ def failure_sentence(call: CompletedCall) -> str:
     if said is not None:
         return (
             f"You refused that and said: “{_shorten(said[1])}” I did nothing. A real model "
-            "would act on your words now; as a script I can only pass them by."
+            "would act on your words now; as a script, I cannot."
         )
     if _REFUSED.search(_first_line(call.output)):
         return "That was refused, so nothing was done."

@@ -51,8 +51,8 @@ I follow these requests, through the same tools that a real model would use:
 - `todo first thing, second thing`
 - `ask a sub-agent to list src`
 - `think about anything`
-- `write a long answer` or `stream 300 words`, to try how to stop me
-- `tour` for two minutes through everything
+- `write a long answer` or `stream 300 words`, to try stopping me
+- `tour` for a two-minute tour
 
 esc or ctrl+c stops me at any time. What was said is kept: `opencode-py --continue` resumes it.
 `/connect` connects a language model."""
@@ -292,7 +292,7 @@ def _summary(request: ToolRequest, done: tuple[CompletedCall, ...]) -> str:
         case RunCommand():
             code = _EXIT_CODE.search(last.output)
             ended = f"ended with exit code {code[1]}" if code else "is done"
-            return f"The command {ended}; its output stands above."
+            return f"The command {ended}; its output is above."
         case CreateFile():
             return f"`{request.path}` is written. `replace … with … in {request.path}` changes it."
         case Replace():
@@ -300,7 +300,7 @@ def _summary(request: ToolRequest, done: tuple[CompletedCall, ...]) -> str:
         case WriteTodos():
             return f"The list has {count_phrase(len(request.items), 'item', 'items')}."
         case AskAgent():
-            return "The agent is done; its report stands above."
+            return "The agent is done; its report is above."
 
 
 def _advice(request: ToolRequest, last: CompletedCall) -> str:
@@ -308,5 +308,5 @@ def _advice(request: ToolRequest, last: CompletedCall) -> str:
     if isinstance(request, Replace) and " places" in text:
         return "`replace all … with … in …` changes every place."
     if isinstance(request, RunCommand) and "output" in text:
-        return "Its output stands above."
+        return "Its output is above."
     return ""

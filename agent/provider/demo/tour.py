@@ -234,9 +234,9 @@ def _outcome(progress: TourProgress) -> str:
     """Return a sentence about the previous step: that it is done, or why not."""
     failed = next((call for call in progress.previous_calls if call.failed), None)
     if failed is not None:
-        return f"{failure_sentence(failed)} The tour goes on without it."
+        return f"{failure_sentence(failed)} The tour continues without it."
     if not progress.previous_calls:
-        return "The tour goes on."
+        return "The tour continues."
     match stage_of(progress.previous_calls[-1]):
         case "write" | "edit":
             return "That is done; the row keeps the diff."

@@ -215,7 +215,7 @@ class LitellmClient:
                     chunk = await anext(chunks, None)
             except TimeoutError as error:
                 raise connection_error(
-                    self._route.provider, f"nothing came for {wait or 0:g} seconds"
+                    self._route.provider, f"no data for {wait or 0:g} seconds"
                 ) from error
             if chunk is None:
                 return

@@ -87,8 +87,8 @@ class LitellmProcess:
             reason = child.last_error_line() or "it does not start"
             raise ProviderError(
                 ProviderErrorKind.INVALID_REQUEST,
-                f"litellm cannot be loaded: {reason}. Install "
-                "opencode-py anew, or choose a provider that is asked without it.",
+                f"litellm cannot be loaded: {reason}. Reinstall "
+                "opencode-py, or choose a provider that is asked without it.",
             )
 
     async def call(self, arguments: JsonObject) -> AsyncGenerator[JsonObject, None]:

@@ -306,7 +306,7 @@ LEAD_SENTENCES: Mapping[ProviderErrorKind, str] = {
     Kind.CONTENT_FILTER: "{provider} blocked this with its content filter",
     Kind.INVALID_REQUEST: "{provider} refused the request",
     Kind.NETWORK: "The connection to {provider} failed",
-    Kind.ABORTED: "The request to {provider} was cancelled",
+    Kind.ABORTED: "The request to {provider} was canceled",
 }
 
 
@@ -428,7 +428,7 @@ def _error(
     if found.retry_once:
         lead = f"{provider} could not read the model's tool call"
     if text.empty:
-        detail = f"HTTP {status}, without further words" if status else "no further words"
+        detail = f"HTTP {status}, without details" if status else "no details"
     else:
         detail = text.shown
     if text.html and found.kind is not Kind.OVERLOADED:

@@ -260,9 +260,9 @@ class StreamedResponse:
         """Return the provider error for *error* of the transport."""
         provider = self._post.provider
         if isinstance(error, TimeoutError):
-            return connection_error(provider, f"nothing came for {self._waited:g} seconds")
+            return connection_error(provider, f"no data for {self._waited:g} seconds")
         if isinstance(error, EventTooLong):
-            return connection_error(provider, "it sent an event without end")
+            return connection_error(provider, "it sent an event that never ended")
         if isinstance(error, BrokenFrame):
             return connection_error(provider, "it sent data that cannot be read")
         if isinstance(error, httpx2.ConnectTimeout):

@@ -35,7 +35,7 @@ CONTINUE_REMINDER = reminder(
     "Continue the work where it stopped, as described in the summary and the newest messages. Do "
     "not mention the summary. If nothing is left to do, say so in one line."
 )
-FILE_PLACEHOLDER = "[{what} was attached here{where}. It is left out to save space{again}.]"
+FILE_PLACEHOLDER = "[{what} was attached here{where}. It was removed to save space{again}.]"
 
 
 def marker_of(item: MessageWithParts) -> CompactionPart | None:

@@ -22,7 +22,7 @@ MIN_PIN_TOKENS = 60
 MAX_LATE_PIN_TOKENS = 2_000
 """Tokens at most of a message that is pinned after its compaction."""
 
-CUT = "[… {left_out:,} characters are left out here. The whole is in {where} …]"
+CUT = "[… {left_out:,} characters are omitted here. The full text is in {where} …]"
 TODO_MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
 
 

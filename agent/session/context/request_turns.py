@@ -254,7 +254,7 @@ def shortened_output(part: ToolPart) -> str:
         [*lines[:EDGE_LINES], "…", *lines[-EDGE_LINES:]] if len(lines) > 2 * EDGE_LINES else lines
     )
     spill = part.state.spill
-    where = f"The whole is in {spill}." if spill else "Call the tool again if you need it."
+    where = f"The full output is in {spill}." if spill else "Call the tool again if you need it."
     first = (
         f"[This output of {current_call(part.tool, {})[0]} was shortened to save space. {where}]"
     )

@@ -27,9 +27,9 @@ MODE_TEMPLATES = {"plan": "plan"}
 """Agents that work in a mode, with the template that describes it."""
 
 NOBODY = (
-    "Nobody is here to answer questions or to approve anything. A question gets no answer, and "
-    "what needs an approval that was not given in advance is refused. Decide by yourself, and name "
-    "in your answer what you decided and what is left to do."
+    "Nobody is here to answer questions or to approve anything. A question gets no answer, "
+    "and what needs an approval that was not given in advance is refused. Decide by yourself, and "
+    "name in your answer what you decided and what is left to do."
 )
 """The line about the user of an unattended run."""
 
@@ -170,7 +170,11 @@ class Environment:
             yield f"You are now running as the model {self.model}."
         if differs("branch"):
             branch = now.get("branch")
-            yield f"The git branch is now {branch}." if branch else "This is no git repository now."
+            yield (
+                f"The git branch is now {branch}."
+                if branch
+                else "This is no longer a git repository."
+            )
         if differs("changes") and self.git is not None:
             yield "\n".join(_status_lines(self.git.changes) or ["No changed files in git."])
         if differs(ATTENDANCE_TOPIC):

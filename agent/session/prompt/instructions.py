@@ -177,7 +177,7 @@ def _read_text(real: Path, name: str, reading: ReadState) -> str | None:
         reading.notes.append(f"{name} cannot be read and is ignored: {reason}.")
         return None
     if is_binary(data):
-        reading.notes.append(f"{name} is no text and is ignored.")
+        reading.notes.append(f"{name} is not text and is ignored.")
         return None
     text = encodable(decode(data).text).replace("\r\n", "\n").replace("\r", "\n").strip()
     if len(text) <= MAX_CHARACTERS:
@@ -465,7 +465,7 @@ async def fetch_text(url: str) -> tuple[str, str]:
         return "", str(error).lower() or type(error).__name__
     text = bytes(data).decode("utf-8", "replace").strip()
     if "\0" in text:
-        return "", "it is no text"
+        return "", "it is not text"
     return text[:MAX_FETCHED_CHARACTERS], ""
 
 

@@ -17,8 +17,8 @@ REFUSED = "A hook refused the request to the model: {reason}"
 NO_REASON = "it gave no reason"
 NO_EFFECT = "A hook for PreRequest set {names}, which has no effect: {known}."
 KNOWN_SETTINGS = (
-    "known are temperature (a number), effort (one of the model's levels), max_output (tokens) and "
-    "headers (text by name), null to leave one out"
+    "the known ones are temperature (a number), effort (one of the model's levels), max_output "
+    "(tokens) and headers (text by name), null to leave one out"
 )
 
 

@@ -32,7 +32,7 @@ MESSAGE_LABELS = {
     "files": "attached files",
     "summary": "summary and pins",
     "reminders": "reminders",
-    "overhead": "message frames",
+    "overhead": "message overhead",
 }
 """Labels of the kinds of ``MessageWeight``; tool output is listed by tool."""
 
@@ -107,7 +107,7 @@ def measure_context(
 
 def _system_sources(setting: StepSettings) -> Iterator[ContextSource]:
     head, block = setting.system
-    yield ContextSource("system", "rules of the program", estimate_tokens(head))
+    yield ContextSource("system", "built-in instructions", estimate_tokens(head))
     sections = [(name, estimate_tokens(text)) for name, text in block_sections(block)]
     named = [(SECTION_LABELS[name], size) for name, size in sections if name in SECTION_LABELS]
     yield from (ContextSource("system", name, size) for name, size in named)

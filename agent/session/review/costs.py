@@ -16,7 +16,7 @@ PURPOSES: tuple[Purpose, ...] = (
     "summaries",
     "titles, asides, retries",
 )
-UNKNOWN_MODEL = "model not noted"
+UNKNOWN_MODEL = "model unknown"
 """The placeholder for the models of calls of which the session keeps only the sums."""
 
 

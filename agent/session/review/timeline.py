@@ -74,7 +74,7 @@ class TimelineTurn:
         if self.prompts:
             return user_text(self.prompts[0])
         lines = [synthetic_line(part) for item in self.synthetic for part in item.parts]
-        return next((line for line in lines if line), "The agent went on")
+        return next((line for line in lines if line), "The agent continued")
 
     @property
     def started(self) -> float:

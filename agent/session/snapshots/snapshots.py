@@ -302,7 +302,8 @@ class Snapshots:
         """Make the git directory and exclude large files; false where that fails."""
         if await asyncio.to_thread(_contains_home, self._project):
             self.unavailable_reason = (
-                "The home folder is no project: only changes by the edit tools can be undone here."
+                "The home folder is not a project: only changes by the edit tools can be undone "
+                "here."
             )
         elif git_program() is None:
             self.unavailable_reason = "File changes cannot be undone without git."

@@ -34,10 +34,10 @@ GRACE = 0.25
 ENDING = 3.0
 """Seconds after a cancel before a call that ignores it is given up on."""
 
-SIBLING_FAILED = "Not run: cancelled, a sibling failed"
-BROKEN_OFF = "Not run: the answer broke off before this call could start"
+SIBLING_FAILED = "Not run: canceled because another call of this step failed"
+BROKEN_OFF = "Not run: the response ended before this call started"
 REJECTED = "Not run: the user rejected another call of this step"
-INCOMPLETE = "Not run: the call's arguments never arrived whole"
+INCOMPLETE = "Not run: the call's arguments are incomplete"
 
 log = logging.getLogger(__name__)
 
@@ -251,7 +251,7 @@ class StepExecutor:
         state = slot.part.state
         reason = slot.cancelled_as or ABORTED
         if isinstance(state, Running) and state.waiting is None:
-            reason = reason.replace("Not run:", "Stopped in mid work:")  # it may have done much
+            reason = reason.replace("Not run:", "Interrupted:")  # it may have done much
         return CallFailed(
             kind="aborted",
             error=reason,

@@ -55,9 +55,9 @@ TARGET_REMINDER = reminder(
     "or more certain. Do not summarize."
 )
 UNFINISHED_ERRORS: dict[Finish | None, str] = {
-    "length": "Stopped: the answer was cut off by the output limit {times} times in a row. "
-    "Say “continue”, ask for less, or choose a model with a larger limit.",
-    "paused": "Stopped: the provider paused the answer {times} times in a row. Say “continue”.",
+    "length": "Stopped: the response was cut off by the output limit {times} times in a row. "
+    "Send “continue”, ask for less, or choose a model with a larger limit.",
+    "paused": "Stopped: the provider paused the response {times} times in a row. Send “continue”.",
 }
 """The errors of responses that stay unfinished, by the reason why they ended."""
 STEP_LIMIT_ERROR = (

@@ -216,7 +216,11 @@ def _problem_text(model: type[ToolArgs], issue: ErrorDetails) -> str:
     if kind == "missing":
         return "field required"
     if kind == "extra_forbidden":
-        known = f", known are {', '.join(model.model_fields)}" if len(issue["loc"]) == 1 else ""
+        known = (
+            f", the known ones are {', '.join(model.model_fields)}"
+            if len(issue["loc"]) == 1
+            else ""
+        )
         return f"unknown field{known}"
     if kind in {"literal_error", "enum"}:
         return f"expected {context.get('expected', 'another value')}, got {got}"

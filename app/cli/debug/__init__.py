@@ -23,7 +23,7 @@ BOM = "\ufeff"
 def parser() -> argparse.ArgumentParser:
     result = command_parser("debug", "Inspect settings, rules and internals.")
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    lines = "read cases from standard input, answer one JSON object a line"
+    lines = "read cases from standard input, print one JSON object per line"
     permission = parts.add_parser("permission", help="how the rules decide on a command, and why")
     permission.add_argument("--jsonl", action="store_true", help=lines)
     permission.add_argument("permission", nargs="?", metavar="PERMISSION", help="such as bash")

@@ -87,7 +87,7 @@ def add_server(arguments: argparse.Namespace, command: list[str]) -> int:
     if bool(url) == bool(command):
         return report("Pass either --url URL or, after --, a program and its arguments.", USAGE)
     if url and not url.startswith(("http://", "https://")):
-        what = f"{sanitize_line(url)} is no address"
+        what = f"{sanitize_line(url)} is not an address"
         return report(f"{what}: it begins with https:// or http://.", USAGE)
     pairs = headers if url else variables
     if (variables if url else headers) or any("=" not in pair for pair in pairs):

@@ -93,7 +93,7 @@ class PreparedRun:
 def parser() -> argparse.ArgumentParser:
     result = command_parser(
         "run",
-        "Send one prompt, print the answer, exit. What is piped in is added to it.",
+        "Send one prompt, print the answer, exit. Piped input is added to the prompt.",
         epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something was refused for lack of "
         "permission, 4 a limit was reached, 130 interrupted. No one can be asked here: what the "
         "rules do not allow is refused, unless --auto-approve or --auto allows it.",
@@ -125,7 +125,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--sandbox",
         choices=("auto", "required", "off"),
-        help="restrict commands where the machine can, always, or never (default: auto)",
+        help="run commands in a sandbox if there is one, always, or never (default: auto)",
     )
     add(
         "--auto-approve",
@@ -141,7 +141,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="PERMISSION[:PATTERN]",
         help="refuse this, as a deny rule does",
     )
-    add("--pure", action="store_true", help="without plugins")
+    add("--pure", action="store_true", help="do not load plugins")
     _add_output(result)
     _add_limits(result)
     return result
@@ -153,16 +153,16 @@ def _add_output(result: argparse.ArgumentParser) -> None:
         "--format",
         choices=("text", "json", "opencode", "claude", "claude-result"),
         default="text",
-        help="json: one event a line; opencode: the lines of opencode run --format json; claude: "
-        "those of claude -p --output-format stream-json; claude-result: only the last of them",
+        help="json: one event per line; opencode: the lines of opencode run --format json; claude: "
+        "those of claude -p --output-format stream-json; claude-result: only their last line",
     )
     add(
         "--deltas",
         action="store_true",
-        help="with --format json or claude: text as it streams, too",
+        help="also print text as it streams (--format json or claude)",
     )
-    add("--thinking", action="store_true", help="with --format opencode: reasoning, too")
-    add("--print-logs", action="store_true", help="write the log to standard error, too")
+    add("--thinking", action="store_true", help="also print reasoning (--format opencode)")
+    add("--print-logs", action="store_true", help="also write the log to standard error")
 
 
 def _add_limits(result: argparse.ArgumentParser) -> None:

@@ -34,7 +34,7 @@ SANDBOXES: dict[tuple[SandboxLevel, bool], str] = {
     ("read-only", False): "writes nothing, no network",
     ("workspace-write", False): "writes in the project, no network",
     ("workspace-write", True): "writes in the project, with network",
-    ("none", True): "none: it can do all that you can",
+    ("none", True): "none: it can do everything that you can",
 }
 """The sandbox of a call by level and network, in words."""
 
@@ -88,7 +88,7 @@ def hanging_indent(label: Content, text: Content, width: int) -> Content:
 def _shortened(text: str) -> str:
     if len(text) <= MAX_PART:
         return text
-    return f"{text[: MAX_PART - 40]} … ({len(text):,} characters, whole above)"
+    return f"{text[: MAX_PART - 40]} … ({len(text):,} characters, all of them above)"
 
 
 def scope_text(request: PermissionRequest, home: str, width: int) -> Content:

@@ -38,7 +38,7 @@ def _rule_group(rule: Rule) -> str:
         case source if source == DEFAULT:
             return BUILT_IN
         case source if source.startswith("agent "):
-            return f"Of the {source}"
+            return f"From the {source}"
         case source if is_project_rule(rule):
             return f"From the project: {source.removeprefix(PROJECT).strip() or 'its settings'}"
         case source:
@@ -51,9 +51,9 @@ def _rule_note(rule: Rule, *, trusted: bool) -> str:
     if rule.source == DEFAULT and rule.permission == "read":
         return "but asks for files that may hold secrets"
     if rule.saved and rule.permission == "bash":
-        return "with the limits of an answer"
+        return "with the limits of “always”"
     if is_project_rule(rule) and rule.action != "deny":
-        return "does not override deny rules" if trusted else "only tightens"
+        return "does not override deny rules" if trusted else "can only restrict"
     return ""
 
 

@@ -40,7 +40,7 @@ class SessionListScreen(Picker):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "everywhere", "All folders", priority=True),
         Binding("shift+tab", "archived", "Archived too", priority=True),
-        Binding("ctrl+o", "leave('review')", "Look", priority=True),
+        Binding("ctrl+o", "leave('review')", "Review", priority=True),
         Binding("ctrl+k", "leave('fork')", "Copy", priority=True),
         Binding("ctrl+f", "pin", "Pin", priority=True),
         Binding("ctrl+r", "rename", "Rename", priority=True),
@@ -240,7 +240,7 @@ class SessionListScreen(Picker):
     async def _confirm_delete(self, line: "SessionListItem") -> None:
         children = len(await self._runtime.store.children(line.id))
         also = f", with {count(children, 'session')} of its sub-agents" if children else ""
-        detail = f"It is removed for good{also}."
+        detail = f"It will be deleted permanently{also}."
         question = ConfirmScreen(f"Delete “{line.title or 'Untitled'}”?", detail)
         if await show_dialog(app_of(self), question):
             await self._runtime.sessions.delete(line.id)

@@ -121,7 +121,7 @@ def _capped_lines(lines: list[Line], context: BlockContext) -> list[Line]:
         return lines
     return [
         *lines[: context.max_lines],
-        hidden_lines_row(context, len(lines) - context.max_lines, "lines left out"),
+        hidden_lines_row(context, len(lines) - context.max_lines, "lines omitted"),
     ]
 
 
@@ -131,7 +131,7 @@ def _draw_diff(block: DiffBlock, context: BlockContext) -> DrawnBlock:
     if left:
         return [
             *lines,
-            hidden_lines_row(context, left, "lines left out" if context.open else "more lines"),
+            hidden_lines_row(context, left, "lines omitted" if context.open else "more lines"),
         ], True
     return lines, context.open and len(lines) > DIFF_LINES + 1
 
@@ -251,7 +251,7 @@ def _draw_code(block: CodeBlock, context: BlockContext) -> DrawnBlock:
             prefix = (*context.gutter, mark if join == "\n" else space)
             lines.append(make_line(row, prefix=prefix, join=join))
     if len(rows) > context.max_lines:
-        lines.append(hidden_lines_row(context, len(rows) - context.max_lines, "lines left out"))
+        lines.append(hidden_lines_row(context, len(rows) - context.max_lines, "lines omitted"))
     return lines, True
 
 

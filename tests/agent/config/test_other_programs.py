@@ -179,9 +179,10 @@ def test_each_variable_has_an_effect_or_is_always_on_or_is_reported(name: str) -
 
 
 def test_variables_without_effect_are_reported_in_one_sentence(setting: Setting) -> None:
-    setting.env |= {"OPENCODE_SERVER_PASSWORD": "secret", "OPENCODE_DB": "x.db"}
+    setting.env |= {"OPENCODE_AUTH_CONTENT": "secret", "OPENCODE_DB": "x.db"}
     (notice,) = setting.load().notices
-    assert "OPENCODE_SERVER_PASSWORD: there is no server" in notice
+    assert "OPENCODE_AUTH_CONTENT: keys are in the providers' own variables" in notice
+    assert "OPENCODE_DB: sessions have a folder of their own" in notice
     assert "secret" not in notice
 
 
@@ -250,8 +251,8 @@ def test_claude_codes_permissions_without_effect_are_reported(setting: Setting) 
     )
     *_, mode, unknown, every = setting.load().notices
     assert "permissions.defaultMode has no effect: the mode is chosen" in mode
-    assert "Unknown(x) names no tool" in unknown
-    assert "Bash allows every command, which only settings of this program's own" in every
+    assert "Unknown(x) is not a tool" in unknown
+    assert "Bash allows every command; only this program's own settings" in every
 
 
 def test_a_projects_allow_rules_count_only_with_trust_and_are_shown_first(

@@ -104,7 +104,7 @@ async def test_exit_code_two_blocks_with_standard_error_as_the_reason(tmp_path, 
     [
         ("echo oops >&2; exit 1", "failed (exit code 1): oops"),
         ("kill -9 $$", "SIGKILL"),
-        ("echo '{broken'", "begins like JSON and is none"),
+        ("echo '{broken'", "begins like JSON but is not"),
         ("exec sleep 30", "took longer than 0.2 seconds"),
     ],
 )

@@ -54,7 +54,7 @@ async def test_the_fields_of_a_form_are_asked_one_by_one(tmp_path: Path) -> None
     assert await order(tmp_path, asked) == {"action": "accept", "content": content}
     wood, legs, painted, name, tools, _ = asked.questions
     assert (tools.multiple, [option.label for option in tools.options]) == (True, ["Saw", "Glue"])
-    assert name.text.endswith("name (may be left empty, then it is Bob)")
+    assert name.text.endswith("name (optional, default Bob)")
     assert wood.text.startswith("The MCP server asks asks: What shall it be?")
     assert [option.label for option in wood.options] == ["oak", "pine"]
     assert legs.options == ()
@@ -75,9 +75,9 @@ async def test_an_invalid_answer_is_requested_again(tmp_path: Path) -> None:
     wrong = [question.text.rsplit("\n", 1)[-1] for question in asked.questions]
     for words in (
         "('four' is not of type 'integer')",
-        "(it is needed)",
+        "(required)",
         "('Hammer' is not one of ['saw', 'glue'])",
-        "(it has to be of the form email)",
+        "(it must have the format email)",
         "('somebody@home' is too long)",
     ):
         assert any(words in line for line in wrong), (words, wrong)
@@ -100,7 +100,7 @@ async def test_without_an_answer_nothing_is_sent(
 @pytest.mark.parametrize(
     ("reply", "action"),
     [
-        (QuestionReply(labels=("Go on",)), "accept"),
+        (QuestionReply(labels=("Continue",)), "accept"),
         (QuestionReply(labels=("Refuse",)), "decline"),
         (QuestionReply(text="yes"), "decline"),
         (QuestionReply(dismissed=True), "cancel"),
@@ -119,7 +119,7 @@ async def test_a_url_is_shown_and_never_opened(
     given = await elicitation.open_url("Pay here", "https://pay.test/\u202ex?a=b")
     assert (given.action, given.content) == (action, {})
     assert seen == [
-        ("The MCP server shop asks: Pay here\nIt wants you to open: https://pay.test/x?a=b")
+        ("The MCP server shop asks: Pay here\nThe server asks you to open: https://pay.test/x?a=b")
     ]
 
 

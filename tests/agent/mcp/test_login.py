@@ -135,7 +135,7 @@ async def test_a_login_that_is_rejected_during_a_call_needs_auth(tmp_path: Path)
         await mcp.connected("safe")
         async with httpx2.AsyncClient() as client:
             await client.get(f"http://127.0.0.1:{port}/forget?renewals")
-        with pytest.raises(ToolError, match="wants a login"):
+        with pytest.raises(ToolError, match="requires a login"):
             await mcp.call("safe_secret")
         await mcp.until(lambda: mcp.status("safe").state == "needs auth")
         assert mcp.status("safe").reason == "It no longer accepts the login."
@@ -199,7 +199,7 @@ async def test_a_token_that_is_refused_before_its_time_is_renewed(tmp_path: Path
 async def test_a_server_that_wants_a_login_for_calls_alone(tmp_path: Path) -> None:
     async with guarded(GUARDED_OPEN="1") as port, open_mcp(tmp_path, remote(port)) as mcp:
         assert mcp.status("safe").state == "connected"
-        with pytest.raises(ToolError, match="wants a login for this"):
+        with pytest.raises(ToolError, match="requires a login for this"):
             await mcp.call("safe_secret")
         assert mcp.status("safe").state == "connected"  # other tools still work
         await log_in(mcp)
@@ -224,7 +224,7 @@ async def test_rejected_headers_of_the_settings_are_a_reason(tmp_path: Path) -> 
         async with open_mcp(tmp_path, server) as mcp:
             status = mcp.status("safe")
             assert status.state == "needs auth"
-            assert status.reason == "It does not take what its settings say of who you are."
+            assert status.reason == "It does not accept the credentials in its settings."
 
 
 async def test_a_cancelled_login_stores_nothing(tmp_path: Path) -> None:

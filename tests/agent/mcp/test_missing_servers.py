@@ -45,11 +45,11 @@ def test_an_unknown_block_of_a_result_keeps_the_known_ones() -> None:
     assert isinstance(made, dict)
     assert [block["text"] for block in made["content"]] == [
         "KNOWN",
-        "[a hologram block, left out]",
-        "[a content block, left out]",
-        "[a text block, left out]",
+        "[a hologram block, omitted]",
+        "[a content block, omitted]",
+        "[a text block, omitted]",
     ]
     prompt = {"messages": [{"role": "user", "content": {"type": "hologram"}}]}
     found = repaired_result(prompt, [])
     assert isinstance(found, dict)
-    assert found["messages"][0]["content"]["text"] == "[a hologram block, left out]"
+    assert found["messages"][0]["content"]["text"] == "[a hologram block, omitted]"

@@ -70,10 +70,10 @@ def test_models_are_given_the_useful_keywords() -> None:
     ("given", "why"),
     [
         ({"type": "string"}, "its type is string"),
-        ("text", "no object"),
-        ([], "no object"),
+        ("text", "not an object"),
+        ([], "not an object"),
         ({"properties": {"n": {"type": "blob"}}}, "no type 'blob'"),
-        ({"properties": {"n": {"type": 7}}}, "no word"),
+        ({"properties": {"n": {"type": 7}}}, "not a string"),
         ({"description": "x" * 200_000}, "too large"),
     ],
 )

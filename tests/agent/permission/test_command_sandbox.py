@@ -168,7 +168,7 @@ def test_a_project_cannot_loosen_it(tmp_path: Path, value: str) -> None:
     assert [rule for rule in loaded.rules if rule.action == "allow"] == []
     said = "\n".join(loaded.notices)
     assert ("bash.sandbox is ignored" in said) or value == "required"
-    assert "permission.unsandboxed: what leaves the sandbox" in said
+    assert "permission.unsandboxed: only your own settings" in said
 
 
 def test_a_project_can_tighten_it(tmp_path: Path) -> None:

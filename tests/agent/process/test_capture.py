@@ -131,7 +131,7 @@ def test_spill_keeps_first_and_last_half_and_names_the_gap(tmp_path: Path) -> No
     text = writer.close().read_text()
     assert text.startswith("é00\né01\né02\né03\n")
     assert text.endswith("é27\né28\né29\n")
-    assert f"[{30 * 5 - 40:,} bytes were left out here]" in text
+    assert f"[{30 * 5 - 40:,} bytes are omitted here]" in text
     assert "\ufffd" not in text
 
 

@@ -291,7 +291,7 @@ def check_spill(spill: Path) -> None:
     text = spill.read_text()
     assert text.startswith("1\n2\n")
     assert text.endswith("16000000\n")
-    assert "bytes were left out here" in text
+    assert "bytes are omitted here" in text
     assert spill.stat().st_size < 65 * 1024 * 1024
     assert spill.stat().st_mode & 0o777 == 0o600
     assert spill.parent.stat().st_mode & 0o777 == 0o700

@@ -89,7 +89,7 @@ async def test_a_response_that_is_paused_forever_reaches_the_limit(tmp_path: Pat
         idle = await harness.turn(session, "for ever")
         assert (idle.outcome, idle.finish) == ("limit_reached", "paused")
         assert idle.error is not None
-        assert "paused the answer 4 times" in idle.error.message
+        assert "paused the response 4 times" in idle.error.message
         assert len(await harness.messages(session)) == 8, "requested, and continued three times"
         harness.server.replace((answer(Text("whole.")),))
         assert (await harness.turn(session, "go on")).outcome == "completed"

@@ -65,14 +65,14 @@ async def test_undo_and_redo_restore_files_and_prompts(tmp_path: Path, *, reposi
         made = await plan(harness, session)
         assert (made.text, made.messages) == ("second", 3)
         assert [(f.path, f.effect, f.modified_since) for f in made.files] == [
-            ("a.txt", "goes back", False)
+            ("a.txt", "is reverted", False)
         ]
         assert await undo.undo(made, files=True, conversation=True) == ()
         assert files(harness.folder) == states[1]
         made = await plan(harness, session)
         assert {f.path: f.effect for f in made.files} == {
             "new.txt": "is deleted",
-            "old.txt": "comes back",
+            "old.txt": "is restored",
         }
         await undo.undo(made, files=True, conversation=True)
         assert files(harness.folder) == states[0]
@@ -233,7 +233,7 @@ async def test_a_large_file_written_by_a_command_is_reported(tmp_path: Path) -> 
         assert made.not_restorable == ("new.bin", "old [1].bin")
         assert {f.path: f.effect for f in made.files} == {
             "made": "is deleted",
-            "grown.log": "comes back",
+            "grown.log": "is restored",
         }
         await harness.runtime.sessions.undo.undo(
             made, files=True, conversation=True, overwrite=True

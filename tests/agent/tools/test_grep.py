@@ -169,7 +169,7 @@ async def test_a_line_of_any_length_is_no_problem(
 PAGES = "".join(f"line {n}\n" for n in range(1, 8))
 
 
-HINT = "Narrow the pattern, path or include, or go on with offset="
+HINT = "Narrow the pattern, path or include, or continue with offset="
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ async def test_markdown_fences_enclose_any_output(store: Store) -> None:
 async def test_errors_explain_the_next_step(store: Store, tmp_path: Path) -> None:
     session_id = await stored_session(store)
     (tmp_path / "a.html").write_text("mine")
-    with pytest.raises(NothingToDo, match="is there already"):
+    with pytest.raises(NothingToDo, match="already exists"):
         await export(store, session_id, tmp_path / "a.html")
     assert (tmp_path / "a.html").read_text() == "mine"
     with pytest.raises(NothingToDo, match="cannot be written: no such file"):
@@ -196,12 +196,12 @@ async def test_errors_explain_the_next_step(store: Store, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("not json", "no JSON file"),
+        ("not json", "not a JSON file"),
         ("[1]", "holds no session"),
         ('{"format": "opencode-py/session", "version": 99}', "newer version"),
         ('{"format": "opencode-py/session", "version": 1, "session": {}}', "damaged"),
         ('{"format": "opencode-py/session", "version": 1, "session": 3, "messages": 4}', "damaged"),
-        ("[" * 100_000, "no JSON file"),
+        ("[" * 100_000, "not a JSON file"),
     ],
 )
 async def test_a_file_that_is_no_export_is_refused(

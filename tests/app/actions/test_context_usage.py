@@ -93,7 +93,7 @@ CONTENTS = ContextUsage(
     window=200_000,
     reserved=20_000,
     sources=(
-        ContextSource("system", "rules of the program", 1_105),
+        ContextSource("system", "built-in instructions", 1_105),
         ContextSource("system", "instruction files", 2_310),
         ContextSource("system", "environment and mode", 325),
         ContextSource("tools", "bash", 900),
@@ -136,8 +136,8 @@ async def test_the_command_shows_the_open_session(scripted: ModelServer, start: 
         await running.type("Well?", "enter")
         await running.until_idle()
         await running.type("/context", "enter")
-        await running.until_shown("5.0k of 100k tokens, 5%   as the provider counted   model-1")
-        assert "rules of the program" in running.text()
+        await running.until_shown("5.0k of 100k tokens, 5%   as counted by the provider   model-1")
+        assert "built-in instructions" in running.text()
         await running.pilot.press("escape")
         await running.until(running.app.controller.on_main_screen)
 
@@ -148,7 +148,7 @@ async def test_before_the_first_prompt_it_shows_the_initial_content(
     async with start() as running:
         await running.type("/context", "enter")
         await running.until_shown("System prompt")
-        assert "rules of the program" in running.text()
+        assert "built-in instructions" in running.text()
         await running.pilot.press("escape")
         await running.until(running.app.controller.on_main_screen)
         assert running.app.controller.live.session is None
@@ -164,7 +164,7 @@ async def test_closing_a_page_leaves_the_scroll_position(
         main = running.app.controller.main
         before = [(widget.id, widget.region) for widget in main.query("*") if widget.id]
         await running.type("/context", "enter")
-        await running.until_shown("rules of the program")
+        await running.until_shown("built-in instructions")
         await running.pilot.press("escape")
         await running.until(running.app.controller.on_main_screen)
         after = [(widget.id, widget.region) for widget in main.query("*") if widget.id]

@@ -113,7 +113,7 @@ def test_search_and_show(filled: InstalledProgram) -> None:
 
 def test_delete_asks_unless_forced(filled: InstalledProgram) -> None:
     done = run(filled, "session", "delete", "ses_a", given="n\n")
-    assert "was kept" in done.stderr
+    assert "was not deleted" in done.stderr
     assert run(filled, "session", "delete", "ses_a", given="y\n").stdout == "Deleted ses_a.\n"
     assert run(filled, "session", "delete", "-f", "ses_b").returncode == 0
     assert "no sessions in this folder" in run(filled, "session", "list").stderr

@@ -145,5 +145,5 @@ def test_a_dumb_terminal_gets_lines(installed: InstalledProgram, scripted: Serve
         LAUNCHER[:-1], cwd=installed.project, env={**installed.env, "TERM": "dumb"},
         input=b"/exit\n", capture_output=True, timeout=60, check=True,
     )  # fmt: skip
-    assert b"/help helps." in done.stdout
+    assert b"/help lists the commands." in done.stdout
     assert b"\x1b" not in done.stdout

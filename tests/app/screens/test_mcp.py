@@ -38,7 +38,7 @@ STANDINGS = (
         new_instructions="Read every page.",
         prompts=(Prompt(name="review", description="Reviews a page"),),
         resources=(Resource(uri="docs://index", name="All pages"),),
-        problems=("The tool odd is ignored: its schema cannot be used, it is no object.",),
+        problems=("The tool odd is ignored: its schema cannot be used, it is not an object.",),
     ),
     ServerStatus(server=Server(name="github", url="https://api.test/mcp"), state="needs auth"),
     ServerStatus(server=Server(name="old", command=("old",)), state="disabled"),
@@ -142,7 +142,7 @@ async def accept_what_it_says(start: Starter, says: Path) -> None:
         await running.until_shown("11 tools, 1 changed")
         await running.pilot.press("enter")
         await running.until_shown("Glue before you saw.")
-        assert "changed since they were kept" in running.text()
+        assert "changed since accepted" in running.text()
         await running.pilot.press("escape")
         await running.until_shown("MCP servers")
         await running.pilot.press("ctrl+y")

@@ -19,9 +19,9 @@ PLAN = UndoPlan(
     text="Rename [the] import\nand its test",
     messages=5,
     files=(
-        UndoFile("src/reader.py", "goes back"),
+        UndoFile("src/reader.py", "is reverted"),
         UndoFile("src/new.py", "is deleted"),
-        UndoFile("src/theirs.py", "comes back", modified_since=True),
+        UndoFile("src/theirs.py", "is restored", modified_since=True),
     ),
     not_restorable=("vendor/lib/x.c",),
     nested_repositories=("sub",),

@@ -40,7 +40,7 @@ def test_a_theme_from_a_file_changes_the_colors_that_it_names(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("{", "it is no JSON"),
+        ("{", "it is not valid JSON"),
         ("[]", "it is not an object of colors"),
         ('{"grund": "#000000"}', "there is no tone grund"),
         ('{"text": "red"}', "text is not a color such as #rrggbb"),
@@ -112,13 +112,13 @@ async def test_the_picker_previews_themes_and_keeps_the_chosen_one(
     folder = settings(folders, snapshot=True)
     async with start() as running:
         await running.type("/theme", "enter")
-        await running.until_shown("light or dark as the terminal is")
+        await running.until_shown("light or dark, like the terminal")
         await running.type("dracula")
         await running.until(lambda: running.app.theme == "dracula")
         await running.pilot.press("escape")
         await running.until(lambda: running.app.theme == DARK)
         await running.type("/theme", "enter")
-        await running.until_shown("light or dark as the terminal is")
+        await running.until_shown("light or dark, like the terminal")
         await running.type("dracula", "enter")
         await running.until(lambda: "dracula" in (folder / "config.json").read_text())
         kept = json.loads((folder / "config.json").read_text())

@@ -57,7 +57,7 @@ def test_kinds(status: int, body: str, kind: str) -> None:
         ("<html><head><title>404 Not Found</title></head></html>", "404 Not Found (a web page"),
         ("plain\x1b[31m words", "plain [31m words"),
         ('{"odd":1}', '{"odd":1}'),
-        ("", "HTTP 404, without further words"),
+        ("", "HTTP 404, without details"),
         (b"\xff\xfe broken", "broken"),
     ],
 )  # fmt: skip

@@ -89,7 +89,7 @@ async def test_a_message_pinned_after_its_compaction_is_sent_again_once(harness:
         body = json.dumps(harness.server.requests[-1].body)
         assert body.count("question 1") == 1, "sent once, and kept from then on"
         assert body.count("The user pinned this message from before the summary") == 2
-        assert "characters are left out here. The whole is in " in body
+        assert "characters are omitted here. The full text is in " in body
     await compact(harness, session)
     harness.server.script(answer(Text("fine")))
     await harness.turn(session, "once more")

@@ -291,7 +291,7 @@ async def test_a_file_that_is_not_text_is_skipped_with_a_note(place: Place) -> N
     place.write({"AGENTS.md": b"\x7fELF\0\0\0", "sub/AGENTS.md": "  \n"})
     found = await place.collect("")
     assert found.files == ()
-    assert found.notes == ("AGENTS.md is no text and is ignored.",)
+    assert found.notes == ("AGENTS.md is not text and is ignored.",)
     assert (await place.collect("sub")).files == ()
     (place.project / "AGENTS.md").unlink()
     os.mkfifo(place.project / "AGENTS.md")

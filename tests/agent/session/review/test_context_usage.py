@@ -30,7 +30,7 @@ async def test_the_sources_add_up_to_the_reported_tokens(tmp_path: Path) -> None
     assert [source.name for source in contents.in_group("output")] == ["read"]
     assert {"read", "edit", "bash"} <= {source.name for source in contents.in_group("tools")}
     system = {source.name for source in contents.in_group("system")}
-    assert system == {"rules of the program", "instruction files", "environment and mode"}
+    assert system == {"built-in instructions", "instruction files", "environment and mode"}
     messages = {source.name: source.tokens for source in contents.in_group("messages")}
     assert messages["your messages"] > 0
     assert messages["answers"] > 0

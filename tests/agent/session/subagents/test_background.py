@@ -563,7 +563,7 @@ async def test_a_fork_learns_that_the_report_goes_to_the_original(tmp_path: Path
         await harness.idle(session, after=before)
         harness.server.always(Script(answer(Text("fine"))))
         await harness.turn(copy, "hello")
-        assert "reports to the other one" in request_text(harness)
+        assert "its report goes to the original" in request_text(harness)
         later = await harness.runtime.sessions.repository.fork(session.id)
         assert [r.text for r in await reports(harness, later)] == ["the late report"]
 

@@ -88,7 +88,7 @@ async def test_an_unattended_run_answers_by_policy(harness: Harness) -> None:
         pass
     ((answered, by, comment, _),) = await decisions_of(harness, session)
     assert (answered, by) == ("reject", "policy")
-    assert "Nobody is here to allow bash of `touch made`" in comment
+    assert "Nobody is here to approve bash of `touch made`" in comment
 
 
 async def test_always_approves_a_waiting_call_by_the_new_rule(harness: Harness) -> None:

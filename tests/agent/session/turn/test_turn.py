@@ -152,7 +152,7 @@ async def test_a_failing_command_cancels_its_siblings(tmp_path: Path) -> None:
         assert bash.state.exit_code == 3
         for other in others:
             assert isinstance(other.state, Failed)
-            assert "a sibling failed" in other.state.error
+            assert "another call of this step failed" in other.state.error
 
 
 async def test_a_failing_read_cancels_nothing(harness: Harness) -> None:

@@ -124,7 +124,10 @@ def test_the_lesson_has_the_exact_text() -> None:
             "items.0.status: expected",
         ),
         ({"file_path": "a", "items": [{}]}, "items.0.content: field required"),
-        ({"file_path": "a", "colour": 1}, "colour: unknown field, known are file_path, limit"),
+        (
+            {"file_path": "a", "colour": 1},
+            "colour: unknown field, the known ones are file_path, limit",
+        ),
     ],
 )
 def test_issues_are_short_and_plain(values: JsonObject, words: str) -> None:

@@ -81,7 +81,7 @@ def test_comments_in_the_settings_are_kept(home: Path) -> None:
     [
         (["add", "docs"], "Pass either --url"),
         (["add", "docs", "--url", "https://x.test", "--", "x"], "Pass either --url"),
-        (["add", "docs", "--url", "x.test"], "is no address"),
+        (["add", "docs", "--url", "x.test"], "is not an address"),
         (["add", "a b", "--", "x"], "made of letters"),
         (["add", "docs", "--url", "https://x.test", "--env", "A=b"], "--header NAME=VALUE"),
         (["add", "docs", "--env", "A", "--", "x"], "--env NAME=VALUE"),

@@ -172,7 +172,7 @@ def test_requests_that_no_user_can_approve_are_refused_and_reported(
     done = run(installed, "go")
     assert (done.returncode, done.stdout) == (3, b"not done\n")
     assert b"touch made" in done.stderr
-    assert "Nobody is here to allow" in str(scripted.server.requests[-1].body["messages"])
+    assert "Nobody is here to approve" in str(scripted.server.requests[-1].body["messages"])
     assert not (installed.project / "made").exists()
 
 

@@ -47,16 +47,16 @@ def test_rows_show_the_source_with_the_strongest_rule_first() -> None:
     assert [row.group for row in rows[:5]] == [
         "Always, in this session and its sub-agents",
         "Saved in your settings for every folder",
-        "Of the agent plan",
+        "From the agent plan",
         "From the project: opencode.json",
         "From ~/.config/opencode-py/config.json",
     ]
     assert {row.group for row in rows[5:]} == {"Built in"}
     assert len(rows) == len(rules)
-    assert rows[3].note == "only tightens"
+    assert rows[3].note == "can only restrict"
     saved = Rule("bash", "git *", "allow", "~/.config/opencode-py/config.json", saved=True)
-    assert rule_rows((saved,), trusted=True)[0].note == "with the limits of an answer"
-    assert "deny rules" in rule_rows(rules, trusted=True)[3].note
+    assert rule_rows((saved,), trusted=True)[0].note == "with the limits of “always”"
+    assert "does not override deny rules" in rule_rows(rules, trusted=True)[3].note
     assert rules[int(rows[0].key)].pattern == "git *"
 
 
@@ -73,7 +73,7 @@ async def test_an_always_rule_is_revoked(start: Starter) -> None:
         assert await running.runtime.store.session_rules(root) == ALLOWED[:1]
         await running.type("webfetch")
         await running.pilot.press("ctrl+d")
-        await running.until_shown("Only rules that you")
+        await running.until_shown("Only rules that you chose with")
         await running.pilot.press("enter")
         await running.until(running.app.controller.on_main_screen)
 

@@ -198,7 +198,7 @@ async def test_delete_asks_first(start: Starter) -> None:
         await running.until(lambda: not running.app.screen.query(".dialog"))
         assert len(await directory.list()) == 2
         await running.pilot.press("ctrl+d")
-        await running.until_shown("cannot be undone")
+        await running.until_shown("deleted permanently")
         await running.pilot.press("y")
         await running.until_shown("No matching sessions")
         assert [s.title for s in await directory.list()] == ["list"]
@@ -222,7 +222,7 @@ async def test_deleting_the_open_session_shows_the_home_page(start: Starter) -> 
         await running.type("list", "enter")
         await running.until_idle()
         await running.type("/delete", "enter")
-        await running.until_shown("cannot be undone")
+        await running.until_shown("This cannot be undone")
         await running.pilot.press("y")
         await running.until(lambda: running.app.controller.live.view is None)
         await running.until_shown("a coding agent for this folder")
