@@ -266,7 +266,7 @@ REPORTED_FAULTS: dict[str, tuple[str, ...]] = {
         "agent/session/test_undo.py::test_undo_and_redo_restore_files_and_prompts",
     ),
     "undo with nested repositories": (
-        "agent/session/test_undo.py::test_files_hidden_by_a_nested_repository_are_reported",
+        "agent/session/test_undo_of_edits.py::test_edits_where_the_project_has_no_snapshots_are_undone",
         "agent/session/test_undo.py::test_changes_of_commands_in_a_submodule_are_reported_as_kept",
     ),
     # The terminal

@@ -208,7 +208,7 @@ def test_a_home_folder_gets_no_snapshot(
         terminal.wait(r"done")
         terminal.wait(BUSY, gone=True)
         terminal.enter("/undo")
-        terminal.wait(r"(?s)The home folder is\s.*no project")
+        terminal.wait(r"(?s)The home folder is\s.*not a\s+project")
     kept = sum(f.stat().st_size for f in (installed.home / "data").rglob("*") if f.is_file())
     assert kept < MB
 

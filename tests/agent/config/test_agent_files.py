@@ -101,7 +101,7 @@ def test_the_later_of_two_agents_counts_and_a_config_file_can_add(setting):
 @pytest.mark.parametrize(
     ("content", "word"),
     [
-        ("---\n- a\n---\nx", "no list of names"),
+        ("---\n- a\n---\nx", "not a list of keys"),
         (b"\xff\xfe\xff", "UTF-8"),
         ("---\nstepps: 5\n---\nx", "did you mean steps?"),
         ("---\nmode: boss\n---\nx", 'expected "primary"'),

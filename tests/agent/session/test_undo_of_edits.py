@@ -58,8 +58,8 @@ async def test_edits_where_the_project_has_no_snapshots_are_undone(
         undo = harness.runtime.sessions.undo
         made = await plan(harness, session)
         assert [(f.path, f.effect, f.modified_since) for f in made.files] == [
-            ("sub/run.sh", "goes back", False),
-            ("sub/x.txt", "goes back", False),
+            ("sub/run.sh", "is reverted", False),
+            ("sub/x.txt", "is reverted", False),
         ]
         assert made.not_restorable == ()
         shown = await undo.changes.diffs(await harness.messages(session))
@@ -76,7 +76,7 @@ async def test_edits_where_the_project_has_no_snapshots_are_undone(
         assert {f.path: f.effect for f in made.files} == {
             "own.txt": "is deleted",
             "sub/deep/new.txt": "is deleted",
-            "sub/x.txt": "goes back",
+            "sub/x.txt": "is reverted",
         }
         assert await undo.undo(made, files=True, conversation=True) == ()
         assert files(harness.folder) == states[0]
@@ -106,9 +106,9 @@ async def test_only_the_agents_edits_are_undone_where_there_are_no_snapshots(
         made = await plan(harness, session)
         assert {f.path: (f.effect, f.modified_since) for f in made.files} == {
             "sub/go.sh": ("is deleted", False),
-            "sub/old.txt": ("comes back", False),
-            "sub/run.sh": ("comes back", False),
-            "sub/x.txt": ("goes back", True),
+            "sub/old.txt": ("is restored", False),
+            "sub/run.sh": ("is restored", False),
+            "sub/x.txt": ("is reverted", True),
         }
         listed = kind in {"repository", "no repository above"}
         assert made.nested_repositories == (("sub",) if listed else ())

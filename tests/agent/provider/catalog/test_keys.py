@@ -106,7 +106,7 @@ def test_a_stored_key_is_never_sent_to_a_projects_base_url(tmp_path: Path) -> No
     known = catalog(tmp_path, theirs)
     assert not known.access.key_of("lab")
     assert known.access.connection("lab").key == ""
-    assert "no key of yours" in known.access.key_refusal("lab")
+    assert "none of your keys" in known.access.key_refusal("lab")
 
 
 async def test_a_new_key_is_used_by_the_next_client(tmp_path: Path) -> None:

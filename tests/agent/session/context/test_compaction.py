@@ -147,7 +147,7 @@ async def test_a_very_long_first_request_keeps_its_ends_and_a_file(
         marker = next(p for p in await harness.parts(session) if isinstance(p, CompactionPart))
         assert "begin lorem" in marker.pins
         assert marker.pins.endswith("end")
-        where = marker.pins.partition("The whole is in ")[2].partition(" …]")[0]
+        where = marker.pins.partition("The full text is in ")[2].partition(" …]")[0]
         assert content(where) == long
 
 

@@ -103,7 +103,7 @@ async def test_any_agent_can_run_a_command_as_a_subtask_without_being_offered_to
 
 async def test_an_unknown_command_is_an_error_that_lists_the_known_ones(tmp_path):
     async with open_harness(tmp_path, command=COMMANDS) as harness:
-        with pytest.raises(CommandError, match="There are: /apart, /fix"):
+        with pytest.raises(CommandError, match="The commands are: /apart, /fix"):
             await send(harness, "nosuch", "")
 
 

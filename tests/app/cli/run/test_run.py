@@ -404,7 +404,7 @@ def test_an_unknown_command_is_reported_and_a_path_is_text(
 ) -> None:
     done = run(installed, "/grete Ann")
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"There is no command /grete here. There are: /init, /review" in done.stderr
+    assert b"There is no command /grete here. The commands are: /init, /review" in done.stderr
     assert scripted.server.requests == []
     scripted.server.script(answer(Text("ok")), answer(Text("ok")))
     assert run(installed, "/tmp is full").returncode == 0

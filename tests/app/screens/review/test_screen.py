@@ -419,7 +419,7 @@ async def test_a_turn_and_an_answer_are_saved_without_secrets(start: Starter) ->
         await running.pilot.press("w")
         await running.until_shown("Save this to which file?")
         await running.pilot.press("enter")
-        await running.until_shown("is there already")
+        await running.until_shown("already exists")
 
 
 async def test_copying_a_response_that_came_in_pieces_copies_all_of_it(start: Starter) -> None:
