@@ -23,7 +23,7 @@ class Hooks:
         self._programs = programs
         self._hooks = list(hooks)
         self.session_facts: Callable[[HookCall], Awaitable[JsonObject]] | None = None
-        """Return what programs are told of the session of a call, beside its details."""
+        """Return the facts about the session of a call that programs get with the call."""
 
     @property
     def all(self) -> tuple[Hook, ...]:

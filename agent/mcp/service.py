@@ -24,6 +24,9 @@ from agent.records.errors import ToolError
 from agent.records.events import McpChanged
 from agent.tools.registry import Registry
 
+SERVER_TIMEOUT = 10.0
+"""Seconds that servers get to be ready for a prompt, unless their settings name others."""
+
 
 class McpService:
     """Connects the servers and gives access to what they offer.

@@ -60,7 +60,7 @@ class ShellBlock:
     directory: str = ""
     """The folder that it runs in, if that is not the session's."""
     description: str = field(default="", compare=False)
-    """What the command does, in the model's words."""
+    """The purpose of the command, in the model's words."""
     kind: Literal["shell"] = "shell"
 
 

@@ -28,7 +28,7 @@ class Decision:
     reason: str = ""
     """The rule, the scope of "always", or the changes that the decision rests on."""
     refused: str = ""
-    """What was refused: the command that was asked about, or hunks as a patch."""
+    """The refused part: the command of the question, or hunks as a patch."""
     sandbox: SandboxLevel | None = None
     """The level of the sandbox that the call got; None if there was no choice."""
     network: bool = False

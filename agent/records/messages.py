@@ -346,7 +346,7 @@ class RetryPart:
     error: ErrorInfo
     created: float
     change: str = ""
-    """What was changed before the retry, in a sentence; "" for nothing."""
+    """The change made before the retry, in a sentence; "" for none."""
     type: Literal["retry"] = "retry"
 
 

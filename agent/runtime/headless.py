@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from agent.bus import Subscription
+from agent.mcp.service import SERVER_TIMEOUT
 from agent.permission.rules import ALLOWED_BY_NAME, matches
 from agent.records.errors import SessionNotFound
 from agent.records.events import (
@@ -41,9 +42,6 @@ NOBODY_TO_ASK = (
     "Nobody is here to answer questions. Decide by what you know, and name in your answer "
     "the decision and its alternatives."
 )
-
-SERVER_TIMEOUT = 10.0
-"""Seconds that MCP servers get to be ready: there is no later turn that could have their tools."""
 
 
 @frozen

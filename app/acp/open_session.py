@@ -12,6 +12,7 @@ from acp.helpers import update_agent_message_text
 from acp.interfaces import Client
 
 from agent.bus import Subscription
+from agent.mcp.service import SERVER_TIMEOUT
 from agent.records import events
 from agent.records.errors import OpencodePyError
 from agent.records.messages import (
@@ -86,10 +87,6 @@ class PendingPrompts:
             sent_after = event.outcome == "cancelled" and not prompt.cancelled
             if not ((continues or sent_after) and prompt.message_id in self.queued):
                 prompt.settle(event)
-
-
-SERVER_TIMEOUT = 10.0
-"""Seconds that MCP servers get to be ready for a prompt."""
 
 
 @dataclass(slots=True)

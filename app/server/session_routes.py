@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agent.mcp.service import SERVER_TIMEOUT
 from agent.records.errors import SessionNotFound
 from agent.records.json import Json, JsonObject
 from agent.records.messages import MessageWithParts, Session
@@ -26,9 +27,6 @@ from app.server.endpoint import Endpoint
 from app.server.errors import RequestError
 from app.server.folders import Folder, Folders
 from app.server.prompt_content import prompt_of
-
-SERVER_TIMEOUT = 10.0
-"""Seconds that MCP servers get to be ready for a prompt."""
 
 PAGE = 100
 """Sessions of a list that names no limit."""

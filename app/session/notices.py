@@ -17,7 +17,7 @@ class Notice:
     text: str
     level: Level = "information"
     times: int = 1
-    """How often it came up."""
+    """The number of times it occurred."""
     lasting: bool = False
     """True if it holds until its cause is fixed, such as a fault of the settings."""
 

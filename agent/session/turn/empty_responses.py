@@ -1,4 +1,4 @@
-"""Responses without an answer: what the user is told, and what to do next."""
+"""Messages to the user about responses without an answer: the cause and the next step."""
 
 from agent.records.messages import (
     AssistantMessage,

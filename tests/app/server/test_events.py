@@ -93,7 +93,7 @@ async def test_a_slow_reader_is_disconnected_and_delays_nobody(served: Served) -
     assert await reader.take(0) == []
 
 
-async def test_an_idle_stream_shows_that_it_is_alive(served: Served) -> None:
+async def test_waiting_for_events_ends_in_time_for_a_heartbeat(served: Served) -> None:
     reader = Reader()
     assert await reader.take(0) == []  # what makes the stream send a heartbeat
     assert not reader.closed
