@@ -525,8 +525,9 @@ class Config:
     ``high``, ``xhigh`` or ``max``; a model without this level uses its nearest one. Not set: medium
     for Claude, the server's default for others."""
     small_model: str | None = None
-    """The model for titles, as ``provider/model``; ``none`` for no such requests. Not set: a
-    small model of the session's own provider, where one is known."""
+    """The model for titles, as ``provider/model``; ``none`` for no such requests. Not set: a small
+    model of the session's provider, where one is known; on a server of your own the model of the
+    session, after its first turn."""
     default_agent: str = "build"
     """The agent to start with."""
     permission: PermissionSetting | None = None

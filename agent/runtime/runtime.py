@@ -299,10 +299,10 @@ def _compose(opened: OpenedFolder) -> Runtime:
     services = replace(services, hooks=session_hooks)
     unused = (*opened.plugins.notices, *unused, *add_plugin_tools(opened, services.registry))
     sessions = SessionService(services, folder)
-    default = config.default_agent
+    default, stays = config.default_agent, opened.answering != "none"
     leaving = plan_tools(sessions, services.questions, services.permissions, agents, default)
     services.registry.replace_tools("plan mode", leaving)
-    titles = Titles(bus, store, folder, catalog, services.clients, config.small_model)
+    titles = Titles(bus, store, folder, catalog, services.clients, config.small_model, stays=stays)
     titles.start()
     return Runtime(
         directory=opened.directory,

@@ -12,6 +12,7 @@ from agent.files import Editor
 from agent.records.events import Event, PartUpdated, PermissionAsked, SessionIdle
 from agent.records.messages import MessageWithParts, Part, Running, Session, ToolPart
 from agent.records.requests import PermissionReply, PermissionRequest
+from agent.records.tool_facts import Answering
 from agent.runtime.runtime import Runtime, open_runtime
 from agent.session.api import PromptInput
 from agent.session.turn.services import StopHook
@@ -52,10 +53,11 @@ def config_for(
 ) -> dict[str, object]:
     """Return settings with *server* as the only provider, over the protocol *api* with further
     *options*; *abilities* are added to its model. *provider* adds further providers at the same
-    address."""
+    address. Titles are off, so that each response goes to a turn."""
     limit = {"context": 100_000, "output": 32_000}
     return {
         "model": MODEL,
+        "small_model": "none",
         "provider": {
             "scripted": {
                 "api": api,
@@ -165,6 +167,7 @@ async def open_harness(
     options: dict[str, object] | None = None,
     editor: Editor | None = None,
     holds: bool = True,
+    answering: Answering = "text",
     **settings: object,
 ) -> AsyncIterator[Harness]:
     """Open a runtime on a scripted server; at the end the server must have refused nothing."""
@@ -179,6 +182,7 @@ async def open_harness(
             stop_hooks=stop_hooks,
             editor=editor,
             wait_for_background=holds,
+            answering=answering,
         )
         harness = Harness(runtime, server, folder, home)
         subscription = runtime.bus.subscribe()

@@ -64,6 +64,12 @@ class ProviderAccess:
         spec = KNOWN_PROVIDERS.get(provider)
         return bool(spec and spec.local) and self.settings_of(provider).base_url is None
 
+    def is_own_server(self, provider: str) -> bool:
+        """Return whether *provider* is a server that the user runs or has configured."""
+        spec = KNOWN_PROVIDERS.get(provider)
+        address = self.settings_of(provider).base_url
+        return bool(address) if spec is None else spec.local
+
     def key_page(self, provider: str) -> str:
         """Return the page where keys of *provider* are made, "" where it is unknown."""
         spec = KNOWN_PROVIDERS.get(provider)

@@ -1,5 +1,6 @@
 """Titles that the small model writes."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,21 +10,25 @@ import pytest
 
 from agent.records.events import SessionUpdated
 from agent.records.messages import Session
+from agent.records.tool_facts import Answering
 from tests.support.harness import MODEL, Harness, open_harness
+from tests.support.model_server import Request
 from tests.support.script import Failure, Hold, Piece, Reason, Text, Tokens, answer
 
 DONE = answer(Text("done"), Tokens(prompt=100, completion=10))
 
 
 @asynccontextmanager
-async def harness_with_titles(tmp_path: Path, titles: list) -> AsyncIterator[Harness]:
+async def harness_with_titles(
+    tmp_path: Path, titles: list, small_model: str | None = MODEL
+) -> AsyncIterator[Harness]:
     """Open a runtime whose server sends *titles* to title requests and "done" to all others."""
 
     def script(body: dict):
         asks = "You name conversations" in json.dumps(body["messages"][0])
         return titles.pop(0) if asks else DONE
 
-    async with open_harness(tmp_path, small_model=MODEL) as harness:
+    async with open_harness(tmp_path, small_model=small_model) as harness:
         harness.server.always(script)
         yield harness
 
@@ -115,3 +120,58 @@ async def test_a_title_is_a_line_without_thoughts(
         await harness.turn(other, "other words")
         await renamed(harness, other, "Second")
         assert (await harness.runtime.store.session(session.id)).title == title
+
+
+def title_requests(harness: Harness) -> list[Request]:
+    return [r for r in harness.server.requests if "tools" not in r.body]
+
+
+async def test_the_model_of_an_own_server_names_a_session_after_its_first_turn(
+    tmp_path: Path,
+) -> None:
+    async with harness_with_titles(tmp_path, [answer(Text("Fix the import"))], None) as harness:
+        session = await harness.session()
+        await harness.turn(session, "the import crashes")
+        await renamed(harness, session, "Fix the import")
+        await harness.turn(session, "and again")
+        kinds = ["tools" in request.body for request in harness.server.requests]
+        assert kinds == [True, False, True]
+        assert len(title_requests(harness)) == 1
+
+
+async def test_a_turn_cancels_the_title_that_an_own_server_writes(tmp_path: Path) -> None:
+    """It is requested again after that turn."""
+    hold = Hold()
+    titles = [answer(hold, Text("Never read")), answer(Text("Second try"))]
+    async with harness_with_titles(tmp_path, titles, None) as harness:
+        session = await harness.session()
+        await harness.turn(session, "first words")
+        await hold.reached.wait()
+        assert (await harness.turn(session, "go on")).outcome == "completed"
+        await renamed(harness, session, "Second try")
+        await title_requests(harness)[0].closed.wait()
+
+
+async def test_an_own_server_that_writes_no_title_is_not_asked_again(tmp_path: Path) -> None:
+    async with harness_with_titles(
+        tmp_path, [Failure(400), answer(Text("Second"))], None
+    ) as harness:
+        session = await harness.session()
+        await harness.turn(session, "first words")
+        other = await harness.session()
+        await harness.turn(other, "other words")
+        await renamed(harness, other, "Second")
+        await harness.turn(session, "and again")
+        assert len(title_requests(harness)) == 2
+        assert (await harness.runtime.store.session(session.id)).title == "first words"
+
+
+@pytest.mark.parametrize(("small_model", "answering"), [("none", "text"), (None, "none")])
+async def test_titles_can_be_off_and_a_run_without_a_user_ends_with_its_turn(
+    tmp_path: Path, small_model: str | None, answering: Answering
+) -> None:
+    async with open_harness(tmp_path, small_model=small_model, answering=answering) as harness:
+        harness.server.always(DONE)
+        await harness.turn(await harness.session(), "first words")
+        # The tasks for titles begin before the harness sees the end of the turn.
+        assert "title" not in {task.get_name() for task in asyncio.all_tasks()}
