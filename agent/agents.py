@@ -99,7 +99,7 @@ BUILTIN_AGENTS: tuple[AgentInfo, ...] = (
     AgentInfo(DEFAULT_AGENT, "Does the work: reads, edits and runs commands."),
     AgentInfo(
         "plan",
-        "Looks and plans. Edits nothing but its plan file.",
+        "Explores the project and writes a plan. Changes nothing but its plan file.",
         mode="all",
         color="plan",
         rules=(

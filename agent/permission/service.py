@@ -261,7 +261,7 @@ class PermissionService:
     def cancel_session(self, session_id: str) -> None:
         """Withdraw every request of one session; the calls that wait are rejected."""
         gone = PermissionRejected(
-            "Cancelled by the user before the question was answered.", withdrawn=True
+            "Canceled by the user before the question was answered.", withdrawn=True
         )
         for pending in list(self._pending.values()):
             if pending.request.session_id == session_id:

@@ -85,8 +85,8 @@ EARLY_EXIT = 0.5
 """Seconds to wait for a background command that fails at once, to report that."""
 
 BACKGROUND_HINT = (
-    "You are told when it ends. bash_output with the id {id} reads what it prints, or ends it with "
-    "kill; it ends with the program."
+    "You are notified when it ends. bash_output with the id {id} reads its output, or ends it with "
+    "kill. It is killed when the program closes."
 )
 
 
@@ -109,7 +109,7 @@ class BashArgs(ToolArgs):
     )
     watch: str | None = Field(
         default=None,
-        description="In the background: tell me when it prints this text (alternatives: a|b)",
+        description="With background: report when it prints this text (alternatives: a|b)",
     )
     network: str | None = Field(
         default=None,
@@ -440,7 +440,7 @@ class BashTool:
                     # Nothing else would know its id.
                     await self._shells.kill(info.id, known=True)
                     raise
-                how = "It has ended already" if ended else "It was started in the background"
+                how = "It has already ended" if ended else "It was started in the background"
             info, taken = await self._shells.read(info.id, info.root_id, 0)
         if call.watch and info.state == "running":
             self._shells.watch(info.id, call.watch)
@@ -448,7 +448,7 @@ class BashTool:
         offline = ran and wrapped is not None and not wrapped.policy.network
         notes = (
             f"{how}: {describe_shell(info)}",
-            BACKGROUND_HINT.format(id=info.id),
+            *((BACKGROUND_HINT.format(id=info.id),) if ran else ()),
             *((NO_SERVER,) if offline else ()),
             *self._shells.end_notes(info.id),
             *(call.kept_notes if wrapped is not None else ()),
@@ -474,7 +474,7 @@ def _check(command: str) -> None:
     if not command:
         raise ToolError("The command is empty. Give the command to run.")
     if "\0" in command:
-        raise ToolError("The command holds a NUL byte. Write it without one.")
+        raise ToolError("The command contains a NUL byte. Write it without one.")
     if len(command.encode()) > MAX_COMMAND:
         raise ToolError(
             f"The command is longer than {MAX_COMMAND:,} bytes. Write a script with the write "

@@ -166,7 +166,9 @@ class GrepTool:
             if args.include.startswith("!"):
                 raise ToolError("include names what to search; a leading ! is not supported.")
         if args.type is not None and not re.fullmatch(r"\.?[\w+-]+", args.type.strip()):
-            raise ToolError(f"{args.type!r} is no type of files. Give one such as py, or include.")
+            raise ToolError(
+                f"{args.type!r} is not a known file type. Use one such as py, or use include."
+            )
         root = resolve_path(args.path or ".", ctx)
         payload = await asyncio.to_thread(_plan, args, root, ctx)
         where = f" in {root.shown}" if args.path else ""
@@ -389,7 +391,7 @@ class _Hits:
         if total > offset + len(page):
             notes.append(
                 f"{total:,} files match; these are {offset + 1:,} to {offset + len(page):,}, "
-                f"newest first. Go on with offset={offset + len(page)}."
+                f"newest first. Continue with offset={offset + len(page)}."
             )
         return _Page(list(items), items, total, "file" if total == 1 else "files", notes)
 

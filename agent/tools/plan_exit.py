@@ -33,7 +33,7 @@ AGREED = "The user agreed. Plan mode is over; their next message hands the plan 
 CHANGE = "The user does not want the plan carried out yet. They say: {text}"
 CARRY_OUT = "Carry out the plan."
 CARRY_OUT_FILE = "Carry out the plan in {file}."
-NOT_PLANNING = "Plan mode is not on. Go on with what you were asked."
+NOT_PLANNING = "Plan mode is not on. Continue with what you were asked to do."
 
 
 class PlanExitArgs(ToolArgs):

@@ -240,7 +240,7 @@ def _footer(page: Page, note: str) -> str:
     if page.cut is not None:
         notes.append(_cut_note(page.cut, page.total))
     elif page.more:
-        notes.append(f"Lines {page.first:,}–{last:,}{total}. Go on with offset={last + 1}.")
+        notes.append(f"Lines {page.first:,}–{last:,}{total}. Continue with offset={last + 1}.")
     else:
         notes.append(f"End of file, {last:,} {'line' if last == 1 else 'lines'}.")
     return f"({' '.join(notes)})"
@@ -252,7 +252,7 @@ def _cut_note(cut: CutLine, total: int | None) -> str:
     after = f", or with offset={cut.number + 1}" if total is None or cut.number < total else ""
     return (
         f"Line {cut.number:,}{lines} is cut: its characters {cut.start:,}–{cut.end:,}{length} are "
-        f"shown. Go on with offset={cut.number} and column={cut.end + 1}{after}."
+        f"shown. Continue with offset={cut.number} and column={cut.end + 1}{after}."
     )
 
 
@@ -278,7 +278,9 @@ def _list_folder(target: ToolPath, offset: int, limit: int) -> Result:
     last = offset + len(page) - 1
     note = f"({len(entries):,} entries.)"
     if last < len(entries):
-        note = f"(Entries {offset:,}–{last:,} of {len(entries):,}. Go on with offset={last + 1}.)"
+        note = (
+            f"(Entries {offset:,}–{last:,} of {len(entries):,}. Continue with offset={last + 1}.)"
+        )
     return Result(
         "\n".join((f"{target.shown} is a folder:", *page, "", note)),
         blocks=(ListingBlock(tuple(page[:SHOWN_LINES]), len(entries)),),

@@ -38,9 +38,9 @@ DETACHED = {
     "sent": "The sub-agent is at work in the background and reads this at its next step. {later}",
 }
 REPORT_HINT = (
-    "Its report comes to you by itself, once, as a message. Go on with what does not need it; with "
-    "nothing left to do, just end your answer, and the report begins the next one. Do not guess "
-    "what it will say. bash_output with the id {id} looks at it or stops it."
+    "Its report comes to you by itself, once, as a message. Continue with other work; if nothing "
+    "is left to do, just end your answer, and the report begins the next one. Do not guess what it "
+    "will say. bash_output with the id {id} looks at it or stops it."
 )
 
 
@@ -52,7 +52,7 @@ class TaskArgs(ToolArgs):
     subagent_type: str = Field(default=DEFAULT_AGENT, description="The sub-agent that does it")
     session_id: str | None = Field(
         default=None,
-        description="The earlier sub-agent to continue, or the one in the background to tell this",
+        description="An earlier sub-agent to continue, or a background one to send this to",
     )
     background: bool = Field(
         default=False,

@@ -109,7 +109,7 @@ def test_the_whole_process_tree_of_a_command_ends(
             run_turn(terminal, "and now?", r"all done")
     (told,) = tool_results(scripted)
     assert "before" in told
-    assert {"timeout": "Timed out after 2.0s", "esc": "cancelled by the user"}[way] in told
+    assert {"timeout": "Timed out after 2.0s", "esc": "canceled by the user"}[way] in told
 
 
 def test_exit_ends_every_language_server(

@@ -50,9 +50,9 @@ def test_stopping_with_one_call_done_one_running_one_asking(
     assert "calc.py" in done
     assert "Not run" not in running
     assert "begun" in running, "what it had printed"
-    why = "the user rejected another call" if key == "\x1b" else "cancelled by the user"
+    why = "the user rejected another call" if key == "\x1b" else "canceled by the user"
     assert why in running
-    assert ("rejected" if key == "\x1b" else "cancelled by the user") in asking.lower()
+    assert ("rejected" if key == "\x1b" else "canceled by the user") in asking.lower()
 
 
 @pytest.mark.parametrize("last", ["o", "\x1b"])

@@ -102,5 +102,5 @@ def test_keys_work_while_a_page_is_fetched(
         terminal.wait(BUSY, gone=True)
         terminal.send("\r")
         terminal.wait(r"fine now")
-    assert "cancelled by the user" in tool_results(scripted)[0]
+    assert "canceled by the user" in tool_results(scripted)[0]
     assert "my own draft" in str(scripted.server.requests[-1].body["messages"][-1])

@@ -37,7 +37,7 @@ from agent.records.messages import (
 from agent.records.reminders import escape_after_reminder, escape_reminders, reminder
 from agent.records.tool_facts import current_call
 
-ABORTED = "Tool execution aborted: cancelled by the user"
+ABORTED = "Tool execution aborted: canceled by the user"
 """Sent for a call that never got its result."""
 
 STEERED = (

@@ -360,7 +360,7 @@ class Instructions:
         return CollectedInstructions(tuple(found), tuple(reading.notes))
 
 
-INSTRUCTIONS_REMINDER = "Instructions for files in the folder of {source}:\n\n{text}"
+INSTRUCTIONS_REMINDER = "Instructions from {source}, for the files you just used:\n\n{text}"
 
 
 async def no_instructions(touched: tuple[str, ...]) -> tuple[Instruction, ...]:

@@ -152,7 +152,7 @@ class DoomLoop:
 
 
 def _keys(arguments: JsonObject | str) -> tuple[str, str]:
-    """The input as a canonical text, and that text without white space and numbers."""
+    """The input as a canonical text, and that text without whitespace and numbers."""
     exact = (
         arguments
         if isinstance(arguments, str)

@@ -20,7 +20,7 @@ from agent.tools.core.base import ToolArgs
 from agent.tools.core.clean_text import encodable_json
 
 MAX_ISSUES = 5
-MAX_ISSUE_LENGTH = 100
+MAX_ISSUE_LENGTH = 240
 MAX_ROUNDS = 3
 """Rounds of repair and validation; each can reveal a deeper slip."""
 
@@ -217,9 +217,7 @@ def _problem_text(model: type[ToolArgs], issue: ErrorDetails) -> str:
         return "field required"
     if kind == "extra_forbidden":
         known = (
-            f", the known ones are {', '.join(model.model_fields)}"
-            if len(issue["loc"]) == 1
-            else ""
+            f" (known fields: {', '.join(model.model_fields)})" if len(issue["loc"]) == 1 else ""
         )
         return f"unknown field{known}"
     if kind in {"literal_error", "enum"}:

@@ -71,7 +71,7 @@ class QuestionService:
     def cancel_session(self, session_id: str) -> None:
         """Withdraw every question of one session."""
         gone = PermissionRejected(
-            "Cancelled by the user before the question was answered.", withdrawn=True
+            "Canceled by the user before the question was answered.", withdrawn=True
         )
         for waiting in list(self._waiting.values()):
             if waiting.question.session_id == session_id:

@@ -229,6 +229,6 @@ def _notice(
     count, partial = shown
     some = f", {partial:,} of them only in part" if partial else ""
     return (
-        f"[Output cut: it had {lines:,} lines and {size:,} bytes, the {end} {count:,} lines are "
-        f"shown{some}. {rest}]"
+        f"[Output truncated: it had {lines:,} lines and {size:,} bytes; the {end} {count:,} lines "
+        f"are shown{some}. {rest}]"
     )

@@ -4,7 +4,7 @@ A place is found loosely, proved to be unique, and then merged: a line that the 
 change is never written. ``apply`` goes from the strictest tier to the loosest:
 
 1. exact: old_string byte for byte, except for line endings and a byte order mark;
-2. block: whole lines, compared without white space and typographic characters;
+2. block: whole lines, compared without whitespace and typographic characters;
 3. malformed: both again, without the line numbers of the read tool, or with escapes or entities
    of old_string undone;
 4. near: all lines except one, with rare lines among them and no similar place elsewhere.

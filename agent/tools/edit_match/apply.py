@@ -218,7 +218,7 @@ def _is_at(document: Document, first: int, bare: list[str]) -> bool:
 
 
 MIN_ADDED = 8
-"""Characters, without white space, of an addition that is recognized as applied before."""
+"""Characters, without whitespace, of an addition that is recognized as applied before."""
 
 
 def apply_exact(document: Document, old: str, new: str, *, replace_all: bool) -> Edit | None:
@@ -332,7 +332,7 @@ def _check_strings(old: str, new: str) -> None:
         )
     if not old.strip():
         raise EditRefused(
-            "old_string is only white space, which names no place in the file. "
+            "old_string is only whitespace, which names no place in the file. "
             "Give lines around it too."
         )
 

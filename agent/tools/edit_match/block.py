@@ -10,16 +10,16 @@ from agent.tools.edit_match.document import Document
 from agent.tools.edit_match.lines import MIN_COMPACT, LineKeys, find_runs, indentation
 
 MIN_CORE = 20
-"""Characters, without white space, of the whole lines when the first or last line is cut."""
+"""Characters, without whitespace, of the whole lines when the first or last line is cut."""
 
 MIN_CUT = 6
-"""Characters, without white space, of a line that is cut: a bracket alone proves nothing."""
+"""Characters, without whitespace, of a line that is cut: a bracket alone proves nothing."""
 
 
 class LineMatch(Enum):
     """The kind of a match of a line of ``old_string`` with a line of the file."""
 
-    SAME = "same"  # except for white space and typographic characters
+    SAME = "same"  # except for whitespace and typographic characters
     SIMILAR = "alike"  # the same line, misremembered
     DIFFERENT = "other"  # at its position, but another line
 
@@ -48,13 +48,13 @@ class BlockMatches:
 
 
 def find_blocks(document: Document, old: LineKeys, *, overlapping: bool) -> BlockMatches | None:
-    """Return the blocks that equal *old* except for white space, by the strictest comparison that
+    """Return the blocks that equal *old* except for whitespace, by the strictest comparison that
     finds any. Blank lines are ignored on both sides."""
     found = find_whole_lines(document, old, overlapping=overlapping)
     if found is not None or not old.filled:
         return found
     starts, tie_of = _find_cut_runs(document.keys.compact, old.compact)
-    measure = "white space and to the rest of its first or last line"
+    measure = "whitespace and to the rest of its first or last line"
     return _block_matches(document, old, starts, measure, tie_of, overlapping=overlapping)
 
 
@@ -66,10 +66,10 @@ def find_whole_lines(
         return None
     keys = document.keys
     starts = find_runs(keys.trimmed, old.trimmed)
-    measure = "white space at line ends and blank lines"
+    measure = "whitespace at line ends and blank lines"
     if not starts and sum(map(len, old.compact)) >= MIN_COMPACT:
         starts = find_runs(keys.compact, old.compact)
-        measure = "white space"
+        measure = "whitespace"
     return _block_matches(document, old, starts, measure, {}, overlapping=overlapping)
 
 

@@ -89,7 +89,7 @@ class Document:
 
     @cached_property
     def keys(self) -> LineKeys:
-        """The keys of the lines, by which blocks are found although white space differs."""
+        """The keys of the lines, by which blocks are found although whitespace differs."""
         return LineKeys(self.lines)
 
     @cached_property

@@ -242,7 +242,7 @@ STYLE_CONTEXT = 200
 MIN_SIMILARITY = 0.5
 """The similarity of a changed line to the one that it replaces, to get its indentation."""
 MIN_LENGTH = 8
-"""Characters, without white space, that such a line must have."""
+"""Characters, without whitespace, that such a line must have."""
 
 _AMBIGUOUS = (
     "old_string has another indentation than the file, and it cannot be told whether "

@@ -1,4 +1,4 @@
-"""Compare lines: keys that ignore white space, pairs of equal lines, similarity."""
+"""Compare lines: keys that ignore whitespace, pairs of equal lines, similarity."""
 
 import difflib
 from collections import Counter
@@ -20,7 +20,7 @@ _FOLD = str.maketrans(PLAIN)
 _FOLD_SPACES = str.maketrans(SPACES | INVISIBLE)
 
 MIN_COMPACT = 4
-"""Characters that a block must have to be found without regard to white space."""
+"""Characters that a block must have to be found without regard to whitespace."""
 
 
 def split_text(text: str) -> list[str]:
@@ -37,7 +37,7 @@ def fold(text: str) -> str:
 
 
 def compact_key(line: str) -> str:
-    """Return the key of *line*: without white space, typographic characters as plain ones."""
+    """Return the key of *line*: without whitespace, typographic characters as plain ones."""
     key = "".join(fold(line).split())
     while "--" in key:  # a dash can be written as one hyphen or two
         key = key.replace("--", "-")
@@ -45,13 +45,13 @@ def compact_key(line: str) -> str:
 
 
 def indentation(line: str) -> str:
-    """Return the white space that *line* starts with, in tabs and plain spaces."""
+    """Return the whitespace that *line* starts with, in tabs and plain spaces."""
     lead = line[: len(line) - len(line.lstrip())]
     return lead if lead.isascii() else lead.translate(_FOLD_SPACES)
 
 
 def strip_line(line: str) -> str:
-    """Return *line* without indentation and trailing white space."""
+    """Return *line* without indentation and trailing whitespace."""
     return line.strip()
 
 
@@ -64,7 +64,7 @@ class LineKeys:
 
     @cached_property
     def trimmed(self) -> list[str]:
-        """Each nonblank line without trailing white space."""
+        """Each nonblank line without trailing whitespace."""
         return [self.lines[number].rstrip() for number in self.filled]
 
     @cached_property

@@ -127,7 +127,7 @@ def _replaced_lines(sides: ThreeWay, kept: Sequence[tuple[int, int]]) -> dict[in
 
 
 def _merge_line_end(old: str, line: str, new: str) -> str:
-    """Return the file's *line* without indentation. Its trailing white space changes if the model
+    """Return the file's *line* without indentation. Its trailing whitespace changes if the model
     changed it, but not if only old_string differs there."""
     was, is_, wanted = (text[len(text.rstrip()) :] for text in (old, line, new))
     return line.strip() + (wanted if was == is_ else is_)
@@ -157,7 +157,7 @@ def _clean_changed_lines(
     and notes on the repairs.
 
     If old_string has typographic quotes, dashes or odd spaces where the file has plain ones, or
-    trailing white space where the file has none, the model does not want the same in a changed
+    trailing whitespace where the file has none, the model does not want the same in a changed
     line of new_string either, unless such lines have the plain form too.
     """
     both = [(sides.old[old], text) for old, text in sides.text_of.items() if sides.old[old].strip()]

@@ -23,7 +23,7 @@ MIN_RARE = 3
 at least three lines."""
 
 MIN_RARE_LENGTH = 8
-"""Characters of such a line, without white space."""
+"""Characters of such a line, without whitespace."""
 
 MIN_RARE_DIFFERENT = 4
 """The same if the odd line is a different one, or lines are swapped."""

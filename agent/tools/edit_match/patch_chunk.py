@@ -97,7 +97,7 @@ def _anchored_lines(document: Document, anchors: Sequence[str], below: int) -> l
 
 
 def _find_anchor(lines: Sequence[str], anchor: str, start: int) -> list[int]:
-    """Return the lines from *start* that equal *anchor* without white space, else those that begin
+    """Return the lines from *start* that equal *anchor* without whitespace, else those that begin
     with it."""
     wanted = compact_key(anchor)
     keys = [(n, compact_key(lines[n])) for n in range(start, len(lines))]

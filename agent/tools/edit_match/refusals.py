@@ -15,7 +15,7 @@ ONE_LINE_NOTE = "matched but for one line"
 """The note on a match by the loosest tier."""
 
 MIN_APPLIED = 8
-"""Characters, without white space, of a new_string that is recognized in the file."""
+"""Characters, without whitespace, of a new_string that is recognized in the file."""
 
 _PLACEHOLDER = re.compile(
     r"(?i)(\.\.\.|…).*\b(code|rest|lines|unchanged|existing|omitted|remain\w*)\b"
@@ -25,7 +25,7 @@ _PLACEHOLDER = re.compile(
 
 def match_note(ignored: str) -> str:
     """Return the note on a match that ignored differences, "" for an exact one."""
-    return f"matched without regard to {ignored}" if ignored else ""
+    return f"matched after ignoring differences in {ignored}" if ignored else ""
 
 
 def ambiguous_match(lines: Sequence[int], ignored: str = "") -> EditRefused:
@@ -99,7 +99,7 @@ def describe_nearest(text: str, old: str) -> str:
         return "Nothing in the file is like it: read the file again."
     same = keys[start : start + len(goal)] == goal
     reason = (
-        "The same text is there with other white space (tabs, spaces or indentation)"
+        "The same text is there with other whitespace (tabs, spaces or indentation)"
         if same
         else "The nearest text"
     )
@@ -107,7 +107,7 @@ def describe_nearest(text: str, old: str) -> str:
 
 
 def quote_lines(lines: Sequence[str], start: int, stop: int, reason: str) -> str:
-    """Return lines *start* to *stop* (from 0) with their numbers, white space visible."""
+    """Return lines *start* to *stop* (from 0) with their numbers, whitespace visible."""
     end = min(len(lines), stop, start + MAX_SHOWN)
     quoted = "\n".join(f"{n + 1}: {show_whitespace(lines[n])}" for n in range(start, end))
     cut = "\n…" if stop - start > MAX_SHOWN else ""
@@ -117,7 +117,7 @@ def quote_lines(lines: Sequence[str], start: int, stop: int, reason: str) -> str
 
 
 def _most_shared_lines(keys: list[str], goal: list[str]) -> int | None:
-    """Return the start of the block that shares most lines with *goal*, ignoring white space."""
+    """Return the start of the block that shares most lines with *goal*, ignoring whitespace."""
     wanted: dict[str, list[int]] = {}
     for index, key in enumerate(goal):
         if key:

@@ -211,7 +211,7 @@ class _Source:
         place = 0
         while chunk := self._file.read(CHUNK if place else SAMPLE):
             if self._stop.is_set():
-                raise ToolError("The read was cancelled.")
+                raise ToolError("The read was canceled.")
             self.digest.update(chunk)
             yield self._decode(chunk if place else chunk[self._bom :], place or self._bom)
             place += len(chunk)

@@ -16,18 +16,18 @@ if TYPE_CHECKING:  # loads the grammar of shells and the programs that are known
 DESCRIPTION = """
 - Commands run in a sandbox, where the machine has one. They can write in the project, the \
 session's directory, the temporary folder and the caches of tools, but not `.git/hooks`, \
-`.git/config` or files that govern the agent. There is no network, not even this machine's own \
-ports. What a command starts ends with it.
-- Say in `network` why a command needs the network: downloads, remote servers, tests with a local \
-service, and every server, which nobody reaches without it. npm install, git push, curl and the \
-like have it once they are allowed.
+`.git/config` or the agent's own configuration. There is no network access, not even to localhost. \
+What a command starts ends with it.
+- Say in `network` why a command needs the network: downloads, remote servers, tests that use a \
+local service, and any server you start, because nothing can connect to it otherwise. npm install, \
+git push, curl and the like get it once they are allowed.
 - If the sandbox blocked something, the result says so. If the command needs it, call again with \
 `network` or `unsandboxed` and the reason; the user decides. Use the latter only for what cannot \
 work inside, such as docker or writing outside the project. Never work around the sandbox."""
 
 NO_SERVER = (
-    "It runs without the network: a server in it can be reached by nobody. If it is one, end it "
-    "and start it again with network."
+    "It runs without network access: if it is a server, nothing can connect to it. In that case "
+    "end it and start it again with network."
 )
 
 ASK_AGAIN = (

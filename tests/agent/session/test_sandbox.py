@@ -170,7 +170,7 @@ async def test_without_the_network_not_even_this_machine_is_reached(
 async def test_a_server_in_the_background_says_that_nobody_reaches_it(tmp_path: Path) -> None:
     async with open_harness(tmp_path, permission={"bash": "allow"}) as harness:
         part = await called(harness, "sleep 60", background=True)
-        assert "It runs without the network" in output(part)
+        assert "It runs without network access" in output(part)
 
 
 async def test_the_end_of_a_background_command_names_what_was_blocked(tmp_path: Path) -> None:

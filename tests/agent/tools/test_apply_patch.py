@@ -268,7 +268,7 @@ async def test_corrected_arguments_are_reported(make_context: MakeContext, folde
         make_context(), "*** Update File: a.py\n   one  = 1\n-  two = 2\n+  two = 3\n"
     )
     assert (folder / "a.py").read_text() == "one = 1\ntwo = 3\nthree = 3\n"
-    assert "Note: a.py: matched without regard to white space." in result_text
+    assert "Note: a.py: matched after ignoring differences in whitespace." in result_text
 
 
 async def test_every_protected_and_outside_path_needs_permission(

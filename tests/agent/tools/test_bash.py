@@ -225,7 +225,7 @@ async def test_long_output_keeps_its_tail_within_the_limits(
     tool: BashTool, make_context: MakeContext
 ) -> None:
     done = await call(tool, make_context(), "seq 1 300000; exit 3")
-    assert done.output.startswith("[Output cut: it had 300,000 lines and 1,988,895 bytes")
+    assert done.output.startswith("[Output truncated: it had 300,000 lines and 1,988,895 bytes")
     assert "\n300000\n\n(Exit code 3.)" in done.output
     assert "the last 1,990 lines are shown" in done.output
     assert Truncator(Limits(), SpillStore(Path())).fits(done.output)

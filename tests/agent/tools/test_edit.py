@@ -130,7 +130,7 @@ async def test_spaces_for_tabs_are_corrected_and_reported(
         new_string="    if x {\n        z()",
     )
     assert file.read_text() == "\tif x {\n\t\tz()\n\t}\n"
-    assert "Note: matched without regard to white space." in result.output
+    assert "Note: matched after ignoring differences in whitespace." in result.output
     assert "from 4 spaces to tabs" in result.output
 
 

@@ -68,7 +68,7 @@ async def test_notes_name_the_edit(make_context: MakeContext, tmp_path: Path) ->
         file_path="a.py",
         edits=[edit("one = 1", "one = 3"), edit("        two = 2", "        two = 4")],
     )
-    assert "Note: edit 2 of 2: matched without regard to white space." in result.output
+    assert "Note: edit 2 of 2: matched after ignoring differences in whitespace." in result.output
 
 
 async def test_a_missing_file_is_created_by_the_first(

@@ -213,7 +213,7 @@ HINT = "Narrow the pattern, path or include, or continue with offset="
         ({"pattern": "line", "offset": 8}, "No results from 8 on."),
         (
             {"pattern": "line", "output_mode": "files_with_matches", "limit": 1},
-            "a.py\n\n(2 files match; these are 1 to 1, newest first. Go on with offset=1.)",
+            "a.py\n\n(2 files match; these are 1 to 1, newest first. Continue with offset=1.)",
         ),
     ],
 )

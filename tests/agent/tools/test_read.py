@@ -42,7 +42,7 @@ async def test_camel_case_and_the_label(make_context: MakeContext, tmp_path: Pat
 async def test_offset_and_limit_page_through(make_context: MakeContext, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("".join(f"line {n}\n" for n in range(1, 11)))
     result = await run(ReadTool(), make_context(), file_path="a", offset=4, limit=2)
-    assert result.output == "4: line 4\n5: line 5\n\n(Lines 4–5 of 10. Go on with offset=6.)"
+    assert result.output == "4: line 4\n5: line 5\n\n(Lines 4–5 of 10. Continue with offset=6.)"
     last = await run(ReadTool(), make_context(), file_path="a", offset=9, limit=2)
     assert last.output.endswith("10: line 10\n\n(End of file, 10 lines.)")
 
@@ -80,7 +80,7 @@ async def test_only_what_does_not_fit_is_cut(make_context: MakeContext, tmp_path
     (tmp_path / "b").write_text(("y" * 999 + "\n") * 200)
     result = await run(ReadTool(), make_context(), file_path="b")
     assert len(result.output.encode()) < 52 * 1024
-    assert "of 200. Go on with offset=" in result.output
+    assert "of 200. Continue with offset=" in result.output
 
 
 async def read_on(ctx: ToolContext, first: Result) -> str:
@@ -89,7 +89,7 @@ async def read_on(ctx: ToolContext, first: Result) -> str:
     while True:
         body, _, note = result.output.rpartition("\n\n")
         text += "\n".join(line.partition(": ")[2] for line in body.split("\n"))
-        found = re.search(r"Go on with offset=(\d+)(?: and column=(\d+))?", note)
+        found = re.search(r"Continue with offset=(\d+)(?: and column=(\d+))?", note)
         if found is None:
             return text
         place = {"offset": int(found[1]), "column": int(found[2] or 1)}
@@ -122,7 +122,7 @@ async def test_a_cut_line_is_reported_with_its_place(
     (tmp_path / "a").write_text("x" * 120_000 + "\r\nlast\n")
     result = await run(ReadTool(), make_context(), file_path="a")
     assert result.output.endswith(
-        "(Line 1 of 2 is cut: its characters 1–51,196 of 120,000 are shown. Go on with offset=1 "
+        "(Line 1 of 2 is cut: its characters 1–51,196 of 120,000 are shown. Continue with offset=1 "
         "and column=51197, or with offset=2.)"
     )
     result = await run(ReadTool(), make_context(), file_path="a", offset=1, column=119_999)
@@ -137,7 +137,7 @@ async def test_a_huge_line_costs_a_page(make_context: MakeContext, tmp_path: Pat
     path = tmp_path / "huge.json"
     path.write_bytes(b"x" * (MAX_COUNTED + 1))
     result = await run(ReadTool(), make_context(), file_path="huge.json", column=1_000_000)
-    assert "characters 1,000,000–1,051,195 are shown. Go on with offset=1 and" in result.output
+    assert "characters 1,000,000–1,051,195 are shown. Continue with offset=1 and" in result.output
 
 
 async def test_a_huge_sparse_file_costs_a_page(make_context: MakeContext, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ async def test_a_huge_sparse_file_costs_a_page(make_context: MakeContext, tmp_pa
         file.write(b"text\n" * 20_000)
         file.truncate(3 * 1024**3)
     result = await run(ReadTool(), make_context(), file_path="huge.log", limit=5)
-    assert result.output.endswith("(Lines 1–5. Go on with offset=6.)")
+    assert result.output.endswith("(Lines 1–5. Continue with offset=6.)")
 
 
 async def test_a_big_file_is_still_known_as_read(make_context: MakeContext, tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ async def test_folders_are_listed(make_context: MakeContext, tmp_path: Path) -> 
     result = await run(ReadTool(), make_context(), file_path="d")
     assert result.blocks == (ListingBlock(("a.txt", "link/ -> sub", "sub/"), 3),)
     page = await run(ReadTool(), make_context(), file_path="d", offset=2, limit=1)
-    assert "Entries 2–2 of 3. Go on with offset=3." in page.output
+    assert "Entries 2–2 of 3. Continue with offset=3." in page.output
     with pytest.raises(ToolError, match="3 entries"):
         await run(ReadTool(), make_context(), file_path="d", offset=9)
 

@@ -88,7 +88,7 @@ async def test_the_bash_description_is_true_to_the_tool(tmp_path: Path) -> None:
     """It says whether ``cd`` persists, and the unit of the time limit."""
     (schema,) = (await built_in(tmp_path)).schemas({"bash"})
     assert "`cd`, variables and functions do not last" in schema.description
-    assert "milliseconds: 120000 if left out, 600000 at most" in schema.description
+    assert "milliseconds: 120000 by default, 600000 at most" in schema.description
 
 
 @pytest.mark.parametrize(

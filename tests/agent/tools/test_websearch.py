@@ -81,7 +81,7 @@ async def test_the_query_needs_permission(make_context: MakeContext) -> None:
     ("handler", "said"),
     [
         (page('{"error": "bad key k-123"}', status=401), r'HTTP 401: {"error": "bad key \*\*\*"}'),
-        (page("<html>"), "is no JSON"),
+        (page("<html>"), "is not JSON"),
         (redirect("https://elsewhere.test/"), "redirects elsewhere"),
     ],
 )

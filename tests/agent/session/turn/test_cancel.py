@@ -144,4 +144,4 @@ async def test_one_done_one_running_one_asking(tmp_path: Path) -> None:
         sent = harness.server.requests[-1].body["messages"]
         results = [message["content"] for message in sent if message["role"] == "tool"]
         assert ".env" in results[0]
-        assert all("cancelled by the user" in r.lower() for r in results[1:]), results
+        assert all("canceled by the user" in r.lower() for r in results[1:]), results

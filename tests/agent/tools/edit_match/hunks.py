@@ -204,8 +204,8 @@ APPLIED: dict[str, Callable[[Edit], Edit | None]] = {
     "another unit": _other_unit,
     "only old_string deeper": _old_only,
     "first line lost its indentation": _first_line_lost,
-    "white space at line ends": _trailing,
-    "white space at a line end of the file": _file_trailing,
+    "whitespace at line ends": _trailing,
+    "whitespace at a line end of the file": _file_trailing,
     "blank lines around": _blank_lines_around,
     "a blank line too many": _blank_line_added,
     "a file with CRLF": _crlf_file,
@@ -286,7 +286,7 @@ REFUSED: dict[str, Callable[[Edit], Edit | None]] = {
     "only the first and last line are there": _other_middle,
     "the same strings": lambda edit: replace(edit, new=edit.old, after=None),
     "nothing to find": lambda edit: replace(edit, old="", after=None),
-    "only white space to find": lambda edit: replace(edit, old="\n    \n", after=None),
+    "only whitespace to find": lambda edit: replace(edit, old="\n    \n", after=None),
 }
 """Edits that must not be made."""
 

@@ -96,7 +96,7 @@ def test_white_space_is_corrected_and_reported() -> None:
         "\tif x {\n\t\ty()\n\t}\n", ChunkEdit(["if x {", "    y()"], ["if x {", "    z()"])
     )
     assert placed.edit.text == "\tif x {\n\t\tz()\n\t}\n"
-    assert "matched without regard to white space" in placed.edit.notes
+    assert "matched after ignoring differences in whitespace" in placed.edit.notes
     exact = apply_chunk(TEXT, ChunkEdit(["class B:"], ["class C:"]))
     assert exact.edit.notes == ()
 

@@ -18,7 +18,7 @@ def refusal(text: str, old: str, new: str, *, replace_all: bool = False) -> Edit
 
 
 def test_two_exact_places_are_the_end_never_a_reason_for_a_looser_tier() -> None:
-    """If white space counted, the second place would be the only one."""
+    """If whitespace counted, the second place would be the only one."""
     text = "def a():\n    x = 1\n\ndef b():\n    x = 1\n    y = 2\n"
     assert "2 places (lines 2, 5)" in refusal(text, "    x = 1\n", "    x = 3\n").reason
 
@@ -55,7 +55,7 @@ def test_two_blocks_that_differ_in_depth_only_are_two_places() -> None:
     refused = refusal(text, "run(first)\nstop(first)\nno\n", "x\n")
     assert "not found" in refused.reason
     refused = refusal(text, " run(first)\n stop(first)\n", " x\n")
-    assert "white space aside, in 2 places (lines 1, 4)" in refused.reason
+    assert "whitespace aside, in 2 places (lines 1, 4)" in refused.reason
 
 
 def test_replace_all_changes_every_block_with_its_own_depth() -> None:
@@ -245,7 +245,7 @@ def test_a_success_notes_tolerated_differences() -> None:
     )
     assert edit.text == "\tif x {\n\t\tz()\n\t}\n"
     assert edit.notes == (
-        "matched without regard to white space",
+        "matched after ignoring differences in whitespace",
         "new_string was indented as the file is (from 4 spaces to tabs)",
     )
 

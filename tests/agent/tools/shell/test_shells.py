@@ -106,7 +106,7 @@ async def test_waiting_ends_with_the_shell(desk: Desk) -> None:
 
 async def test_an_immediate_error_is_a_failure(desk: Desk) -> None:
     _, done = await desk.start("no-such-program-here")
-    assert "It has ended already" in done.output
+    assert "It has already ended" in done.output
     assert "exit code 127" in done.output
     assert "not found" in done.output
     assert done.failed
