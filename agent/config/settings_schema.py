@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent.config.file_keys import CHECKED
+from agent.config.turn_settings import CompactionConfig, LimitsConfig, RetryConfig
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.requests import Action
@@ -456,60 +457,6 @@ class WebsearchConfig:
     """The API key. Prefer ``{env:NAME}`` to the key itself."""
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Further HTTP headers of every search."""
-
-
-@frozen(kw_only=True)
-class RetryConfig:
-    """Retries when a provider fails temporarily."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
-
-    attempts: int = 5
-    """The most attempts of a request, the first one included."""
-    delay: int = 2_000
-    """Milliseconds before the second attempt; doubled each time, with random jitter, up to 30
-    seconds."""
-
-
-@frozen(kw_only=True)
-class LimitsConfig:
-    """Limits that end a turn. Not set: no limit."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
-
-    steps: int | None = None
-    """The most model calls of one turn."""
-    tokens: int | None = None
-    """The most tokens of one turn, prompts and responses together."""
-    cost: float | None = None
-    """The most US dollars of one turn."""
-    repeats: int = 3
-    """The number of equal tool calls in a row before the user is asked; 0 to never ask."""
-    target_tokens: int | None = None
-    """A target, not a limit: a turn that would end continues until it has written nearly this many
-    tokens."""
-
-
-@frozen(kw_only=True)
-class CompactionConfig:
-    """Compaction of a session that does not fit the model's context window."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
-
-    auto: bool = True
-    """True to compact a long session automatically. The sections of the summary come from the
-    agent ``compaction``: set its ``prompt`` to change them."""
-    model: str | None = None
-    """The model that writes the summary, as ``provider/model``. Not set: that of the agent
-    ``compaction``, else the session's own."""
-    reserved: int | None = None
-    """Tokens of the context window that are kept for the response. Not set: the least of 20,000,
-    the limit for one response, and a quarter of the window."""
-    prune: bool = True
-    """True to shorten old tool output in requests to its first and last lines before a session
-    is compacted."""
-    protect: tuple[str, ...] = ()
-    """Tools, in addition to ``skill``, whose output is never shortened."""
 
 
 @frozen(kw_only=True)

@@ -24,6 +24,10 @@ _MINIMUMS = {
     ("tool_output", "max_bytes"): 1,
     ("bash", "timeout"): 1,
     ("bash", "max_timeout"): 1,
+    ("limits", "session_cost"): 0.01,
+    ("limits", "session_tokens"): 1,
+    ("limits", "daily_cost"): 0.01,
+    ("limits", "daily_tokens"): 1,
 }
 
 _EXPECTED = {

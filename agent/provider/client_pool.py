@@ -23,6 +23,7 @@ from agent.provider.client import (
     StreamEvent,
 )
 from agent.records.errors import OpencodePyError, ProviderError
+from agent.records.spending import RateLimit
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -117,6 +118,15 @@ class ClientPool:
         key = (model.provider, model.api, self._catalog.access.key_of(model.provider))
         refuses = getattr(self._unfiltered.get(key), "refuses_effort", None)
         return refuses is not None and refuses(model.id)
+
+    def rate_limits(self) -> dict[str, tuple[float, tuple[RateLimit, ...]]]:
+        """Return the newest limits of each provider that sent any, with the time of each."""
+        found: dict[str, tuple[float, tuple[RateLimit, ...]]] = {}
+        for (provider, _, _), client in self._unfiltered.items():
+            received, limits = getattr(client, "rate_limits", lambda: (0.0, ()))()
+            if limits and received > found.get(provider, (0.0, ()))[0]:
+                found[provider] = received, limits
+        return found
 
     async def preload(self, model: ModelInfo) -> None:
         """Load the modules for *model* in a thread, so that the first prompt need not wait.

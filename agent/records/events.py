@@ -223,10 +223,12 @@ class PluginFailed:
 
 @frozen
 class Notice:
-    """A sentence for the user that belongs to no session: a config fault, a missing program."""
+    """A sentence for the user: a config fault, a missing program, a cap that is nearly reached."""
 
     message: str
     level: Literal["info", "warning", "error"] = "warning"
+    session_id: str | None = None
+    """The session that it concerns, if it is about one."""
     type: Literal["notice"] = "notice"
 
 

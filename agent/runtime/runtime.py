@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,7 @@ from agent.runtime.service_factories import (
     permission_service,
     plan_tools,
     search_engine,
+    spending_caps,
     subagent_infos,
     truncator_for,
     turn_limits,
@@ -63,6 +65,7 @@ from agent.session.repository import SessionRepository
 from agent.session.review.context_usage import ContextMeter
 from agent.session.service import SessionService
 from agent.session.snapshots.snapshots import Snapshots
+from agent.session.spending import Spending
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
 from agent.session.turn.services import StopHook, TurnServices
@@ -221,6 +224,26 @@ def _tool_services(
     )
 
 
+def _system_prompt(
+    opened: OpenedFolder,
+    agents: Agents,
+    guidance: Guidance,
+    registry: Registry,
+    truncator: Truncator,
+    config: Config,
+) -> SystemPrompt:
+    return SystemPrompt(
+        agents=agents,
+        guidance=guidance,
+        bus=opened.bus,
+        store=opened.store,
+        registry=registry,
+        spills=truncator.spills,
+        prompts=config.prompts,
+        attended=opened.answering != "none",
+    )
+
+
 def _session_services(
     opened: OpenedFolder,
     catalog: Catalog,
@@ -258,16 +281,7 @@ def _session_services(
         snapshots=Snapshots(opened.paths.data / "snapshots", str(opened.project)),
         questions=questions,
         queues=Queues(store, bus),
-        system_prompt=SystemPrompt(
-            agents=agents,
-            guidance=guidance,
-            bus=bus,
-            store=store,
-            registry=registry,
-            spills=truncator.spills,
-            prompts=config.prompts,
-            attended=opened.answering != "none",
-        ),
+        system_prompt=_system_prompt(opened, agents, guidance, registry, truncator, config),
         completions=Completions(catalog, clients, folder.update, config.small_model),
         update=folder.update,
         stop_hooks=opened.stop_hooks,
@@ -276,6 +290,7 @@ def _session_services(
         terminals=opened.terminals,
         limits=turn_limits(config),
         spills=truncator.spills,
+        spending=Spending(store, bus, questions, spending_caps(config), time.time),
         compaction=compaction_settings(config.compaction),
         retry=RetryPolicy(attempts=config.retry.attempts, initial=config.retry.delay / 1000),
         wait_for_background=opened.wait_for_background,

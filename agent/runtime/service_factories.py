@@ -32,6 +32,7 @@ from agent.records.tool_facts import Answering
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.service import SessionService
+from agent.session.spending import ConfiguredCaps
 from agent.session.turn.guards import TurnLimits
 from agent.session.turn.services import CompactionSettings, StopHook
 from agent.store.store import Store
@@ -181,6 +182,16 @@ def turn_limits(config: Config) -> TurnLimits:
         target_tokens=config.limits.target_tokens,
         auto_compact=config.compaction.auto,
     )
+
+
+def spending_caps(config: Config) -> ConfiguredCaps:
+    limits = config.limits
+    return {
+        ("session", "cost"): limits.session_cost,
+        ("session", "tokens"): limits.session_tokens,
+        ("day", "cost"): limits.daily_cost,
+        ("day", "tokens"): limits.daily_tokens,
+    }
 
 
 def compaction_settings(given: CompactionConfig) -> CompactionSettings:

@@ -27,6 +27,7 @@ from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
 from agent.session.repository import SessionRepository, discard_undone
 from agent.session.shell_reports import ShellReports
+from agent.session.spending import Spending
 from agent.session.subagents.background import BackgroundTasks
 from agent.session.subagents.subagents import Subagents, lineage_of
 from agent.session.turn.services import TurnServices
@@ -87,6 +88,11 @@ class SessionService:
     def repository(self) -> SessionRepository:
         """Creating, listing, renaming, forking and deleting sessions."""
         return self._repository
+
+    @property
+    def spending(self) -> Spending:
+        """The caps on what sessions spend."""
+        return self._services.spending
 
     @property
     def busy(self) -> bool:

@@ -42,12 +42,14 @@ from agent.records.messages import (
     UserMessage,
     is_open,
 )
-from agent.store import lease, listing, queries, search, stats, writes
+from agent.records.spending import SpendingUnit
+from agent.store import lease, listing, queries, search, spending, stats, writes
 from agent.store.database import Database
 from agent.store.lease import Leases
 from agent.store.listing import SessionHit, SessionListItem, SessionScope
 from agent.store.recovery import recover
 from agent.store.search import SearchHit
+from agent.store.spending import StoredCaps
 from agent.store.stats import UsageRow
 from agent.store.write_behind import OpenParts, WriteBehind
 from agent.store.writes import Record, Written
@@ -243,6 +245,18 @@ class Store:
         """Return the usage of models from *since* on (seconds since the epoch), in *project* or in
         all."""
         return await self._database.read(partial(stats.usage_rows, since=since, project=project))
+
+    async def spent_since(self, since: float) -> dict[SpendingUnit, float]:
+        """Return what all sessions spent from *since* on (seconds since the epoch)."""
+        return await self._database.read(partial(spending.spent_since, since=since))
+
+    async def spending_caps(self, scopes: Iterable[str]) -> StoredCaps:
+        """Return the caps that the user set for *scopes*: sessions or days."""
+        return await self._database.read(partial(spending.caps, scopes=list(scopes)))
+
+    async def save_spending_cap(self, scope: str, unit: SpendingUnit, amount: float | None) -> None:
+        work = partial(spending.save_cap, scope=scope, unit=unit, amount=amount)
+        await self._database.write(work)
 
     async def _consistent(self, work: Callable[[Connection], T], session_id: str) -> T:
         """Read again while a part leaves memory during the read: the result can be from before its

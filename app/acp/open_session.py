@@ -256,6 +256,8 @@ class OpenSession:
             case events.SessionStatusChanged(status=Retry() as retry):
                 again = f"The provider failed: {retry.message} Trying again."
                 await self.send((self.updates.note(again),))
+            case events.Notice():
+                await self.send((self.updates.note(event.message),))
             case events.SessionError():
                 await self.send((self.updates.note(event.error.message),))
             case events.QueueChanged():

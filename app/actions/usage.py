@@ -9,6 +9,7 @@ from app.commands.context import ActionContext, with_session
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
+from app.screens.spending import set_cap, spending_page
 from app.screens.usage import DEFAULT_DAYS, context_usage_text, cost_text, stats_text
 from app.text.excerpt import excerpt
 
@@ -45,6 +46,23 @@ async def cost(context: ActionContext, argument: str, session: Session) -> None:
     del argument
     found = await session_costs(context.live.runtime.store, session.id)
     await context.show(PageScreen("Cost", partial(cost_text, found)))
+
+
+@action(
+    "session.budget",
+    "Spending: caps and rate limits",
+    "Session",
+    slash=("budget",),
+    argument="[session or day] [amount or off]",
+)
+async def budget(context: ActionContext, argument: str) -> None:
+    """Show what is used of the caps and of the providers' limits, or set a cap."""
+    live = context.live
+    if argument:
+        context.notify(await set_cap(live.runtime, live.session, argument))
+    else:
+        page = await spending_page(live.runtime, live.session)
+        await context.show(PageScreen("Spending", page))
 
 
 @action("app.stats", "Usage statistics", "Program", slash=("stats",), argument="[days]")

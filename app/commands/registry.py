@@ -37,6 +37,7 @@ ORDER: tuple[str, ...] = (
     "session.compact",
     "session.context",
     "session.cost",
+    "session.budget",
     "session.review",
     "session.aside",
     "session.waiting",

@@ -174,6 +174,15 @@ async def context(console: Console, argument: str) -> None:
     console.say(context_usage_text(found, WIDTH).plain)
 
 
+async def budget(console: Console, argument: str) -> None:
+    from app.screens.spending import set_cap, spending_page  # loads Textual
+
+    if argument:
+        console.say(await set_cap(console.runtime, console.session, argument))
+    else:
+        console.say((await spending_page(console.runtime, console.session))(WIDTH).plain)
+
+
 async def status(console: Console, argument: str) -> None:
     from agent.records.distribution import own_version  # only for this page
     from app.actions.program import Fact, sandbox_facts, status_text  # loads Textual
@@ -294,6 +303,9 @@ MORE_COMMANDS: Mapping[str, Command] = {
     "trust": Command("", "reviews the trust in this folder", trust),
     "status": Command("", "shows the folder, the sandbox and the settings", status),
     "context": Command("", "shows what fills the context", context),
+    "budget": Command(
+        "[session or day] [amount or off]", "shows or sets the caps on spending", budget
+    ),
     "instructions": Command(
         "", "lists the loaded instructions and skills", instructions, ("skills", "memory")
     ),

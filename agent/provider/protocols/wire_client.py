@@ -17,6 +17,7 @@ Differences between the providers that share a protocol do not belong here but i
 ``agent.provider.quirks``.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -33,10 +34,12 @@ from agent.provider.tool_names import ToolNames
 from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import BodyDecoder, Framing
 from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimits
+from agent.provider.transport.rate_limits import parse_rate_limits
 from agent.provider.transport.wire_json import encode_body
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
+from agent.records.spending import RateLimit
 from agent.redact import MIN_LENGTH
 
 MAX_REPAIRS = 3
@@ -111,6 +114,7 @@ class WireClient(ABC):
         self._endpoint = endpoint
         self._http = http
         self._limits = limits or StreamLimits()
+        self._limit_headers: tuple[float, Mapping[str, str]] = (0.0, {})
         self._refused: dict[tuple[str, str], frozenset[str]] = {}
 
     @staticmethod
@@ -157,7 +161,9 @@ class WireClient(ABC):
             try:
                 post = await self._post(body, request)
                 framing = self.framing_class()
-                async with StreamedResponse(self._http, post, self._limits, framing) as response:
+                async with StreamedResponse(
+                    self._http, post, self._limits, framing, self._note_headers
+                ) as response:
                     self._remember(request, refused)
                     decoder = self.decoder_class(self._endpoint.provider, ToolNames(request.tools))
                     async with aclosing(self._decode(response, decoder)) as events:
@@ -180,6 +186,15 @@ class WireClient(ABC):
     def refuses_effort(self, model_id: str) -> bool:
         """Return whether the server has refused a reasoning effort for the model."""
         return not self._refused.get((model_id, ""), frozenset[str]()).isdisjoint(EFFORT_FIELDS)
+
+    def rate_limits(self) -> tuple[float, tuple[RateLimit, ...]]:
+        """Return when the newest limits came (seconds since the epoch), and the limits."""
+        received, headers = self._limit_headers
+        return received, parse_rate_limits(headers, received)
+
+    def _note_headers(self, headers: Mapping[str, str]) -> None:
+        if any("ratelimit" in name or name.startswith("x-codex") for name in headers):
+            self._limit_headers = time.time(), headers
 
     def _known_refusals(self, request: ModelRequest) -> frozenset[str]:
         model = request.model.id

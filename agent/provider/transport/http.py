@@ -9,7 +9,7 @@ call.
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from math import inf
 from types import TracebackType
 from typing import Self
@@ -154,7 +154,10 @@ class StreamedResponse:
         post: HttpPost,
         limits: StreamLimits,
         framing: Framing | None = None,
+        on_headers: Callable[[Mapping[str, str]], None] | None = None,
     ) -> None:
+        """*on_headers* gets the headers of the response, whatever its status."""
+        self._on_headers = on_headers
         self._framing = framing or BodyDecoder()
         self._client = client
         self._post = post
@@ -179,6 +182,8 @@ class StreamedResponse:
                 )
                 response = await self._client.send(request, stream=True)
                 self._response = response
+                if self._on_headers is not None:
+                    self._on_headers(response.headers)
                 if response.is_success:
                     return self
                 body = await _read_error_body(response)

@@ -14,6 +14,7 @@ from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.messages import ErrorInfo
 from agent.records.units import money, tokens
+from agent.session.spending import Spender, Spending
 from agent.session.turn.state import PlannedStep, TurnEnd, TurnTotals
 
 DOOM_THRESHOLD = 3
@@ -75,6 +76,25 @@ class CostLimit:
         if cost is not None and cost >= self.dollars:
             return _limit_reached(f"Stopped at {money(cost)} of {money(self.dollars)}.")
         return step
+
+
+class SpendingGuard:
+    """The caps on what the session, and all sessions of the day, can spend."""
+
+    def __init__(self, spending: Spending, session_id: str, root_id: str) -> None:
+        self._spending = spending
+        self._session_id = session_id
+        self._root_id = root_id
+        self._begun = False
+
+    async def before_step(self, step: PlannedStep) -> PlannedStep | TurnEnd:
+        if not self._begun:
+            await self._spending.refresh(self._root_id)
+            self._begun = True
+        settings = step.settings
+        spender = Spender(self._root_id, self._session_id, settings.agent, settings.model)
+        reached = await self._spending.check(spender)
+        return step if reached is None else _limit_reached(reached)
 
 
 @frozen(kw_only=True)

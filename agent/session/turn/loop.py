@@ -136,7 +136,7 @@ async def _run_step(
     settings = await turn.settings(request)
     limits = turn.services.limits.guards(settings.max_steps)
     step = await _pass_guards(
-        (*limits, turn.compaction), PlannedStep(settings, request, state.totals)
+        (*limits, turn.spending, turn.compaction), PlannedStep(settings, request, state.totals)
     )
     if isinstance(step, TurnEnd):
         return step

@@ -25,6 +25,7 @@ from agent.session.prompt.system_prompt import SystemPrompt, session_block, usef
 from agent.session.queue import Queues
 from agent.session.snapshots.change_tracker import ChangeTrackers
 from agent.session.snapshots.snapshots import Snapshots
+from agent.session.spending import Spending
 from agent.session.subagents.completions import Completions
 from agent.session.turn.guards import TurnLimits
 from agent.session.usage_totals import UpdateSession
@@ -76,6 +77,7 @@ class TurnServices:
     shells: Shells
     snapshots: Snapshots
     spills: SpillStore
+    spending: Spending
     files: FileTracker = field(default_factory=FileTracker)
     """The files that each session has read; it knows the user's editor, if there is one."""
     compaction: CompactionSettings = field(default_factory=CompactionSettings)

@@ -43,6 +43,7 @@ from agent.session.subagents.background import BackgroundTasks, reported_usage
 from agent.session.subagents.subagents import Lineage, Subagents
 from agent.session.turn.calls import TurnCalls
 from agent.session.turn.compactor import CompactionGuard, Compactor
+from agent.session.turn.guards import SpendingGuard
 from agent.session.turn.services import TurnServices
 from agent.session.turn.state import TurnEnd, TurnTotals
 from agent.session.turn.step import INTERRUPTED, Step, StepResult
@@ -141,6 +142,7 @@ class Turn:
             services, session, lineage.callers, self.conversation, self.started, set_status
         )
         self.compaction = CompactionGuard(self.compactor, self.settings)
+        self.spending = SpendingGuard(services.spending, session.id, lineage.root_id)
         self.output_caps = services.output_caps.setdefault(session.id, {})
         self._informed_of = ""
 

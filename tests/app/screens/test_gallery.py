@@ -2,6 +2,7 @@
 at both sizes in dark and once in light."""
 
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 
 import pytest
 from textual.screen import Screen
@@ -10,6 +11,7 @@ from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
 from agent.records.blocks import TodoItem
 from agent.records.messages import Busy
+from agent.records.spending import RateLimit, SpendingCap
 from app.actions.program import Fact, status_text, todo_text
 from app.screens.background import BackgroundList, shell_rows
 from app.screens.base.page import PageScreen
@@ -20,6 +22,7 @@ from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
 from app.screens.review.pages import ChangesScreen
 from app.screens.servers import LoginScreen, LspScreen, McpScreen, lsp_text
+from app.screens.spending import spending_text
 from app.theme import themes
 from app.toolkit.tasks import Tasks
 from tests.app.screens.background_commands import info
@@ -121,9 +124,25 @@ def changes() -> ChangesScreen:
     return ChangesScreen("All changes", (edit, diff("notes.md", "+# Notes", "+", "+- `one`")))
 
 
+def spending() -> PageScreen:
+    caps = (
+        SpendingCap("session", "cost", 4.31, 5.0),
+        SpendingCap("session", "tokens", 812_000),
+        SpendingCap("day", "cost", 20.4, 20.0),
+        SpendingCap("day", "tokens", 2_100_000, 10_000_000),
+    )
+    limits = (
+        RateLimit("requests", 0.9, 45, 50, 60.0),
+        RateLimit("input tokens", 0.1, 3_000, 30_000, 70.0),
+        RateLimit("5h", 0.6, resets=7_500.0),
+    )
+    return PageScreen("Spending", partial(spending_text, caps, {"anthropic": (24.0, limits)}, 36.0))
+
+
 SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "agents": agents,
     "pager": pager,
+    "spending": spending,
     "themes": themes_list,
     "prompts": lambda: PromptsScreen(("Fix the import\nof empty files", "表を直す", "Run it")),
     "prompts-empty": lambda: PromptsScreen(()),

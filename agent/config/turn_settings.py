@@ -1,0 +1,72 @@
+"""Settings of turns: retries, limits, caps, compaction.
+
+They follow the rules of ``agent.config.settings_schema``.
+"""
+
+from typing import Any, ClassVar
+
+from agent.config.file_keys import CHECKED
+from agent.records.frozen import frozen
+
+
+@frozen(kw_only=True)
+class RetryConfig:
+    """Retries when a provider fails temporarily."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    attempts: int = 5
+    """The most attempts of a request, the first one included."""
+    delay: int = 2_000
+    """Milliseconds before the second attempt; doubled each time, with random jitter, up to 30
+    seconds."""
+
+
+@frozen(kw_only=True)
+class LimitsConfig:
+    """Limits that end a turn, and caps on what is spent. Not set: no limit."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    steps: int | None = None
+    """The most model calls of one turn."""
+    tokens: int | None = None
+    """The most tokens of one turn, prompts and responses together."""
+    cost: float | None = None
+    """The most US dollars of one turn."""
+    repeats: int = 3
+    """The number of equal tool calls in a row before the user is asked; 0 to never ask."""
+    target_tokens: int | None = None
+    """A target, not a limit: a turn that would end continues until it has written nearly this many
+    tokens."""
+    session_cost: float | None = None
+    """The most US dollars of a session with its sub-agents. At 80 % there is a warning; at the cap
+    you are asked whether to raise it, and without you the turn ends."""
+    session_tokens: int | None = None
+    """The same in tokens, prompts and responses together."""
+    daily_cost: float | None = None
+    """The most US dollars of all sessions on this machine from midnight to midnight."""
+    daily_tokens: int | None = None
+    """The same in tokens, prompts and responses together."""
+
+
+@frozen(kw_only=True)
+class CompactionConfig:
+    """Compaction of a session that does not fit the model's context window."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    auto: bool = True
+    """True to compact a long session automatically. The sections of the summary come from the
+    agent ``compaction``: set its ``prompt`` to change them."""
+    model: str | None = None
+    """The model that writes the summary, as ``provider/model``. Not set: that of the agent
+    ``compaction``, else the session's own."""
+    reserved: int | None = None
+    """Tokens of the context window that are kept for the response. Not set: the least of 20,000,
+    the limit for one response, and a quarter of the window."""
+    prune: bool = True
+    """True to shorten old tool output in requests to its first and last lines before a session
+    is compacted."""
+    protect: tuple[str, ...] = ()
+    """Tools, in addition to ``skill``, whose output is never shortened."""

@@ -1,0 +1,113 @@
+"""The page on spending: what is used of the caps, and what is left at the providers."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rich.cells import set_cell_size
+from textual.content import Content
+
+from agent.records.errors import NothingToDo
+from agent.records.messages import Session
+from agent.records.spending import RateLimit, SpendingCap
+from app.text.sanitize import sanitize_line
+from app.text.units import duration, tokens
+
+if TYPE_CHECKING:  # imports the agent
+    from agent.runtime.runtime import Runtime
+
+NAMES = {"session": "This session", "day": "Today, all sessions"}
+NAME_CELLS, BAR_CELLS = 22, 10
+FULL, EMPTY = "█", "░"
+HOW = "/budget session $5 and /budget day 2M tokens set a cap, /budget day off removes it."
+NO_LIMITS = "No provider has reported a limit yet."
+
+
+def spending_text(
+    caps: Sequence[SpendingCap],
+    limits: Mapping[str, tuple[float, tuple[RateLimit, ...]]],
+    now: float,
+    width: int,
+) -> Content:
+    """Return the whole page, at most *width* cells wide."""
+    lines = [Content.styled("Caps", "bold"), *map(_cap_line, caps)]
+    lines += [Content(""), Content.styled(HOW, "$tone-muted")]
+    for provider, (received, found) in limits.items():
+        title = f"Rate limits of {sanitize_line(provider)}"
+        age = f"   {duration(now - received)} ago"
+        lines += [Content(""), Content.assemble((title, "bold"), (age, "$tone-muted"))]
+        lines += [_limit_line(limit, now) for limit in found]
+    if not limits:
+        lines += [Content(""), Content.styled(NO_LIMITS, "$tone-muted")]
+    wrapped = (part for line in lines for part in (line.wrap(width) or [line]))
+    return Content("\n").join(wrapped)
+
+
+def _cap_line(cap: SpendingCap) -> Content:
+    name = set_cell_size(NAMES[cap.scope], NAME_CELLS)
+    if cap.amount is None:
+        return Content.assemble(name, (f"{cap.format(cap.used)}, no cap", "$tone-muted"))
+    used = cap.used / cap.amount
+    tone = "$tone-error" if cap.reached else "$tone-warn" if cap.nearly_reached else "$tone-accent"
+    text = f"  {used:.0%}   {cap.format(cap.used)} of {cap.format(cap.amount)}"
+    return Content.assemble(name, *_bar(used, tone), text)
+
+
+def _limit_line(limit: RateLimit, now: float) -> Content:
+    pieces: list[str] = []
+    if limit.remaining is not None:
+        most = f" of {_amount(limit.limit)}" if limit.limit is not None else ""
+        pieces.append(f"{_amount(limit.remaining)}{most}")
+    if limit.resets is not None and limit.resets > now:
+        pieces.append(f"resets in {duration(limit.resets - now)}")
+    name = set_cell_size(sanitize_line(limit.name), NAME_CELLS)
+    text = ", ".join(pieces)
+    if limit.share is None:
+        return Content.assemble(name, f"left: {text}")
+    tone = "$tone-warn" if limit.share < 0.2 else "$tone-accent"
+    return Content.assemble(name, *_bar(limit.share, tone), f"  {limit.share:.0%} left   {text}")
+
+
+def _amount(number: float | None) -> str:
+    return tokens(round(number or 0))
+
+
+def _bar(share: float, tone: str) -> Iterator[tuple[str, str]]:
+    cells = min(BAR_CELLS, round(share * BAR_CELLS))
+    yield FULL * cells, tone
+    yield EMPTY * (BAR_CELLS - cells), "$tone-faint"
+
+
+async def spending_page(runtime: "Runtime", session: Session | None) -> Callable[[int], Content]:
+    """Return the page for *session*, as a function of the width."""
+    root_id = await _root_id(runtime, session)
+    await runtime.sessions.spending.refresh(root_id)
+    caps = await runtime.sessions.spending.caps(root_id)
+    return partial(spending_text, caps, runtime.clients.rate_limits(), time.time())
+
+
+async def set_cap(runtime: "Runtime", session: Session | None, argument: str) -> str:
+    """Set the cap that the *argument* of ``/budget`` names; return a sentence on it.
+
+    Raises ``NothingToDo`` for an argument that cannot be used.
+    """
+    from agent.session.spending import parse_cap  # loads the agent package
+
+    scope, units, amount = parse_cap(argument)
+    root_id = await _root_id(runtime, session)
+    if scope == "session" and root_id is None:
+        raise NothingToDo("No session is open yet: send a prompt first.")
+    for unit in units:
+        await runtime.sessions.spending.set_cap(root_id, scope, unit, amount)
+    whose = "this session" if scope == "session" else "all sessions today"
+    if amount is None:
+        return f"There is no cap for {whose}."
+    shown = SpendingCap(scope, units[0], 0, amount).format(amount)
+    return f"The cap for {whose} is {shown}."
+
+
+async def _root_id(runtime: "Runtime", session: Session | None) -> str | None:
+    from agent.session.subagents.subagents import lineage_of  # loads the agent package
+
+    return (await lineage_of(runtime.store, session)).root_id if session is not None else None

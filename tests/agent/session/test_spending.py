@@ -1,0 +1,157 @@
+"""Caps on what a session spends, and all sessions of a day."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.records.errors import NothingToDo
+from agent.records.events import Notice, QuestionAsked
+from agent.records.requests import Question, QuestionReply
+from agent.session.spending import NO_CAP, STOP, parse_amount, parse_cap
+from tests.support.harness import Harness, open_harness
+from tests.support.script import Call, Text, Tokens, answer
+
+PRICED = {"cost": {"input": 10_000.0, "output": 0.0}}
+"""A cent for each token of a prompt."""
+
+
+async def asked(harness: Harness, *, after: int = 0) -> Question:
+    event = await harness.until(lambda e: isinstance(e, QuestionAsked), after=after)
+    assert isinstance(event, QuestionAsked)
+    return event.question
+
+
+def warnings(harness: Harness) -> list[str]:
+    return [e.message for e in harness.events if isinstance(e, Notice)]
+
+
+async def test_a_session_warns_stops_at_its_cap_and_continues_when_it_is_raised(
+    tmp_path: Path,
+) -> None:
+    limits = {"session_cost": 1.0}
+    async with open_harness(tmp_path, abilities=PRICED, limits=limits) as harness:
+        harness.server.script(
+            answer(Call("list", {}), Tokens(85, 1)),
+            answer(Call("list", {}), Tokens(40, 1)),
+            answer(Text("done"), Tokens(30, 1)),
+        )
+        session = await harness.session()
+        await harness.send(session, "go")
+        question = await asked(harness)
+        assert "$1.25; the cap is $1.00" in question.text
+        (warning,) = warnings(harness)
+        assert warning.startswith("85% of a cap is used.")
+        assert [o.label for o in question.options] == [
+            "Raise to $1.50",
+            "Raise to $2.00",
+            "Raise to $5.00",
+            NO_CAP,
+            STOP,
+        ]
+        harness.runtime.questions.reply(question.id, QuestionReply(("Raise to $2.00",)))
+        assert (await harness.idle(session)).outcome == "completed"
+        (cap, *_) = await harness.runtime.sessions.spending.caps(session.id)
+        assert cap.amount == 2.0
+
+
+@pytest.mark.parametrize("reply", [QuestionReply((STOP,)), QuestionReply(dismissed=True)])
+async def test_stop_ends_the_turn_and_says_how_to_raise(
+    tmp_path: Path, reply: QuestionReply
+) -> None:
+    async with open_harness(tmp_path, limits={"session_tokens": 100}) as harness:
+        harness.server.script(answer(Call("list", {}), Tokens(100, 10)))
+        session = await harness.session()
+        await harness.send(session, "go")
+        harness.runtime.questions.reply((await asked(harness)).id, reply)
+        end = await harness.idle(session)
+        assert end.outcome == "limit_reached"
+        assert end.error is not None
+        assert "110 tokens; the cap is 100 tokens" in end.error.message
+        assert "/budget" in end.error.message
+        assert "limits.session_tokens" in end.error.message
+
+
+async def test_text_that_is_no_amount_asks_again(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, limits={"session_tokens": 100}) as harness:
+        harness.server.script(answer(Call("list", {}), Tokens(100, 10)), answer(Text("done")))
+        session = await harness.session()
+        await harness.send(session, "go")
+        question = await asked(harness)
+        for text, problem in (("0", "zero"), ("lots", "Enter"), ("50", "used up"), ("$5", "Enter")):
+            seen = len(harness.events)
+            harness.runtime.questions.reply(question.id, QuestionReply(text=text))
+            question = await asked(harness, after=seen)
+            assert problem in question.text
+        harness.runtime.questions.reply(question.id, QuestionReply(text="2k"))
+        assert (await harness.idle(session)).outcome == "completed"
+
+
+async def test_the_daily_cap_counts_all_sessions_and_outlives_the_program(tmp_path: Path) -> None:
+    limits = {"daily_tokens": 250}
+    async with open_harness(tmp_path, limits=limits) as harness:
+        harness.server.always(answer(Text("ok"), Tokens(100, 10)))
+        for _ in range(2):
+            session = await harness.session()
+            await harness.turn(session, "go")
+        await harness.runtime.store.delete_session(session.id)
+    async with open_harness(tmp_path, limits=limits) as harness:
+        harness.server.always(answer(Text("ok"), Tokens(100, 10)))
+        first = await harness.session()
+        await harness.turn(first, "go")
+        assert any("All sessions on this machine" in w for w in warnings(harness))
+        second = await harness.session()
+        await harness.send(second, "go")
+        question = await asked(harness)
+        assert "today used" in question.text
+        harness.runtime.questions.reply(question.id, QuestionReply((NO_CAP,)))
+        assert (await harness.idle(second)).outcome == "completed"
+        caps = await harness.runtime.sessions.spending.caps(None)
+        assert [cap.amount for cap in caps] == [None, None]
+
+
+async def test_a_raised_cap_is_remembered_after_a_restart(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, limits={"session_tokens": 100}) as harness:
+        session = await harness.session()
+        await harness.runtime.sessions.spending.set_cap(session.id, "session", "tokens", 500.0)
+    async with open_harness(tmp_path, limits={"session_tokens": 100}) as harness:
+        harness.server.always(answer(Text("ok"), Tokens(100, 10)))
+        await harness.turn(session, "one")
+        assert (await harness.turn(session, "two")).outcome == "completed"
+
+
+async def test_an_unknown_price_is_reported_for_a_cap_in_dollars(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, limits={"daily_cost": 5.0}) as harness:
+        harness.server.always(answer(Text("ok")))
+        session = await harness.session()
+        await harness.turn(session, "one")
+        await harness.turn(session, "two")
+        assert len([w for w in warnings(harness) if "price of scripted/model-1" in w]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("$5", ("cost", 5.0)),
+        ("0.50", ("cost", 0.5)),
+        ("2M tokens", ("tokens", 2_000_000.0)),
+        ("200k", ("tokens", 200_000.0)),
+        ("1500 tokens", ("tokens", 1_500.0)),
+        ("5 usd", ("cost", 5.0)),
+        ("off", ("cost", None)),
+    ],
+)
+def test_amounts(text: str, parsed: tuple[str, float | None]) -> None:
+    assert parse_amount(text) == parsed
+
+
+@pytest.mark.parametrize(
+    "text", ["", "session", "session 0", "day $0", "day -1", "week $5", "day x"]
+)
+def test_arguments_that_set_no_cap_are_explained(text: str) -> None:
+    with pytest.raises(NothingToDo, match="Enter an amount"):
+        parse_cap(text)
+
+
+def test_off_is_for_both_units() -> None:
+    assert parse_cap("day off") == ("day", ("cost", "tokens"), None)
+    assert parse_cap("session $5") == ("session", ("cost",), 5.0)
