@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from agent.provider.catalog.access import FoundKey
 from agent.provider.catalog.catalog import Catalog
 from agent.provider.catalog.prices import ModelFacts
-from agent.provider.catalog.providers import KNOWN_PROVIDERS
+from agent.provider.catalog.providers import KNOWN_PROVIDERS, DeviceLogin
 from agent.provider.client import (
     Api,
     ModelClient,
@@ -28,6 +28,7 @@ from agent.records.spending import RateLimit
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
+    from agent.provider.device_login import Show
     from agent.provider.litellm.process import LitellmProcess
     from agent.provider.protocols.wire_client import Endpoint, WireClient
     from agent.provider.transport.http import HttpPool, StreamLimits
@@ -179,6 +180,13 @@ class ClientPool:
             http = self._http(provider, endpoint.base_url)
             await model_lists.request(http, endpoint, spec.key_check)
         return await self.fetch_models(provider)
+
+    async def log_in(self, provider: str, login: DeviceLogin, show: "Show") -> str:
+        """Log in at *provider* with a code, and return the key. Raises ``ProviderError`` and
+        ``ConfigError``."""
+        from agent.provider import device_login  # loads httpx2
+
+        return await device_login.log_in(self._http(provider, login.url), login, show)
 
     def _create(self, model: ModelInfo) -> ModelClient:
         if model.api == "demo":

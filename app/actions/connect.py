@@ -3,25 +3,32 @@ other one. The demo is offered by name."""
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from agent.permission.saved_rules import save_setting
 from agent.provider.catalog.access import ProviderAccess
 from agent.provider.catalog.catalog import DEMO_MODEL, Catalog
 from agent.provider.catalog.keys import key_error, mask_key
 from agent.provider.catalog.provider_settings import ModelSettings, ProviderSettings
-from agent.provider.catalog.providers import KNOWN_PROVIDERS
+from agent.provider.catalog.providers import KNOWN_PROVIDERS, DeviceLogin
 from agent.provider.client_pool import find_local_servers
 from agent.provider.own_server import base_url_of, check_server, server_id
 from agent.records.errors import ConfigError, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.json import JsonObject
+from app.actions.logins import with_login_screen
 from app.actions.model_picker import listed_models
 from app.commands.context import ActionContext
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ApiKeyScreen, ServerScreen, TextScreen
+from app.screens.code_login import CodeLoginScreen
 from app.screens.model import CONNECT_PREFIX, ModelList, ModelScreen
 from app.text.units import count
+from app.toolkit.browser import browser_opener
+
+if TYPE_CHECKING:  # loads httpx2
+    from agent.provider.device_login import LoginCode
 
 CHECK_SECONDS = 10.0
 """Seconds that a provider can take to accept a new key."""
@@ -102,8 +109,12 @@ async def connect(context: ActionContext, provider: str) -> bool:
     async def check(key: str) -> str:
         return key_error(key) or await _save_key(context, provider, key)
 
-    if await context.show(ApiKeyScreen(title, access.key_page(provider), check=check)) is None:
-        return False
+    login = access.device_login(provider)
+    saved, refused = await _log_in(context, provider, login, check) if login else (False, "")
+    if not saved:
+        screen = ApiKeyScreen(title, access.key_page(provider), refused or "", check=check)
+        if refused is None or await context.show(screen) is None:
+            return False
     found = access.key_of(provider)
     if found.source != "stored":
         place = "the config" if found.source == "config" else found.source
@@ -113,6 +124,40 @@ async def connect(context: ActionContext, provider: str) -> bool:
             f"{title} also needs the variable {access.missing_variable(provider)}.", warning=True
         )
     return access.is_usable(provider)
+
+
+async def _log_in(
+    context: ActionContext,
+    provider: str,
+    login: DeviceLogin,
+    check: Callable[[str], Awaitable[str]],
+) -> tuple[bool, str | None]:
+    """Log in to *provider* and let *check* save the key. Return whether it was saved, and why not:
+    None if the user closed the screen, "" if they have a token to paste."""
+    pasting: list[bool] = []
+
+    async def log_in(show: Callable[[CodeLoginScreen], None]) -> str:
+        screen = CodeLoginScreen(
+            context.live.runtime.catalog.access.display_name(provider),
+            open_page=browser_opener(context.env),
+            copy=context.app.copy_to_clipboard,
+            paste=lambda: pasting.append(True),
+        )
+        show(screen)
+
+        async def show_code(code: "LoginCode") -> None:
+            screen.show_code(code)
+
+        return await context.live.runtime.clients.log_in(provider, login, show_code)
+
+    try:
+        key = await with_login_screen(context, log_in)
+    except OpencodePyError as error:
+        return False, error.message
+    if key is None:
+        return False, "" if pasting else None
+    refused = await check(key)
+    return not refused, refused
 
 
 async def _save_key(context: ActionContext, provider: str, key: str) -> str:
@@ -272,6 +317,8 @@ def _key_rows(access: ProviderAccess, names: Iterable[str], group: str) -> list[
 
 
 def _needed(access: ProviderAccess, provider: str) -> str:
+    if login := access.device_login(provider):
+        return f"log in at {login.name} in a browser"
     page = access.key_page(provider)
     known = provider in KNOWN_PROVIDERS and page
     return f"API key from {page}" if known else access.key_variables(provider)[0]

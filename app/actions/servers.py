@@ -1,11 +1,11 @@
 """Actions on MCP servers and language servers."""
 
-import asyncio
-import os
+from collections.abc import Callable
 
 from agent.mcp.records import ServerStatus
 from agent.records.errors import OpencodePyError
 from agent.records.events import McpChanged
+from app.actions.logins import with_login_screen
 from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.picker import Row, show_updated
@@ -78,35 +78,22 @@ def _accept(context: ActionContext, status: ServerStatus) -> None:
 
 async def _log_in(context: ActionContext, name: str) -> None:
     """Log in at a remote server. Closing the screen with the address gives up."""
-    screens: list[LoginScreen] = []
-    opener = browser_opener(os.environ)
+    opener = browser_opener(context.env)
 
-    async def show(address: str) -> None:
-        screen = LoginScreen(name, address, opened=await opener(address))
-        screens.append(screen)
-        context.tasks.spawn(_until_closed(screen), "logging in")
+    async def log_in(show: Callable[[LoginScreen], None]) -> bool:
+        async def show_address(address: str) -> None:
+            show(LoginScreen(name, address, opened=await opener(address)))
 
-    async def _until_closed(screen: LoginScreen) -> None:
-        await context.show(screen)
-        if not login.done():
-            login.cancel()
+        await context.live.runtime.mcp.log_in(name, show_address)
+        return True
 
-    login = asyncio.ensure_future(context.live.runtime.mcp.log_in(name, show))
     try:
-        (outcome,) = await asyncio.gather(login, return_exceptions=True)
-    finally:
-        for screen in screens:
-            if screen.is_attached:
-                screen.dismiss(None)
-    match outcome:
-        case None:
-            context.notify(f"You are logged in at {sanitize_line(name)}.")
-        case asyncio.CancelledError():
-            context.notify("Login canceled.")
-        case OpencodePyError():
-            context.notify(sanitize(outcome.message), warning=True)
-        case _:
-            raise outcome
+        done = await with_login_screen(context, log_in)
+    except OpencodePyError as error:
+        context.notify(sanitize(error.message), warning=True)
+    else:
+        said = f"You are logged in at {sanitize_line(name)}." if done else "Login canceled."
+        context.notify(said)
 
 
 @action("lsp.show", "Language servers and formatters", "Program", slash=("lsp", "formatters"))

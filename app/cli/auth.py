@@ -18,6 +18,7 @@ from app.cli.command_support import (
 
 if TYPE_CHECKING:
     from agent.provider.catalog.catalog import Catalog
+    from agent.provider.device_login import LoginCode
     from agent.records.json import JsonObject
 
 
@@ -28,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Environment variables take precedence over stored keys.",
     )
     parts = result.add_subparsers(dest="part", required=True, metavar="PART")
-    login = parts.add_parser("login", help="store a key: typed hidden, or piped in")
+    login = parts.add_parser("login", help="store a key: by a login, typed hidden, or piped in")
     login.add_argument("provider", nargs="?", metavar="PROVIDER", help="such as anthropic")
     listed = parts.add_parser("list", help="which providers have a key, and from where")
     listed.add_argument("--all", action="store_true", help="every known provider")
@@ -62,7 +63,7 @@ def _login(catalog: "Catalog", named: str | None) -> int:
         return report("Name the provider: opencode-py auth login PROVIDER.", USAGE)
     if refused := access.key_refusal(provider):
         return report(refused, FAILED)
-    key = _read_key(catalog, provider)
+    key = _log_in(catalog, provider) or _read_key(catalog, provider)
     if wrong := key_error(key):
         return report(f"{wrong} Nothing was changed.", FAILED)
     access.keys.put(provider, key)
@@ -86,6 +87,32 @@ def _choose_provider(catalog: "Catalog") -> str | None:
     if chosen.isdecimal() and 1 <= int(chosen) <= len(names):
         return names[int(chosen) - 1]
     return chosen or None
+
+
+def _log_in(catalog: "Catalog", provider: str) -> str:
+    """Return the key from a login with a code, "" where there is none or no user."""
+    import asyncio  # not needed by --help
+
+    from agent.provider.client_pool import ClientPool  # loads the agent package
+    from app.text.sanitize import sanitize_line
+
+    login = catalog.access.device_login(provider)
+    if login is None or not sys.stdin.isatty():
+        return ""
+
+    async def show(code: "LoginCode") -> None:
+        page, text = sanitize_line(code.page), sanitize_line(code.user_code)
+        print(f"Open {page} in a browser and enter the code {text}", flush=True)
+        print("Waiting for the login; Ctrl+C cancels.", flush=True)
+
+    async def log_in() -> str:
+        clients = ClientPool(catalog)
+        try:
+            return await clients.log_in(provider, login, show)
+        finally:
+            await clients.aclose()
+
+    return asyncio.run(log_in())
 
 
 def _read_key(catalog: "Catalog", provider: str) -> str:

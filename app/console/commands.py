@@ -7,11 +7,15 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from agent.records.errors import NothingToDo, OpencodePyError, ProviderError, ProviderErrorKind
 from agent.records.requests import PermissionMode
 from app.console.more_commands import MORE_COMMANDS, WIDTH, Command, Console, open_session
+from app.text.sanitize import sanitize_line
+
+if TYPE_CHECKING:  # loads httpx2
+    from agent.provider.device_login import LoginCode
 
 CHECK_SECONDS = 15.0
 """Seconds that a provider or a server can take to answer a first request."""
@@ -42,9 +46,7 @@ async def _connect_provider(console: Console, provider: str) -> None:
     if refused := access.key_refusal(provider):
         raise NothingToDo(refused)
     title = access.display_name(provider)
-    page = f" Create keys at {access.key_page(provider)}." if access.key_page(provider) else ""
-    with _no_echo():
-        key = (await console.ask(f"API key of {title} (not shown).{page}")).strip()
+    key = await _ask_key(console, provider)
     if wrong := key_error(key):
         raise NothingToDo(f"{wrong} Nothing was changed.")
     before = access.keys.stored().get(provider)
@@ -65,6 +67,28 @@ async def _connect_provider(console: Console, provider: str) -> None:
         runtime.catalog.model_lists.store(provider, models)
     console.say(f"{title} is connected.")
     await _choose_model(console, provider)
+
+
+async def _ask_key(console: Console, provider: str) -> str:
+    """Return the key that the user types, or gets by a login where the provider has one."""
+    access = console.runtime.catalog.access
+
+    async def show(code: "LoginCode") -> None:
+        page, text = sanitize_line(code.page), sanitize_line(code.user_code)
+        console.say(f"Open {page} in a browser and enter the code {text}")
+        console.say("Waiting for the login; Ctrl+C cancels.")
+
+    title, login = access.display_name(provider), access.device_login(provider)
+    question = f"API key of {title} (not shown)."
+    if login is not None:
+        question += f" The word login logs you in at {login.name}."
+    elif access.key_page(provider):
+        question += f" Create keys at {access.key_page(provider)}."
+    with _no_echo():
+        key = (await console.ask(question)).strip()
+    if login is None or key != "login":
+        return key
+    return await console.interruptible(console.runtime.clients.log_in(provider, login, show))
 
 
 async def _connect_server(console: Console, address: str) -> None:

@@ -1,7 +1,7 @@
 """Commands of ``--plain`` on the open session, its model, and the folder."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from agent.records.errors import NothingToDo
@@ -64,6 +64,10 @@ class Console(Protocol):
 
     async def run_shell(self, command: str) -> None:
         """Run a command of the user's."""
+        ...
+
+    async def interruptible(self, work: Coroutine[object, object, str]) -> str:
+        """Return the result of *work*. Raises ``NothingToDo`` if Ctrl+C stops it."""
         ...
 
     async def follow(self, work: Awaitable[None]) -> None:

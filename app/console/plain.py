@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TextIO
 
@@ -295,6 +295,9 @@ class PlainConsole:
         self.lines.begin_question()
         self.printer.line(question)
         return await self.lines.next_answer() or ""
+
+    async def interruptible(self, work: Coroutine[object, object, str]) -> str:
+        return await self._preparation.run(work)
 
     async def ask_trust(self, question: "TrustQuestion") -> "TrustAnswer":
         return await ask_trust(question, self.printer, self.lines)

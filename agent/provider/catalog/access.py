@@ -3,11 +3,11 @@
 import difflib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from agent.provider.catalog.keys import KeyStore, NoKeyStore, key_error
 from agent.provider.catalog.provider_settings import ProviderSettings
-from agent.provider.catalog.providers import KNOWN_PROVIDERS, Transport
+from agent.provider.catalog.providers import KNOWN_PROVIDERS, DeviceLogin, Transport
 from agent.records.errors import MissingKey
 from agent.records.frozen import frozen
 
@@ -74,6 +74,14 @@ class ProviderAccess:
         """Return the page where keys of *provider* are made, "" where it is unknown."""
         spec = KNOWN_PROVIDERS.get(provider)
         return spec.key_page if spec else ""
+
+    def device_login(self, provider: str) -> DeviceLogin | None:
+        """Return the login with a code that gives a key of *provider*, None if there is none."""
+        spec = KNOWN_PROVIDERS.get(provider)
+        login = spec.device_login if spec else None
+        if login is None:
+            return None
+        return replace(login, url=self._variable(login.url_variable).rstrip("/") or login.url)
 
     def key_refusal(self, provider: str) -> str:
         """Return the reason why no key for *provider* is stored, "" where one can be."""

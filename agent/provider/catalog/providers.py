@@ -19,6 +19,21 @@ Transport = Literal["http", "litellm"]
 """``http``: in a wire protocol of ours; ``litellm``: through the litellm worker."""
 
 
+@frozen
+class DeviceLogin:
+    """A login with a code that the user enters on a page of *name*."""
+
+    name: str
+    url: str
+    """The address of the site."""
+
+    url_variable: str
+    """The variable that names another site."""
+
+    client_id: str
+    scope: str
+
+
 @frozen(kw_only=True)
 class ProviderSpec:
     """A known provider."""
@@ -34,6 +49,9 @@ class ProviderSpec:
 
     key_check: str = ""
     """The path that refuses a wrong key, where the list of models is public."""
+
+    device_login: DeviceLogin | None = None
+    """The login that gives a key."""
 
     login_variables: tuple[str, ...] = ()
     """The variables of another login than a key, such as AWS credentials or a Google service
@@ -79,6 +97,7 @@ def remote(
     *key_variables: str,
     key_page: str,
     key_check: str = "",
+    device_login: DeviceLogin | None = None,
     price_list_names: str | tuple[str, ...] = "",
     litellm_name: str = "",
     api: Api = "openai-chat",
@@ -104,6 +123,7 @@ def remote(
         key_variables=key_variables,
         key_page=key_page,
         key_check=key_check,
+        device_login=device_login,
         login_variables=login_variables,
         api=api,
         transport=transport,
@@ -125,6 +145,11 @@ AWS_LOGINS = (
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
 )
+GITHUB_LOGIN = DeviceLogin(
+    "GitHub", "https://github.com", "GITHUB_COPILOT_LOGIN_URL", "Ov23li8tweQw6odWQebz", "read:user"
+)
+"""The login of opencode: GitHub accepts tokens for Copilot only from programs that it knows."""
+
 GOOGLE_LOGINS = ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "VERTEXAI_PROJECT")
 
 
@@ -260,6 +285,7 @@ _ALL = (
         "https://api.githubcopilot.com",
         "GITHUB_COPILOT_TOKEN",
         key_page="github.com/settings/copilot",
+        device_login=GITHUB_LOGIN,
         price_list_names="github_copilot",
         litellm_name="openai",
         headers={"openai-intent": "conversation-edits"},

@@ -28,6 +28,7 @@ import httpx2
 
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
 from agent.provider.protocols.stream_decoder import StreamDecoder
+from agent.provider.quirks.headers import request_headers
 from agent.provider.quirks.table import finish_body, prepare_request
 from agent.provider.quirks.target import BUDGET_NOW, EFFORT_FIELDS, IMAGES, refused_effort
 from agent.provider.tool_names import ToolNames
@@ -233,7 +234,7 @@ class WireClient(ABC):
     async def _post(self, body: JsonObject, request: ModelRequest) -> HttpPost:
         url, sent = self._endpoint.url(self.path_for(request)), encode_body(body)
         headers = self._endpoint.all_headers(self.protocol_headers(body))
-        headers |= {name.lower(): value for name, value in request.headers.items()}
+        headers |= request_headers(request)
         if self._endpoint.signer is not None:
             headers |= await self._endpoint.signer.sign(url, sent)
         return HttpPost(

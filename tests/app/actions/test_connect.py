@@ -1,5 +1,6 @@
 """The first prompt without a model, and connecting one."""
 
+import asyncio
 import json
 import os
 from collections.abc import Mapping
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from agent.provider.catalog.keys import AuthFile
 from app.screens.base.picker import Picker
-from app.screens.base.small_dialogs import ServerScreen, TextScreen
+from app.screens.base.small_dialogs import ApiKeyScreen, ServerScreen, TextScreen
 from app.screens.model import ModelScreen
 from tests.app.conftest import Running, Starter
 from tests.support.model_server import ModelServer
@@ -170,3 +171,94 @@ async def test_a_session_whose_model_is_gone_continues_with_the_default(
         await running.until_shown("Third.")
         gone = [one for one in running.app.controller.main.notices.all if "gone" in one.text]
         assert [one.times for one in gone] == [1]
+
+
+class CopilotLogin:
+    """The answers of GitHub and Copilot; the user has entered the code once *entered* is set."""
+
+    def __init__(self) -> None:
+        self.entered = asyncio.Event()
+        self.denied = False
+
+    def __call__(self, path: str) -> Reply:
+        wait: tuple[asyncio.Event, ...] = ()
+        match path:
+            case "/login/device/code":
+                found: object = {
+                    "device_code": "device-1",
+                    "user_code": "ABCD-1234",
+                    "verification_uri": "https://github.test/login/device",
+                    "expires_in": 900,
+                    "interval": 0,
+                }
+            case "/login/oauth/access_token" if self.denied:
+                found = {"error": "access_denied"}
+            case "/login/oauth/access_token":
+                wait, found = (self.entered,), {"access_token": "gho_0123456789abcdefghij"}
+            case _:
+                found = {"data": [{"id": "gpt-5"}]}
+        return Reply((*wait, json.dumps(found).encode()), 200, JSON)
+
+
+def copilot_at(server: Server) -> dict[str, str]:
+    """Return an environment in which GitHub and Copilot are *server*."""
+    content = {
+        "disabled_providers": ["ollama", "lmstudio", "llama.cpp", "vllm"],
+        "provider": {"github-copilot": {"options": {"baseURL": server.url}}},
+    }
+    return {
+        "GITHUB_COPILOT_LOGIN_URL": server.url,
+        "OPENCODE_PY_CONFIG_CONTENT": json.dumps(content),
+    }
+
+
+async def log_in_to_copilot(running: Running) -> None:
+    await running.type("/connect", "enter")
+    await running.until(lambda: isinstance(running.app.screen, Picker))
+    await running.type("copilot", "enter")
+    await running.until_shown("ABCD-1234")
+    await running.until_shown("https://github.test/login/device")
+
+
+async def test_a_login_with_a_code_connects_copilot(
+    start: Starter, folders: Mapping[str, str], server: Server
+) -> None:
+    server.by_path = github = CopilotLogin()
+    async with start(env=copilot_at(server)) as running:
+        await log_in_to_copilot(running)
+        await running.pilot.press("enter")
+        await running.until_shown("No browser opens here")
+        await running.pilot.press("c")
+        await running.until_shown("The code is copied.")
+        assert running.app.clipboard == "ABCD-1234"
+        github.entered.set()
+        await running.until(lambda: isinstance(running.app.screen, ModelScreen))
+        await running.until_shown("gpt-5")
+        stored = AuthFile(Path(folders["OPENCODE_PY_DATA"])).stored()
+        assert stored["github-copilot"].key == "gho_0123456789abcdefghij"
+        (check,) = [r for r in server.requests if r.path == "/models"]
+        assert check.headers["authorization"] == "Bearer gho_0123456789abcdefghij"
+
+
+async def test_a_login_can_be_closed_and_replaced_by_a_token(
+    start: Starter, folders: Mapping[str, str], server: Server
+) -> None:
+    server.by_path = github = CopilotLogin()
+    async with start(env=copilot_at(server)) as running:
+        await log_in_to_copilot(running)
+        await running.pilot.press("escape")
+        await running.until(lambda: isinstance(running.app.screen, Picker))
+        await running.pilot.press("escape")
+        await log_in_to_copilot(running)
+        await running.pilot.press("t")
+        await running.until(lambda: isinstance(running.app.screen, ApiKeyScreen))
+        await running.pilot.press("escape")
+        await running.until(lambda: isinstance(running.app.screen, Picker))
+        await running.pilot.press("escape")
+        github.denied = True
+        await running.type("/connect github-copilot", "enter")
+        await running.until_shown("The login was canceled at GitHub.")
+        await running.type("gho_other_0123456789", "enter")
+        await running.until(lambda: isinstance(running.app.screen, ModelScreen))
+        stored = AuthFile(Path(folders["OPENCODE_PY_DATA"])).stored()
+        assert stored["github-copilot"].key == "gho_other_0123456789"

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.harness import environment, write_config
+from tests.support.provider_server import Reply, Server
 from tests.support.web_server import WebServer, page
 
+JSON = (("content-type", "application/json"),)
 ROOT = Path(__file__).parents[3]
 KEY = "sk-test-0123456789abcdefghij"
 GUARD = 60
@@ -81,6 +83,33 @@ def test_a_key_is_typed_without_echo(folder: Path) -> None:
     assert b"console.mistral.ai" in shown
     stored = json.loads((folder / "home" / "data" / "auth.json").read_text())
     assert stored["keys"]["mistral"]["key"] == KEY
+
+
+async def test_a_login_with_a_code_stores_the_token(folder: Path, server: Server) -> None:
+    """A terminal gets the address and the code; without one a key is read from standard input."""
+    code = {
+        "device_code": "device-1",
+        "user_code": "ABCD-1",
+        "verification_uri": "https://github.test/login/device",
+        "interval": 0,
+    }
+    answers = [code, {"error": "authorization_pending"}, {"access_token": KEY}]
+    server.replies = [Reply((json.dumps(body).encode(),), headers=JSON) for body in answers]
+    env = {**environment(folder / "home"), "GITHUB_COPILOT_LOGIN_URL": server.url}
+    master, slave = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(ROOT / "opencode_py.py"), "auth", "login", "github-copilot",
+        cwd=folder / "shop", env=env, stdin=slave, stdout=slave, stderr=slave,
+    )  # fmt: skip
+    os.close(slave)
+    assert await asyncio.wait_for(process.wait(), GUARD) == 0
+    shown = os.read(master, 65536).decode()
+    os.close(master)
+    assert "Open https://github.test/login/device in a browser and enter the code ABCD-1" in shown
+    assert "The key of GitHub Copilot is saved." in shown
+    assert KEY not in shown
+    stored = json.loads((folder / "home" / "data" / "auth.json").read_text())
+    assert stored["keys"]["github-copilot"]["key"] == KEY
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.harness import write_config
 from tests.support.installed import InstalledProgram, ServerThread
 from tests.support.provider_server import Reply, Server
 from tests.support.script import Call, Text, answer
@@ -20,9 +21,10 @@ ASKS = {
 }
 
 
-def plain(installed: InstalledProgram, typed: str) -> str:
+def plain(installed: InstalledProgram, typed: str, **variables: str) -> str:
+    env = {**installed.env, **variables}
     done = subprocess.run(
-        LAUNCHER, cwd=installed.project, env=installed.env, input=typed.encode(),
+        LAUNCHER, cwd=installed.project, env=env, input=typed.encode(),
         capture_output=True, timeout=60, check=True,
     )  # fmt: skip
     return done.stdout.decode()
@@ -138,6 +140,25 @@ async def test_connecting_a_server_ends_with_a_model(
     printed = await asyncio.to_thread(plain, installed, typed)
     assert "No model was chosen." in printed
     assert "/large.\n" in printed[printed.index("The model is ") :]
+
+
+async def test_a_login_with_a_code_connects_copilot(
+    installed: InstalledProgram, server: Server
+) -> None:
+    code = {
+        "device_code": "device-1",
+        "user_code": "ABCD-1",
+        "verification_uri": "https://github.test/login/device",
+        "interval": 0,
+    }
+    answers = [code, {"access_token": "gho_0123456789"}, {"data": [{"id": "gpt-5"}]}]
+    server.replies = [Reply((json.dumps(body).encode(),), headers=JSON) for body in answers]
+    options = {"options": {"baseURL": server.url}}
+    write_config(installed.home, {"provider": {"github-copilot": options}})
+    typed = "/connect github-copilot\nlogin\ngpt-5\n/exit\n"
+    printed = await asyncio.to_thread(plain, installed, typed, GITHUB_COPILOT_LOGIN_URL=server.url)
+    assert "Open https://github.test/login/device in a browser and enter the code ABCD-1" in printed
+    assert "The model is github-copilot/gpt-5." in printed
 
 
 def test_a_dumb_terminal_gets_lines(installed: InstalledProgram, scripted: ServerThread) -> None:

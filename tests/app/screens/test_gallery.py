@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from agent.lsp.formatters import Formatter
 from agent.lsp.records import LspStatus, ServerSpec
+from agent.provider.device_login import LoginCode
 from agent.records.blocks import TodoItem
 from agent.records.messages import Busy
 from agent.records.spending import RateLimit, SpendingCap
@@ -17,6 +18,7 @@ from app.screens.background import BackgroundList, shell_rows
 from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
 from app.screens.base.small_dialogs import ConfirmScreen, ErrorScreen, TextScreen
+from app.screens.code_login import CodeLoginScreen
 from app.screens.pager import PagerScreen
 from app.screens.prompt_lists import PromptsScreen, QueuedMessage, QueueScreen
 from app.screens.quick_question import QuickQuestionScreen
@@ -119,6 +121,12 @@ def todo() -> PageScreen:
     return PageScreen("Todo", todo_text(items))
 
 
+def code_login() -> CodeLoginScreen:
+    screen = CodeLoginScreen("GitHub Copilot", open_page=never, copy=str, paste=str)
+    screen.show_code(LoginCode("ABCD-1234", "https://github.com/login/device", "", 5, 900))
+    return screen
+
+
 def changes() -> ChangesScreen:
     edit = diff("src/reader.py", " def read():", "-    old", "+    new", first=38)
     return ChangesScreen("All changes", (edit, diff("notes.md", "+# Notes", "+", "+- `one`")))
@@ -147,6 +155,7 @@ SCREENS: dict[str, Callable[[], Screen[object]]] = {
     "prompts": lambda: PromptsScreen(("Fix the import\nof empty files", "表を直す", "Run it")),
     "prompts-empty": lambda: PromptsScreen(()),
     "mcp-empty": lambda: McpScreen((), lambda *_: None),
+    "code-login": code_login,
     "mcp-login": lambda: LoginScreen("github", "https://login.example.org/a?b=c", opened=False),
     "lsp": servers,
     "lsp-empty": lambda: LspScreen(lsp_text((), (), ()), lambda: None),
