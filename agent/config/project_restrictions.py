@@ -19,6 +19,7 @@ USER_ONLY_KEYS: dict[str, str] = {
     "statusLine": "your status line is set in your own settings",
     "keybinds": "your keys are set in your own settings",
     "limits": "limits are set in your own settings",
+    "fallback": "fallback models are set in your own settings",
     "server": "a project cannot start a server",
     "autoupdate": "a project cannot choose what is installed",
     "webfetch": "what may be fetched from your network is set in your own settings",

@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent.config.file_keys import CHECKED
-from agent.config.turn_settings import CompactionConfig, LimitsConfig, RetryConfig
+from agent.config.turn_settings import CompactionConfig, FallbackConfig, LimitsConfig, RetryConfig
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
 from agent.records.requests import Action
@@ -525,6 +525,8 @@ class Config:
     """The search engine behind ``websearch``."""
     retry: RetryConfig = field(default_factory=RetryConfig)
     """Retries when a provider fails temporarily."""
+    fallback: FallbackConfig = field(default_factory=FallbackConfig)
+    """Models that continue when one fails."""
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     """Limits that end a turn."""
     compaction: CompactionConfig = field(default_factory=CompactionConfig)

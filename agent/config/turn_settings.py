@@ -1,9 +1,9 @@
-"""Settings of turns: retries, limits, caps, compaction.
+"""Settings of turns: retries, fallback models, limits, caps, compaction.
 
 They follow the rules of ``agent.config.settings_schema``.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from agent.config.file_keys import CHECKED
 from agent.records.frozen import frozen
@@ -20,6 +20,23 @@ class RetryConfig:
     delay: int = 2_000
     """Milliseconds before the second attempt; doubled each time, with random jitter, up to 30
     seconds."""
+
+
+@frozen(kw_only=True)
+class FallbackConfig:
+    """Models that continue a turn when its own is overloaded, out of quota, not reachable or gone,
+    after the usual retries. The first one comes back when it recovers."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = CHECKED
+
+    models: tuple[str, ...] = ()
+    """Their names, as ``provider/model``, in order."""
+    mode: Literal["ask", "auto", "off"] = "ask"
+    """``ask`` asks before another model continues, ``auto`` continues at once. Where nobody can
+    answer, as in ``run``, ``ask`` ends the turn."""
+    recheck: int = 300_000
+    """Milliseconds until a model that failed is tried again (5 minutes), or longer where its
+    server says so."""
 
 
 @frozen(kw_only=True)

@@ -24,6 +24,7 @@ _MINIMUMS = {
     ("tool_output", "max_bytes"): 1,
     ("bash", "timeout"): 1,
     ("bash", "max_timeout"): 1,
+    ("fallback", "recheck"): 1_000,
     ("limits", "session_cost"): 0.01,
     ("limits", "session_tokens"): 1,
     ("limits", "daily_cost"): 0.01,

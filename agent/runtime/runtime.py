@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -44,12 +43,13 @@ from agent.runtime.service_factories import (
     code_service,
     command_sandbox,
     compaction_settings,
+    fallback_service,
     hook_service,
     models_and_agents,
     permission_service,
     plan_tools,
     search_engine,
-    spending_caps,
+    spending_service,
     subagent_infos,
     truncator_for,
     turn_limits,
@@ -65,7 +65,6 @@ from agent.session.repository import SessionRepository
 from agent.session.review.context_usage import ContextMeter
 from agent.session.service import SessionService
 from agent.session.snapshots.snapshots import Snapshots
-from agent.session.spending import Spending
 from agent.session.subagents.completions import Completions
 from agent.session.titles import Titles
 from agent.session.turn.services import StopHook, TurnServices
@@ -290,7 +289,8 @@ def _session_services(
         terminals=opened.terminals,
         limits=turn_limits(config),
         spills=truncator.spills,
-        spending=Spending(store, bus, questions, spending_caps(config), time.time),
+        spending=spending_service(opened, questions, config),
+        fallbacks=fallback_service(catalog, questions, config.fallback),
         compaction=compaction_settings(config.compaction),
         retry=RetryPolicy(attempts=config.retry.attempts, initial=config.retry.delay / 1000),
         wait_for_background=opened.wait_for_background,

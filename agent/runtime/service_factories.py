@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,8 @@ from agent.agents import Agents
 from agent.bus import Bus
 from agent.config.loading import LoadedConfig
 from agent.config.paths import Paths, expand_home, home_folder
-from agent.config.settings_schema import CompactionConfig, Config
+from agent.config.settings_schema import Config
+from agent.config.turn_settings import CompactionConfig, FallbackConfig
 from agent.files import Editor
 from agent.hooks.execution import HookPrograms
 from agent.hooks.loading import find_hooks
@@ -31,8 +33,9 @@ from agent.records.frozen import frozen
 from agent.records.tool_facts import Answering
 from agent.session.api import PromptInput
 from agent.session.context.pruning import PROTECTED_TOOLS
+from agent.session.fallback import Fallbacks, fallback_notices
 from agent.session.service import SessionService
-from agent.session.spending import ConfiguredCaps
+from agent.session.spending import ConfiguredCaps, Spending
 from agent.session.turn.guards import TurnLimits
 from agent.session.turn.services import CompactionSettings, StopHook
 from agent.store.store import Store
@@ -111,7 +114,8 @@ def models_and_agents(opened: OpenedFolder) -> tuple[Catalog, Agents, LoadedConf
         if own and not _project_changes(loaded, (f"agent.{default}.",)):
             raise
         loaded = _without(loaded, "default_agent", error.message, agents.primary()[0].name)
-    return catalog, agents, loaded
+    notices = fallback_notices(catalog, loaded.config.fallback.models)
+    return catalog, agents, replace(loaded, notices=(*loaded.notices, *notices))
 
 
 _MODEL_TABLES = ("provider.", "disabled_providers", "enabled_providers")
@@ -184,14 +188,22 @@ def turn_limits(config: Config) -> TurnLimits:
     )
 
 
-def spending_caps(config: Config) -> ConfiguredCaps:
+def spending_service(opened: OpenedFolder, questions: QuestionService, config: Config) -> Spending:
     limits = config.limits
-    return {
+    caps: ConfiguredCaps = {
         ("session", "cost"): limits.session_cost,
         ("session", "tokens"): limits.session_tokens,
         ("day", "cost"): limits.daily_cost,
         ("day", "tokens"): limits.daily_tokens,
     }
+    return Spending(opened.store, opened.bus, questions, caps, time.time)
+
+
+def fallback_service(
+    catalog: Catalog, questions: QuestionService, given: FallbackConfig
+) -> Fallbacks:
+    recheck = given.recheck / 1000
+    return Fallbacks(catalog, given.models, given.mode, recheck, questions, time.time)
 
 
 def compaction_settings(given: CompactionConfig) -> CompactionSettings:

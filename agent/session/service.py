@@ -22,6 +22,7 @@ from agent.records.events import (
 )
 from agent.records.messages import Session, SessionStatus, UserMessage
 from agent.session.api import BackgroundTaskList, PromptInput, SessionSnapshot
+from agent.session.fallback import Fallbacks
 from agent.session.prompt.attachments import MentionReader
 from agent.session.prompt.user_message import session_after_prompt, user_message
 from agent.session.quick_question import QuickQuestions
@@ -88,6 +89,11 @@ class SessionService:
     def repository(self) -> SessionRepository:
         """Creating, listing, renaming, forking and deleting sessions."""
         return self._repository
+
+    @property
+    def fallbacks(self) -> Fallbacks:
+        """The models that continue when one fails."""
+        return self._services.fallbacks
 
     @property
     def spending(self) -> Spending:

@@ -1,12 +1,15 @@
 """Actions on the model, its effort, and the agent."""
 
 import asyncio
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from app.commands.context import ActionContext
 from app.commands.registry import action
+from app.screens.base.page import PageScreen
 from app.screens.base.picker import Picker, Row
+from app.screens.fallback import change_fallback, fallback_text
 
 if TYPE_CHECKING:  # loads the agent package
     from agent.agents import AgentInfo
@@ -40,6 +43,23 @@ async def model(context: ActionContext, argument: str) -> None:
     catalog = context.live.runtime.catalog
     chosen: str | None = catalog.model(argument).full_name if argument else None
     await _use(context, chosen or await choose_model(context))
+
+
+@action(
+    "model.fallback",
+    "Fallback models",
+    "Model and agent",
+    slash=("fallback",),
+    argument="[ask, auto, off or retry]",
+)
+async def fallback(context: ActionContext, argument: str) -> None:
+    """Show the models that continue when one fails, or change when they do."""
+    fallbacks = context.live.runtime.sessions.fallbacks
+    if argument:
+        context.notify(change_fallback(fallbacks, argument))
+    else:
+        text = fallback_text(fallbacks, context.live.model, time.time())
+        await context.show(PageScreen("Fallback models", text))
 
 
 @action(

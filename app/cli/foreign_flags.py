@@ -71,7 +71,6 @@ REJECTED: Mapping[str, str] = {
     "--tools": "The rules decide on tools: use --deny, or an agent with permissions.",
     **dict.fromkeys(("--json-schema", "--output-schema"), _SCHEMA),
     "--session-id": "Ids are generated here: each JSON line has the session's; -s ID continues it.",
-    "--fallback-model": "Only one model is asked: choose it with --model.",
     **dict.fromkeys(("--no-session-persistence", "--ephemeral"), _STORED),
     "--permission-prompt-tool": "No one can be asked in run: use --auto-approve or --deny.",
     "--max-thinking-tokens": "Use --effort LEVEL.",

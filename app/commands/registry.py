@@ -59,6 +59,7 @@ ORDER: tuple[str, ...] = (
     "shells.detach",
     "session.todo",
     "model.list",
+    "model.fallback",
     "model.effort",
     "model.effort_next",
     "agent.list",

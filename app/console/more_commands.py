@@ -187,6 +187,16 @@ async def budget(console: Console, argument: str) -> None:
         console.say((await spending_page(console.runtime, console.session))(WIDTH).plain)
 
 
+async def fallback(console: Console, argument: str) -> None:
+    from app.screens.fallback import change_fallback, fallback_text  # loads Textual
+
+    fallbacks = console.runtime.sessions.fallbacks
+    if argument:
+        console.say(change_fallback(fallbacks, argument))
+    else:
+        console.say(fallback_text(fallbacks, console.model, time.time()).plain)
+
+
 async def status(console: Console, argument: str) -> None:
     from agent.records.distribution import own_version  # only for this page
     from app.actions.program import Fact, sandbox_facts, status_text  # loads Textual
@@ -307,6 +317,9 @@ MORE_COMMANDS: Mapping[str, Command] = {
     "trust": Command("", "reviews the trust in this folder", trust),
     "status": Command("", "shows the folder, the sandbox and the settings", status),
     "context": Command("", "shows what fills the context", context),
+    "fallback": Command(
+        "[ask, auto, off or retry]", "shows the models that continue when one fails", fallback
+    ),
     "budget": Command(
         "[session or day] [amount or off]", "shows or sets the caps on spending", budget
     ),

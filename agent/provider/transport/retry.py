@@ -67,5 +67,5 @@ def give_up_reason(
         minutes = round(error.retry_after / 60)
         return f"The server asks to wait for {minutes:,} minutes. Try again then."
     if attempt >= policy.attempts:
-        return f"Gave up after {attempt} tries."
+        return f"Gave up after {attempt} {'try' if attempt == 1 else 'tries'}."
     return None

@@ -84,6 +84,7 @@ class Reason(StrEnum):
     USER_MESSAGE = "user_message"
     REPORT = "report"
     LATE_ERRORS = "late_errors"
+    FALLBACK = "fallback"
 
 
 @frozen
@@ -152,6 +153,12 @@ async def _run_step(
     if last and result.error is None:
         limit = ErrorInfo("limit", STEP_LIMIT_ERROR.format(steps=totals.all_steps - 1))
         return TurnEnd("limit_reached", _assistant(result).finish, limit)
+    if result.error is not None and (
+        change := await turn.fall_back(settings, step.request, result.error)
+    ):
+        await turn.remove_message(_assistant(result))
+        refused = (ErrorInfo(result.error.kind, result.error.message), change)
+        return replace(state, reason=Reason.FALLBACK, refused=refused), step.request
     if result.error is not None and _is_too_large(result.error):
         return await _after_overflow(turn, step, state, result, result.error)
     turn.compaction.note_accepted()
@@ -182,6 +189,8 @@ async def _ask_model(
     running = await turn.new_step(settings, step.request, step.totals.steps + 1)
     if state.refused is not None:
         await turn.note_change(running.message, *state.refused)
+    else:
+        await turn.note_return(running.message, step.request)
     request = ModelRequest(
         model=settings.model,
         system=settings.system,

@@ -20,6 +20,7 @@ from agent.session.context.budget import Calibration
 from agent.session.context.deferred_tools import offered_tools
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.context.token_meter import StepSettings
+from agent.session.fallback import Fallbacks
 from agent.session.hooks import SessionHooks
 from agent.session.prompt.system_prompt import SystemPrompt, session_block, useful_tools
 from agent.session.queue import Queues
@@ -77,6 +78,7 @@ class TurnServices:
     shells: Shells
     snapshots: Snapshots
     spills: SpillStore
+    fallbacks: Fallbacks
     spending: Spending
     files: FileTracker = field(default_factory=FileTracker)
     """The files that each session has read; it knows the user's editor, if there is one."""

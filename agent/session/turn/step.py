@@ -165,7 +165,9 @@ class Step:
         message = (
             error.message if error.message.endswith((".", "!", "?", "…")) else f"{error.message}."
         )
-        error_info = ProviderError(error.kind, f"{message} {why}", status=error.status)
+        error_info = ProviderError(
+            error.kind, f"{message} {why}", status=error.status, retry_after=error.retry_after
+        )
         return replace(end, error=error_info)
 
     async def _start_over(self, error: ProviderError, attempt: int, wait: float) -> None:

@@ -19,7 +19,7 @@ from agent.provider.client import (
     ToolInputEnd,
     ToolInputStart,
 )
-from agent.records.errors import StoreError
+from agent.records.errors import ProviderError, StoreError
 from agent.records.ids import new_id
 from agent.records.messages import (
     AssistantMessage,
@@ -37,6 +37,7 @@ from agent.records.reminders import reminder
 from agent.redact import without_known_secrets
 from agent.session.context.conversation import Conversation
 from agent.session.context.token_meter import StepSettings
+from agent.session.fallback import RECHECKED, FailedStep
 from agent.session.queue import is_queued
 from agent.session.snapshots.change_tracker import ChangeTracker
 from agent.session.subagents.background import BackgroundTasks, reported_usage
@@ -165,9 +166,8 @@ class Turn:
             )
             self.conversation.replace_all(messages)
             self._informed_of = request.id
-        settings = self.services.step_settings(
-            request.agent, request.model, self.conversation.all, callers
-        )
+        model = self.services.fallbacks.current(self._lineage.root_id, request.model)
+        settings = self.services.step_settings(request.agent, model, self.conversation.all, callers)
         return replace(settings, effort=choose_effort(settings.model, request.effort)[0])
 
     def use_request(self, request: UserMessage) -> None:
@@ -274,6 +274,26 @@ class Turn:
             change=change,
         )
         await self.services.store.save(note)
+
+    async def fall_back(
+        self, settings: StepSettings, request: UserMessage, error: ProviderError
+    ) -> str:
+        """Return a sentence on the model that continues after *error*, "" if none does."""
+        failed = FailedStep(
+            root_id=self._lineage.root_id,
+            session_id=self.session.id,
+            agent=settings.agent,
+            requested=request.model,
+            model=settings.model.full_name,
+        )
+        return await self.services.fallbacks.after_failure(failed, error)
+
+    async def note_return(self, message: AssistantMessage, request: UserMessage) -> None:
+        """Record in the step of *message* that the requested model answers again."""
+        if message.model == request.model and (
+            back := self.services.fallbacks.take_return(self._lineage.root_id, message.model)
+        ):
+            await self.note_change(message, RECHECKED, back)
 
     async def late_report(self) -> str:
         """Return a reminder of errors in earlier changes that came since, "" without any."""

@@ -169,6 +169,12 @@ def _add_limits(result: argparse.ArgumentParser) -> None:
     add = result.add_argument
     add("--max-steps", type=positive_int, metavar="N", help="end after this many model calls")
     add("--max-tokens", type=positive_int, metavar="N", help="end after this many tokens")
+    add(
+        "--fallback-model",
+        action="append",
+        metavar="MODEL",
+        help="continue with this model if the first one fails; can be repeated",
+    )
     add("--max-cost", type=float, metavar="DOLLARS", help="end after this cost in US dollars")
     add(
         "--target-tokens",
@@ -333,6 +339,7 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
         "model": arguments.model,
         "default_agent": arguments.agent,
         **({"limits": limits} if limits else {}),
+        **_fallback(arguments),
         **({"permission": {name: {**rules} for name, rules in denied.items()}} if denied else {}),
         **({"bash": {"sandbox": arguments.sandbox}} if arguments.sandbox else {}),
     }
@@ -344,6 +351,11 @@ async def _open(arguments: argparse.Namespace) -> "Runtime":
         answering="none",
         trust_once=arguments.trust,
     )
+
+
+def _fallback(arguments: argparse.Namespace) -> "dict[str, Json]":
+    models: list[Json] = arguments.fallback_model or []
+    return {"fallback": {"models": models, "mode": "auto"}} if models else {}
 
 
 async def _turn(arguments: argparse.Namespace, ready: "PreparedRun", signals: "RunSignals") -> int:

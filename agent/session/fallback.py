@@ -1,0 +1,191 @@
+"""Fallback models: those that continue when a model is overloaded, out of quota or gone."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent.provider.catalog.catalog import Catalog
+from agent.records.errors import (
+    ModelNotFound,
+    PermissionRejected,
+    ProviderError,
+    ProviderErrorKind,
+    ToolError,
+)
+from agent.records.frozen import frozen
+from agent.records.ids import new_id
+from agent.records.messages import ErrorInfo
+from agent.records.requests import Question, QuestionOption
+from agent.tools.core.questions import QuestionService
+
+FallbackMode = Literal["ask", "auto", "off"]
+
+STOP = "Stop here"
+ASK = "{reason} Continue with {model}?"
+CONTINUED = "Continued with {model}."
+RETURNED = "Back to {model}."
+RECHECKED = ErrorInfo("fallback", "It is tried again after its failure.")
+
+_KINDS = frozenset(
+    {
+        ProviderErrorKind.RATE_LIMIT,
+        ProviderErrorKind.OVERLOADED,
+        ProviderErrorKind.QUOTA,
+        ProviderErrorKind.NETWORK,
+    }
+)
+_GONE = frozenset({404, 410})
+"""The statuses of a model that the server no longer has."""
+
+
+def calls_for_fallback(error: ProviderError) -> bool:
+    """Return whether another model can succeed where this *error* was final."""
+    return error.kind in _KINDS or error.status in _GONE
+
+
+@frozen
+class FailedStep:
+    """A step that failed: *requested* is the model of the prompt, *model* the one that failed."""
+
+    root_id: str
+    session_id: str
+    agent: str
+    requested: str
+    model: str
+
+
+@dataclass(slots=True)
+class _Failures:
+    """The models that are not asked for now, with the time at which each is tried again."""
+
+    until: dict[str, float] = field(default_factory=dict[str, float])
+    reasons: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class Fallbacks:
+    """The fallback models of a runtime.
+
+    *models* are their full names in order. A model that failed is tried again after *recheck*
+    seconds, or later where its server said so.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        models: Sequence[str],
+        mode: FallbackMode,
+        recheck: float,
+        questions: QuestionService,
+        clock: Callable[[], float],
+    ) -> None:
+        self._catalog = catalog
+        self.models = tuple(models)
+        self.mode: FallbackMode = mode
+        self._recheck = recheck
+        self._questions = questions
+        self._clock = clock
+        self._failures = _Failures()
+        self._agreed: dict[tuple[str, str], str] = {}
+        """The fallback that continues for a model, by session tree and model."""
+        self._replaced: set[tuple[str, str]] = set()
+        """The models in whose place a fallback answered last."""
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def current(self, root_id: str, model: str) -> str:
+        """Return the model that answers for *model* now in a session tree."""
+        agreed = self._agreed.get((root_id, model))
+        if agreed is None or self.mode == "off" or not self.failed_until(model):
+            return model
+        return agreed
+
+    def take_return(self, root_id: str, model: str) -> str:
+        """Return a sentence if *model* answers again, in place of its fallback; else ""."""
+        if (root_id, model) not in self._replaced:
+            return ""
+        self._replaced.discard((root_id, model))
+        return RETURNED.format(model=model)
+
+    def failed_until(self, model: str) -> float | None:
+        """Return until when *model* is not asked (seconds since the epoch), None if it is."""
+        until = self._failures.until.get(model, 0.0)
+        return until if until > self._clock() else None
+
+    def forget_failures(self) -> None:
+        """Try every model again with the next step."""
+        self._failures.until.clear()
+
+    def reason(self, model: str) -> str:
+        """Return why *model* failed last."""
+        return self._failures.reasons.get(model, "")
+
+    async def after_failure(self, step: FailedStep, error: ProviderError) -> str:
+        """Return a sentence on the model that continues after *error*; "" where none does, or the
+        user does not want it."""
+        if not self.models or self.mode == "off" or not calls_for_fallback(error):
+            return ""
+        async with self._asking[step.root_id]:
+            key = (step.root_id, step.requested)
+            agreed = self._agreed.get(key)
+            wait = max(error.retry_after or 0.0, self._recheck)
+            self._failures.until[step.model] = self._clock() + wait
+            self._failures.reasons[step.model] = error.message
+            chosen = self._next(step)
+            if chosen is None:
+                return ""
+            if agreed != chosen and self.mode == "ask" and not await self._ask(step, error, chosen):
+                return ""
+            self._agreed[key] = chosen
+            self._replaced.add(key)
+            return CONTINUED.format(model=chosen)
+
+    def _next(self, step: FailedStep) -> str | None:
+        """The first fallback that can be asked."""
+        for name in self.models:
+            if name in {step.model, step.requested} or self.failed_until(name):
+                continue
+            try:
+                provider = self._catalog.model(name).provider
+            except ModelNotFound:
+                continue
+            if self._catalog.access.is_usable(provider) or provider == "demo":
+                return name
+        return None
+
+    async def _ask(self, step: FailedStep, error: ProviderError, chosen: str) -> bool:
+        keep_on = f"Continue with {chosen}"
+        reason = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
+        question = Question(
+            id=new_id("que"),
+            session_id=step.session_id,
+            root_id=step.root_id,
+            header="Fallback model",
+            text=ASK.format(reason=reason, model=chosen),
+            options=(QuestionOption(keep_on), QuestionOption(STOP)),
+            agent=step.agent,
+        )
+        try:
+            reply = await self._questions.ask(question, lambda _: None)
+        except (ToolError, PermissionRejected):
+            return False  # nobody is there, or the turn is being stopped
+        return keep_on in reply.labels
+
+
+def fallback_notices(catalog: Catalog, models: Sequence[str]) -> tuple[str, ...]:
+    """Return sentences on configured *models* that cannot be used."""
+    notices: list[str] = []
+    for name in models:
+        try:
+            model = catalog.model(name)
+        except ModelNotFound as error:
+            notices.append(f"fallback.models: {name} is ignored: {error.message}")
+            continue
+        if wrong := catalog.unlisted(name):
+            notices.append(f"fallback.models: {wrong}")
+        if model.provider != "demo" and not catalog.access.is_usable(model.provider):
+            notices.append(
+                f"fallback.models: {name} is skipped while there is no key for {model.provider}. "
+                "/connect adds one."
+            )
+    return tuple(notices)
