@@ -176,6 +176,27 @@ class ToolSchema:
     """A JSON schema of type object."""
 
 
+@dataclass(slots=True)
+class SentHistory:
+    """The beginning of a conversation in the form in which its requests repeat it.
+
+    ``agent.provider.protocols.sent_history`` fills and reads it.
+    """
+
+    sent_with: object = None
+    """The rest of the request; the history is valid as long as that stays the same."""
+
+    turns: tuple[Turn, ...] = ()
+    text: bytearray = field(default_factory=bytearray)
+    """The messages of *turns* in JSON, with a comma after each."""
+
+    stand_in: bytes = b""
+    """The message in JSON that stands for *turns* while the rest is adapted."""
+
+    call_ids: Mapping[str, int] = field(default_factory=dict[str, int])
+    reasoning_ids: frozenset[str] = frozenset()
+
+
 @frozen(kw_only=True)
 class ModelRequest:
     """One model call."""
@@ -199,6 +220,16 @@ class ModelRequest:
 
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """Headers in addition to those of the provider."""
+
+    history: SentHistory | None = field(default=None, compare=False, repr=False)
+    """What is kept of the conversation from request to request, None for a single request."""
+
+    call_ids: Mapping[str, int] = field(default_factory=dict[str, int], repr=False)
+    """The ids of calls before *turns* that were sent, with the number of the last call that asked
+    for each."""
+
+    reasoning_ids: frozenset[str] = field(default=frozenset(), repr=False)
+    """The ids of reasoning before *turns* that was sent."""
 
 
 @frozen

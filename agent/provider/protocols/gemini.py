@@ -161,6 +161,7 @@ class GeminiClient(WireClient):
 
     decoder_class = GeminiDecoder
     session_refusals = frozenset({REASONING_REPLAY})
+    messages_field = "contents"
 
     @classmethod
     def path_for(cls, request: ModelRequest) -> str:

@@ -4,9 +4,6 @@
 - ``ContentBlocks`` and ``alternating_messages``: lists of content blocks in messages whose roles
   alternate (Anthropic, Gemini, Bedrock);
 - ``function_tools``: tools as chat completions describe them.
-
-A model's turns are converted once and then reused by every request of the session; a request gets
-copies of the messages and blocks, to which it can add fields.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +19,7 @@ from agent.provider.client import (
     Turn,
     UserTurn,
 )
-from agent.provider.quirks.structural_sharing import Content, IdentityCache
+from agent.provider.quirks.structural_sharing import Content
 from agent.records.json import Json, JsonObject
 
 
@@ -55,7 +52,7 @@ class TurnMessages:
         result: Callable[[ToolResultContent], JsonObject],
     ) -> None:
         self._user = user
-        self._assistant = IdentityCache(assistant)
+        self._assistant = assistant
         self._result = result
 
     def convert(self, request: ModelRequest) -> list[Json]:
@@ -91,7 +88,6 @@ class ContentBlocks:
         self._user = user
         self._assistant = assistant
         self._result = result
-        self._assistant_blocks = IdentityCache(self._convert_assistant)
 
     def convert(self, turn: Turn) -> Iterator[JsonObject]:
         """Yield the blocks of *turn*."""
@@ -99,13 +95,10 @@ class ContentBlocks:
             case UserTurn():
                 yield from map(self._user, turn.content)
             case AssistantTurn():
-                yield from ({**block} for block in self._assistant_blocks(turn))
+                blocks = map(self._assistant, turn.content)
+                yield from (block for block in blocks if block is not None)
             case ToolTurn():
                 yield from map(self._result, turn.content)
-
-    def _convert_assistant(self, turn: AssistantTurn) -> tuple[JsonObject, ...]:
-        blocks = map(self._assistant, turn.content)
-        return tuple(block for block in blocks if block is not None)
 
 
 def alternating_messages(

@@ -34,7 +34,7 @@ from agent.provider.protocols.wire_client import WireClient
 from agent.provider.quirks.body_fields import INCLUDE
 from agent.provider.quirks.media import PDF
 from agent.provider.quirks.reasoning_effort import SUMMARY
-from agent.provider.quirks.structural_sharing import Content, IdentityCache
+from agent.provider.quirks.structural_sharing import Content
 from agent.provider.quirks.target import (
     DOCUMENT_NAMES,
     IMAGES,
@@ -386,6 +386,7 @@ class ResponsesClient(WireClient):
 
     decoder_class = ResponsesDecoder
     session_refusals = frozenset({REASONING_REPLAY})
+    messages_field = "input"
     path = "/responses"
 
     @staticmethod
@@ -438,7 +439,7 @@ class ResponsesClient(WireClient):
 
 
 def input_items(turns: Iterable[Turn]) -> list[JsonObject]:
-    """Return the ``input`` for *turns*. The items are copies, to which a request can add fields."""
+    """Return the ``input`` for *turns*."""
     items: list[JsonObject] = []
     for turn in turns:
         match turn:
@@ -446,17 +447,10 @@ def input_items(turns: Iterable[Turn]) -> list[JsonObject]:
                 content = _input_parts(turn.content)
                 items.append({"type": "message", "role": "user", "content": content})
             case AssistantTurn():
-                items += [{**item} for item in _ASSISTANT_ITEMS(turn)]
+                items += map(_assistant_item, turn.content)
             case ToolTurn():
                 items += [_output_item(result) for result in turn.content]
     return items
-
-
-def _assistant_items(turn: AssistantTurn) -> tuple[JsonObject, ...]:
-    return tuple(map(_assistant_item, turn.content))
-
-
-_ASSISTANT_ITEMS = IdentityCache(_assistant_items)
 
 
 def _assistant_item(content: Content) -> JsonObject:

@@ -22,11 +22,13 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import field
+from functools import partial
 from typing import ClassVar
 
 import httpx2
 
 from agent.provider.client import ModelRequest, StreamError, StreamEvent
+from agent.provider.protocols.sent_history import encode_request
 from agent.provider.protocols.stream_decoder import StreamDecoder
 from agent.provider.quirks.headers import request_headers
 from agent.provider.quirks.table import finish_body, prepare_request
@@ -36,7 +38,6 @@ from agent.provider.transport.aws import AwsSigner
 from agent.provider.transport.framing import BodyDecoder, Framing
 from agent.provider.transport.http import HttpPost, StreamedResponse, StreamLimits
 from agent.provider.transport.rate_limits import parse_rate_limits
-from agent.provider.transport.wire_json import encode_body
 from agent.records.errors import ProviderError, ProviderErrorKind
 from agent.records.frozen import frozen
 from agent.records.json import JsonObject
@@ -106,6 +107,9 @@ class WireClient(ABC):
     session_refusals: ClassVar[frozenset[str]] = frozenset()
     """Names of refused parts that concern one session only, such as its stored reasoning."""
 
+    messages_field: ClassVar[str] = "messages"
+    """The field of a body that lists the messages of the conversation."""
+
     path: ClassVar[str] = ""
     """The path below the base URL. A protocol with the model in it overrides ``path_for``."""
 
@@ -151,16 +155,30 @@ class WireClient(ABC):
 
         *refused* names the parts that the server has refused before.
         """
+        return cls._adapted(request, refused=refused)[1]
+
+    @classmethod
+    def _adapted(
+        cls, request: ModelRequest, *, refused: frozenset[str]
+    ) -> tuple[ModelRequest, JsonObject]:
         prepared = prepare_request(request, refused)
-        return finish_body(cls.build_body(prepared), prepared, refused)
+        return prepared, finish_body(cls.build_body(prepared), prepared, refused)
+
+    @classmethod
+    def encoded_request(
+        cls, request: ModelRequest, refused: frozenset[str] = frozenset()
+    ) -> tuple[JsonObject, bytes]:
+        """Return the body for *request* with at least its newest messages, and the whole body in
+        JSON."""
+        build = partial(cls._adapted, refused=refused)
+        return encode_request(request, build, cls.messages_field, (cls, refused))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Stream the response; the last event is ``StepFinish`` or ``StreamError``."""
         refused = self._known_refusals(request)
         for repair in range(MAX_REPAIRS + 1):
-            body = self.request_body(request, refused)
             try:
-                post = await self._post(body, request)
+                post = await self._post(request, refused)
                 framing = self.framing_class()
                 async with StreamedResponse(
                     self._http, post, self._limits, framing, self._note_headers
@@ -175,6 +193,7 @@ class WireClient(ABC):
                 refused_field = error.kind is ProviderErrorKind.INVALID_REQUEST
                 # Which files a session does without is for the session to decide.
                 if refused_field and error.file_limit is None and repair < MAX_REPAIRS:
+                    body = self.request_body(request, refused)
                     part = self.refused_part(body, error.message)
                     part = part or refused_effort(body, error.message.lower())
                 if part is None or part in refused:
@@ -231,8 +250,9 @@ class WireClient(ABC):
         for decoded in decoder.close(failure):
             yield decoded
 
-    async def _post(self, body: JsonObject, request: ModelRequest) -> HttpPost:
-        url, sent = self._endpoint.url(self.path_for(request)), encode_body(body)
+    async def _post(self, request: ModelRequest, refused: frozenset[str]) -> HttpPost:
+        url = self._endpoint.url(self.path_for(request))
+        body, sent = self.encoded_request(request, refused)
         headers = self._endpoint.all_headers(self.protocol_headers(body))
         headers |= request_headers(request)
         if self._endpoint.signer is not None:

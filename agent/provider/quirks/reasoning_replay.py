@@ -84,7 +84,7 @@ def drop_unpaired_reasoning_items(request: ModelRequest, target: Target) -> Mode
     provided without its required following item", "duplicate item". It cannot find items that
     came neither encrypted nor in full."""
     _ = target
-    sent: set[str] = set()
+    sent = set(request.reasoning_ids)
 
     def followed(turn: AssistantTurn) -> AssistantTurn:
         content: list[Content] = []
@@ -102,7 +102,7 @@ def drop_unpaired_reasoning_items(request: ModelRequest, target: Target) -> Mode
                 waiting.append(one)
         return replace_content(turn, content)
 
-    return _map_assistant_turns(request, followed)
+    return replace(_map_assistant_turns(request, followed), reasoning_ids=frozenset(sent))
 
 
 def drop_gemini_thoughts(request: ModelRequest, target: Target) -> ModelRequest:

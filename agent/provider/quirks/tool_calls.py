@@ -44,20 +44,21 @@ def make_call_ids_unique(request: ModelRequest, target: Target) -> ModelRequest:
     and the provider's cache stays valid.
     """
     _ = target
-    taken: set[str] = set()
+    taken = dict(request.call_ids)
 
     def sent(call_id: str) -> str:
         wanted = call_id or "call"
         if len(wanted) > MAX_ID_LENGTH - 4:
             wanted = f"call_{_digest(call_id).hex()[:31]}"
-        found, number = wanted, 1
+        found, number = wanted, taken.get(wanted, 0)
         while found in taken:
             number += 1
             found = f"{wanted}_{number}"
-        taken.add(found)
+        taken[wanted] = max(number, 1)
+        taken[found] = 1
         return found
 
-    return _with_ids(request, sent)
+    return replace(_with_ids(request, sent), call_ids=taken)
 
 
 def shorten_call_ids(request: ModelRequest, target: Target) -> ModelRequest:

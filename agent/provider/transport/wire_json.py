@@ -6,8 +6,9 @@ import math
 from agent.records.json import Json, JsonObject, encodable
 
 
-def encode_body(body: JsonObject) -> bytes:
-    """Return *body* as UTF-8 JSON; lone surrogates, which UTF-8 lacks, become U+FFFD."""
+def encode_body(body: Json) -> bytes:
+    """Return *body*, or a part of one, as UTF-8 JSON; lone surrogates, which UTF-8 lacks, become
+    U+FFFD."""
     text = _dumps(body, _COMPACT)
     try:
         return text.encode()
@@ -82,7 +83,7 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 _SPACED = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-def _dumps(value: JsonObject, encoder: json.JSONEncoder) -> str:
+def _dumps(value: Json, encoder: json.JSONEncoder) -> str:
     try:
         return encoder.encode(value)
     except ValueError:

@@ -5,13 +5,24 @@ Messages before the newest compaction are not held: they are in the store
 memory than its window.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Generic, TypeVar
 
-from agent.provider.client import Turn
-from agent.records.messages import CompactionPart, MessageWithParts, Part, messages_before
+from agent.provider.client import SentHistory, Turn
+from agent.records.context_parts import ContextPart
+from agent.records.messages import (
+    CompactionPart,
+    Completed,
+    MessageWithParts,
+    Part,
+    ToolPart,
+    messages_before,
+)
 from agent.session.context.compaction_markers import marker_of, visible_messages
 from agent.session.context.request_turns import TurnConverter
+
+T = TypeVar("T")
 
 
 class Conversation:
@@ -23,6 +34,9 @@ class Conversation:
         self._visible: list[MessageWithParts] | None = None
         self._marker: CompactionPart | None = None
         self._turns = TurnConverter()
+        self._context = _Found(context_parts)
+        self._attached = _Found(_attached_instructions)
+        self.sent = SentHistory()
 
     @property
     def all(self) -> list[MessageWithParts]:
@@ -45,6 +59,16 @@ class Conversation:
     def marker(self) -> CompactionPart | None:
         """The newest compaction, None without one."""
         return self._marker if self.visible else None
+
+    @property
+    def context(self) -> Sequence[ContextPart]:
+        """The context that the model was given, oldest first."""
+        return self._context.of(self._all)
+
+    @property
+    def attached_instructions(self) -> Sequence[str]:
+        """The marks of the instruction files that results of visible calls show."""
+        return self._attached.of(self.visible)
 
     def turns(self) -> tuple[Turn, ...]:
         """Return the visible messages as the turns of a request."""
@@ -69,6 +93,34 @@ class Conversation:
     def replace_parts(self, parts: Mapping[str, Part]) -> None:
         """Replace the parts with the ids of *parts*."""
         self.replace_all([_with(item, parts) for item in self._all])
+
+
+def context_parts(item: MessageWithParts) -> Iterator[ContextPart]:
+    return (part for part in item.parts if isinstance(part, ContextPart))
+
+
+def _attached_instructions(item: MessageWithParts) -> Iterator[str]:
+    states = (part.state for part in item.parts if isinstance(part, ToolPart))
+    shown = (s for s in states if isinstance(s, Completed) and s.compacted is None)
+    return (mark for state in shown for mark in state.attached)
+
+
+class _Found(Generic[T]):
+    """What *find* returns for each message of a list. A list that only grew is not read again."""
+
+    def __init__(self, find: Callable[[MessageWithParts], Iterable[T]]) -> None:
+        self._find = find
+        self._list: Sequence[MessageWithParts] = ()
+        self._read = 0
+        self._found: list[T] = []
+
+    def of(self, messages: Sequence[MessageWithParts]) -> Sequence[T]:
+        if messages is not self._list or len(messages) < self._read:
+            self._list, self._read, self._found = messages, 0, []
+        for item in messages[self._read :]:
+            self._found.extend(self._find(item))
+        self._read = len(messages)
+        return self._found
 
 
 def _with(item: MessageWithParts, parts: Mapping[str, Part]) -> MessageWithParts:

@@ -5,7 +5,7 @@ no text follows a call in one assistant turn. The conversion depends on stored r
 message reads the same in every later request and a cached prefix stays valid.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from agent.provider.client import (
     AssistantTurn,
@@ -52,36 +52,45 @@ INTERRUPTED = reminder("The user interrupted your previous response before it wa
 _AssistantContent = TextContent | ReasoningContent | ToolCallContent
 
 
-def request_turns(messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
+def request_turns(messages: Sequence[MessageWithParts]) -> tuple[Turn, ...]:
     """Return the turns of *messages* (oldest first), without queued messages."""
     return TurnConverter().convert(messages)
 
 
 class TurnConverter:
-    """Converts one history repeatedly: objects that were converted before are not converted
-    again."""
+    """Converts one history repeatedly. A list that only grew is not read again, and objects that
+    were converted before are not converted again."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
+        self._list: Sequence[MessageWithParts] = ()
+        self._read = 0
+        self._turns: list[Turn] = []
+        self._interrupted = False
 
-    def convert(self, messages: Iterable[MessageWithParts]) -> tuple[Turn, ...]:
+    def convert(self, messages: Sequence[MessageWithParts]) -> tuple[Turn, ...]:
         """Return the turns of *messages*; see ``request_turns``."""
-        turns: list[Turn] = []
-        held: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
-        interrupted = False
-        for item in messages:
-            message = item.message
-            known = self._known.get(message.id)
-            if known is None or known[0] is not item or known[1] is not interrupted:
-                known = (item, interrupted, _message_turns(item, after_interrupt=interrupted))
-            held[message.id] = known
-            turns += known[2]
-            if isinstance(message, AssistantMessage):
-                interrupted = message.interrupted
-            elif message.turn_id is not None:
-                interrupted = False
-        self._known = held
-        return tuple(turns)
+        before: dict[str, tuple[MessageWithParts, bool, tuple[Turn, ...]]] = {}
+        if messages is not self._list or len(messages) < self._read:
+            before, self._known = self._known, {}
+            self._list, self._read, self._turns, self._interrupted = messages, 0, [], False
+        for item in messages[self._read :]:
+            self._add(item, before.get(item.message.id))
+        self._read = len(messages)
+        return tuple(self._turns)
+
+    def _add(
+        self, item: MessageWithParts, known: tuple[MessageWithParts, bool, tuple[Turn, ...]] | None
+    ) -> None:
+        message, interrupted = item.message, self._interrupted
+        if known is None or known[0] is not item or known[1] is not interrupted:
+            known = (item, interrupted, _message_turns(item, after_interrupt=interrupted))
+        self._known[message.id] = known
+        self._turns += known[2]
+        if isinstance(message, AssistantMessage):
+            self._interrupted = message.interrupted
+        elif message.turn_id is not None:
+            self._interrupted = False
 
 
 def _message_turns(item: MessageWithParts, *, after_interrupt: bool) -> tuple[Turn, ...]:

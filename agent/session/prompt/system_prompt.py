@@ -17,8 +17,7 @@ from agent.provider.client import ModelInfo
 from agent.records.context_parts import ContextPart
 from agent.records.events import Notice
 from agent.records.ids import new_id
-from agent.records.messages import Completed, MessageWithParts, Session, ToolPart, UserMessage
-from agent.session.context.compaction_markers import marker_of, visible_messages
+from agent.records.messages import MessageWithParts, Session, UserMessage
 from agent.session.context.conversation import Conversation
 from agent.session.context.pins import late_pins
 from agent.session.prompt.environment_block import (
@@ -76,28 +75,32 @@ class SystemPrompt:
         self,
         session: Session,
         newest: UserMessage,
-        history: list[MessageWithParts],
+        conversation: Conversation,
         callers: tuple[str, ...],
-    ) -> list[MessageWithParts]:
-        """Return *history* with the context that goes with its *newest* message, which was not sent
+    ) -> None:
+        """Add the context to *conversation* that goes with its *newest* message, which was not sent
         yet: the session block where there is none, else a reminder of later changes."""
-        if session_block(history):
+        context = conversation.context
+        if session_block(context):
             if newest.synthetic:
-                return history
+                return
             now = await self._environment(session, newest, callers, fresh=False)
-            now = replace(now, pinned=await self._pinned(session, history))
-            topics = known_facts(history)
+            now = replace(now, pinned=await self._pinned(session, conversation))
+            topics = known_facts(context)
             reminder = now.reminder(topics)
             part = _context_part(newest, now, reminder=reminder, known=topics) if reminder else None
         else:
             now = await self._environment(session, newest, callers, fresh=True)
             part = _context_part(newest, now, block=now.session_block())
         if part is None:
-            return history
+            return
         await self._store.save(part)
-        return [
-            _with_part(item, part) if item.message.id == newest.id else item for item in history
-        ]
+        conversation.replace_all(
+            [
+                _with_part(item, part) if item.message.id == newest.id else item
+                for item in conversation.all
+            ]
+        )
 
     async def with_session_block(
         self, session: Session, marker: MessageWithParts, callers: tuple[str, ...]
@@ -120,9 +123,9 @@ class SystemPrompt:
         """Return the instructions of deeper folders for a call that *touched* files (real paths),
         each once: without those in the session block, those that *conversation* shows, and those
         *claimed* by an earlier call of the step."""
-        topics = known_facts(conversation.all)
+        topics = known_facts(conversation.context)
         known = {topic.removeprefix(FILE_TOPIC) for topic in topics if topic.startswith(FILE_TOPIC)}
-        shown = attached_instructions(conversation.visible) | claimed
+        shown = claimed.union(conversation.attached_instructions)
         found: list[Instruction] = []
         for path in touched:
             collected = await self._guidance.instructions.nested(
@@ -161,18 +164,16 @@ class SystemPrompt:
             attended=self._attended,
         )
 
-    async def _pinned(
-        self, session: Session, history: Sequence[MessageWithParts]
-    ) -> Mapping[str, str]:
-        """Return the pinned messages in a *history* that was compacted."""
-        if not any(map(marker_of, history)):
+    async def _pinned(self, session: Session, conversation: Conversation) -> Mapping[str, str]:
+        """Return the pinned messages of a *conversation* that was compacted."""
+        if conversation.marker is None:
             return {}
         pinned = await self._store.pinned_ids(session.id)
-        topics = known_facts(history)
+        topics = known_facts(conversation.context)
         known = {
             topic.removeprefix(PINNED_TOPIC) for topic in topics if topic.startswith(PINNED_TOPIC)
         }
-        known |= {item.message.id for item in visible_messages(history)}
+        known |= {item.message.id for item in conversation.visible}
         read = [await self._store.message(each) for each in sorted(pinned - known)]
         found = [item for item in read if item is not None]
         said = await asyncio.to_thread(late_pins, found, self._spills.save_or_explain)
@@ -237,40 +238,17 @@ def _with_part(item: MessageWithParts, part: ContextPart) -> MessageWithParts:
     return MessageWithParts(item.message, (*item.parts, part))
 
 
-def _context_parts(history: Sequence[MessageWithParts]) -> Iterable[ContextPart]:
-    """Yield the context parts, newest first."""
-    for item in reversed(history):
-        for part in reversed(item.parts):
-            if isinstance(part, ContextPart):
-                yield part
-
-
-def session_block(history: Sequence[MessageWithParts]) -> str:
+def session_block(context: Sequence[ContextPart]) -> str:
     """Return the session block of the system prompt that is in force, "" without one."""
-    return next((part.block for part in _context_parts(history) if part.block is not None), "")
+    return next((part.block for part in reversed(context) if part.block is not None), "")
 
 
-def known_facts(history: Sequence[MessageWithParts]) -> Mapping[str, str]:
+def known_facts(context: Sequence[ContextPart]) -> Mapping[str, str]:
     """Return the facts that the model knows of the environment, by topic."""
-    for part in _context_parts(history):
-        return part.facts
-    return {}
+    return context[-1].facts if context else {}
 
 
-def useful_tools(tools: Iterable[str], history: Sequence[MessageWithParts]) -> tuple[str, ...]:
+def useful_tools(tools: Iterable[str], context: Sequence[ContextPart]) -> tuple[str, ...]:
     """Return *tools* without the one that loads skills where the model knows of no skill."""
-    skills = known_facts(history).get("skills")
+    skills = known_facts(context).get("skills")
     return tuple(tool for tool in tools if tool != "skill" or skills)
-
-
-def attached_instructions(history: Sequence[MessageWithParts]) -> set[str]:
-    """Return the instruction files that *history* still shows in results of calls."""
-    return {
-        mark
-        for item in history
-        for part in item.parts
-        if isinstance(part, ToolPart)
-        and isinstance(part.state, Completed)
-        and part.state.compacted is None
-        for mark in part.state.attached
-    }

@@ -182,15 +182,15 @@ class ContextMeter:
         """
         deps = self._deps
         if session_id is None:
-            history, callers = [await self._first_message(agent, model)], ()
+            first, callers = Conversation([await self._first_message(agent, model)]), ()
+            setting = deps.step_settings(agent, model, first, callers)
             conversation = Conversation()
         else:
             session = await deps.store.session(session_id)
             callers = (await lineage_of(deps.store, session)).callers
             stored = await deps.store.context_messages(session_id, before=session.undone_at)
             conversation = Conversation(item for item in stored if _is_sent(item))
-            history = conversation.all
-        setting = deps.step_settings(agent, model, history, callers)
+            setting = deps.step_settings(agent, model, conversation, callers)
         meter = TokenMeter(
             session_id or "", conversation, deps.calibration, deps.compaction.reserved_tokens
         )

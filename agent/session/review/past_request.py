@@ -15,6 +15,7 @@ from agent.provider.client import (
 from agent.records.messages import MessageWithParts, messages_before
 from agent.redact import redacted
 from agent.session.context.compaction_markers import visible_messages
+from agent.session.context.conversation import context_parts
 from agent.session.context.request_turns import request_turns
 from agent.session.prompt.system_prompt import session_block
 
@@ -29,7 +30,8 @@ def past_request(
     requested with; secrets are replaced. The head of the system prompt and the tools, the same in
     every session, are not stored."""
     history = visible_messages(messages_before(messages, message_id))
-    found = [("system", session_block(history))] if session_block(history) else []
+    block = session_block([part for item in history for part in context_parts(item)])
+    found = [("system", block)] if block else []
     found += [section for turn in request_turns(history) for section in _sections(turn)]
     return tuple((heading, redacted(text, secrets)) for heading, text in found)
 

@@ -200,6 +200,7 @@ async def _ask_model(
         temperature=settings.temperature,
         effort=settings.effort,
         session_id=session_id,
+        history=turn.conversation.sent,
     )
     return await turn.run_step(running, settings, request)
 

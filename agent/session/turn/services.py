@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import field
 
 from agent.agents import Agents
@@ -14,9 +14,10 @@ from agent.provider.catalog.catalog import Catalog
 from agent.provider.client_pool import ClientPool
 from agent.provider.transport.retry import DEFAULT_POLICY, RetryPolicy
 from agent.records.frozen import frozen
-from agent.records.messages import AssistantMessage, MessageWithParts
+from agent.records.messages import AssistantMessage
 from agent.records.tool_facts import Answering, can_answer
 from agent.session.context.budget import Calibration
+from agent.session.context.conversation import Conversation
 from agent.session.context.deferred_tools import offered_tools
 from agent.session.context.pruning import PROTECTED_TOOLS
 from agent.session.context.token_meter import StepSettings
@@ -111,24 +112,25 @@ class TurnServices:
         self,
         agent_name: str,
         model_name: str,
-        history: Sequence[MessageWithParts],
+        conversation: Conversation,
         callers: tuple[str, ...],
     ) -> StepSettings:
-        """Return the settings of a step of an agent and a model that continues *history*.
+        """Return the settings of a step of an agent and a model that continues *conversation*.
 
         *callers* are the agents of the sessions above this one, nearest first.
         """
         agent, model = self.agents.get(agent_name), self.catalog.model(model_name)
         named = (n for n in self.registry.names_for(model.id) if can_answer(n, self.answering))
-        tools = useful_tools(named, history)
+        context = conversation.context
+        tools = useful_tools(named, context)
         allowed = self.agents.offered_tools(agent.name, tools, callers)
         subagents = self.agents.allowed_subagents(agent.name, callers)
-        offered = offered_tools(self.registry, allowed, model, history)
+        offered = offered_tools(self.registry, allowed, model, conversation.all)
         return StepSettings(
             agent=agent.name,
             model=model,
             effort=None,
-            system=(self.system_prompt.head(agent, model), session_block(history)),
+            system=(self.system_prompt.head(agent, model), session_block(context)),
             tools=self.registry.offer(offered, subagents) if model.tools else (),
             max_steps=agent.max_steps,
             temperature=agent.temperature,

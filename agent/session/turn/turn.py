@@ -161,13 +161,12 @@ class Turn:
         needs with a new request (environment, reminders) is added to the conversation first."""
         callers = self._lineage.callers
         if request.id != self._informed_of:
-            messages = await self.services.system_prompt.add_context(
-                self.session, request, self.conversation.all, callers
+            await self.services.system_prompt.add_context(
+                self.session, request, self.conversation, callers
             )
-            self.conversation.replace_all(messages)
             self._informed_of = request.id
         model = self.services.fallbacks.current(self._lineage.root_id, request.model)
-        settings = self.services.step_settings(request.agent, model, self.conversation.all, callers)
+        settings = self.services.step_settings(request.agent, model, self.conversation, callers)
         return replace(settings, effort=choose_effort(settings.model, request.effort)[0])
 
     def use_request(self, request: UserMessage) -> None:
