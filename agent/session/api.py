@@ -147,4 +147,6 @@ class SessionSnapshot:
     todos: tuple[TodoItem, ...] = ()
     older: int = 0
     """The number of messages before *messages*."""
+    elsewhere: bool = False
+    """True while another program runs a turn in the session: it can only be read here."""
     background_tasks: BackgroundTaskList = field(default_factory=BackgroundTaskList)

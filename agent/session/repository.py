@@ -171,7 +171,7 @@ class SessionRepository:
         session = await self._store.session(session_id)
         if session.directory == self._path or session.directory not in await self.elsewhere():
             return session
-        if await self._store.leased_elsewhere(session_id):
+        if await self._store.foreign_lease(session_id):
             return session
         for child in await self._store.children(session_id):
             if child.directory == session.directory:

@@ -231,7 +231,8 @@ class SessionService:
         session = await store.session(session_id)
         lineage = await lineage_of(store, session)
         page = await store.page(session_id, limit=limit)
-        if not await store.leased_elsewhere(session_id):
+        elsewhere = await store.foreign_lease(session_id) is not None
+        if not elsewhere:
             self._services.queues.restore(session_id, list(page.messages))
         return SessionSnapshot(
             session=session,
@@ -242,6 +243,7 @@ class SessionService:
             questions=self._services.questions.pending(lineage.root_id),
             todos=await store.todos(session_id),
             older=page.older,
+            elsewhere=elsewhere,
             background_tasks=BackgroundTaskList.from_children(
                 await store.children(session_id),
                 self._subagents.background_tasks.activity(session_id),

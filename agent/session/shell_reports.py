@@ -89,7 +89,7 @@ class ShellReports:
         # A sub-agent that has reported does no more steps: its caller is told.
         session_id = info.session_id if self._is_running(info.session_id) else info.root_id
         try:
-            if await self._store.leased_elsewhere(session_id):
+            if await self._store.foreign_lease(session_id):
                 return
             report, text = _report_part(info, output, watched=watched)
             session = await self._store.session(session_id)

@@ -85,13 +85,16 @@ def _exists(pid: int) -> bool:
     return True
 
 
+_SELECT = "SELECT session_id, owner, pid, started, machine, heartbeat FROM lease"
+
+
 def read_lease(connection: sqlite3.Connection, session_id: str) -> Lease | None:
-    row = connection.execute(
-        "SELECT session_id, owner, pid, started, machine, heartbeat FROM lease "
-        "WHERE session_id = ?",
-        (session_id,),
-    ).fetchone()
+    row = connection.execute(f"{_SELECT} WHERE session_id = ?", (session_id,)).fetchone()
     return Lease(*row) if row is not None else None
+
+
+def read_leases(connection: sqlite3.Connection) -> list[Lease]:
+    return [Lease(*row) for row in connection.execute(_SELECT)]
 
 
 def _acquire(connection: sqlite3.Connection, lease: Lease) -> bool:

@@ -470,12 +470,21 @@ class Store:
         """Release the session's lease, if it is held."""
         await self._leases.release(session_id)
 
-    async def leased_elsewhere(self, session_id: str) -> bool:
-        """Return whether a turn of this session runs in another living process."""
+    async def foreign_lease(self, session_id: str) -> lease.Lease | None:
+        """Return the lease under which another living process runs a turn of this session."""
         if session_id in self._leases.held:
-            return False
+            return None
         found = await self._database.read(partial(lease.read_lease, session_id=session_id))
-        return found is not None and found.is_alive(time.time())
+        return found if found is not None and found.is_alive(time.time()) else None
+
+    async def foreign_leases(self) -> dict[str, lease.Lease]:
+        """Return the leases of other living processes by session."""
+        found, now = await self._database.read(lease.read_leases), time.time()
+        return {
+            one.session_id: one
+            for one in found
+            if one.session_id not in self._leases.held and one.is_alive(now)
+        }
 
     async def foreign_version(self) -> int:
         """Return a number that changes when another process has written: a displayed session is

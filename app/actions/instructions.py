@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from textual.content import Content
 
 from agent.records.messages import Completed, ToolPart
+from agent.records.requests import PermissionReply
 from app.commands.context import ActionContext
 from app.commands.registry import action
 from app.screens.base.page import PageScreen
@@ -28,8 +29,8 @@ async def remember(context: ActionContext, argument: str) -> None:
     """Ask about the change as about any edit, then write it."""
     notes = context.live.runtime.guidance.instruction_editor
     draft = await notes.draft(argument)
-    reply = await context.show(PermissionScreen(draft.request, grace=0.0))
-    if reply is None or reply == "cancel" or reply.answer == "reject":
+    reply = await context.show(PermissionScreen(draft.request, grace=0.0, can_wait=False))
+    if not isinstance(reply, PermissionReply) or reply.answer == "reject":
         if not context.prompt.text:
             context.prompt.set_text(f"# {argument}")
         return

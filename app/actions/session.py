@@ -40,7 +40,9 @@ async def sessions(context: ActionContext, argument: str) -> None:
         await live.open(argument)
         return
     current = live.session.id if live.session is not None else None
-    screen = SessionListScreen(live.runtime, current=current, tasks=context.tasks)
+    screen = SessionListScreen(
+        live.runtime, current=current, tasks=context.tasks, live=context.live_sessions
+    )
     chosen = await context.show(screen)
     if chosen is None:
         return
@@ -52,6 +54,19 @@ async def sessions(context: ActionContext, argument: str) -> None:
         await open_copy(context, session_id)
         return
     await _go_to(context, session_id, message_id)
+
+
+@action("session.next", "Next live session", "Session", slash=("next",), keys=("<leader>w",))
+async def next_live(context: ActionContext, argument: str) -> None:
+    """Answer what the open session asked; else open another live session: one that needs you, else
+    one that ended, else one that works."""
+    others = context.live_sessions.others
+    if context.take_up_requests():
+        return
+    if others:
+        await context.live.open(others[0].session.id)
+    else:
+        context.notify("No other session is live.")
 
 
 async def _go_to(context: ActionContext, session_id: str, message_id: str) -> None:

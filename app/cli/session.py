@@ -58,16 +58,18 @@ async def _list(store: "Store", arguments: argparse.Namespace) -> None:
 
     scope = await _scope(store, arguments)
     found = (await store.session_list(scope))[: max(0, arguments.max_count)]
+    working = await store.foreign_leases()
     if arguments.json:
-        print(json.dumps({"sessions": [as_json(line) for line in found]}, indent=1))
+        listed = [{**as_json(line), "working": line.id in working} for line in found]
+        print(json.dumps({"sessions": listed}, indent=1))
     elif found:
         rows = [("ID", "UPDATED", "TURNS", "COST", "TITLE")]
         rows += [
             (
                 *(line.id, _when(line.updated), str(line.turns), money(line.cost)),
-                f"{line.title} ({line.directory})"
-                if line.directory in scope.elsewhere
-                else line.title,
+                line.title
+                + (f" ({line.directory})" if line.directory in scope.elsewhere else "")
+                + (f" (working, process {working[line.id].pid})" if line.id in working else ""),
             )
             for line in found
         ]
@@ -113,7 +115,7 @@ async def _delete(store: "Store", arguments: argparse.Namespace) -> None:
 
     for session_id in arguments.id:
         session = await store.session(session_id)
-        if await store.leased_elsewhere(session_id):
+        if await store.foreign_lease(session_id):
             raise SessionBusy(f"Another opencode-py is working in {session_id}: stop it first.")
         name = sanitize_line(session.title) or "Untitled"
         if not arguments.force and not _confirm(f"Delete “{name}” permanently? (y/n) "):

@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from agent.records.messages import Delivery, Session
 from app.session.live import LiveSession
+from app.session.live_sessions import LiveSessions
 from app.session.notices import NoticeLog
 from app.session.permission_mode import PermissionModeCycle
 from app.toolkit.tasks import Tasks, show_dialog
@@ -31,6 +32,7 @@ class ActionContext:
 
     app: App[int]
     live: LiveSession
+    live_sessions: LiveSessions
     paging: HistoryPager
     tasks: Tasks
     transcript: Transcript
@@ -45,6 +47,9 @@ class ActionContext:
     """Sends a prompt, which returns to the editor if it is refused."""
     refresh: Callable[[], None]
     """Updates the lines around the prompt."""
+    take_up_requests: Callable[[], bool]
+    """Shows the requests of the open session that were put aside; returns whether there were
+    any."""
     browse: Callable[[], None]
     """Lets the keyboard go through the rows of the transcript."""
     modes: PermissionModeCycle

@@ -39,6 +39,7 @@ ORDER: tuple[str, ...] = (
     "session.cost",
     "session.budget",
     "session.review",
+    "session.next",
     "session.aside",
     "session.waiting",
     "session.copy",

@@ -26,6 +26,10 @@ FRAME_SECONDS = 1 / 30
 """Seconds between two updates of the screen while events keep arriving."""
 
 
+WATCH_SECONDS = 1.0
+"""Seconds after which a session that another program works in is looked at again."""
+
+
 async def pump_events(
     subscription: "Subscription",
     show: Callable[[Sequence[Event]], None],
@@ -271,6 +275,19 @@ class LiveSession:
         self.view = SessionView(snapshot)
         self._follow(subscription)
         self._opened(self.view)
+        if self.view.elsewhere:
+            self._tasks.spawn(self._watch(self.view), "watching another program's session")
+
+    async def _watch(self, view: SessionView) -> None:
+        """Read the session of *view* again when the program that works in it has stored more, or
+        does not work in it any more."""
+        store = self.runtime.store
+        version = await store.foreign_version()
+        while self.view is view:
+            await asyncio.sleep(WATCH_SECONDS)
+            idle = await store.foreign_lease(view.session_id) is None
+            if self.view is view and (idle or await store.foreign_version() != version):
+                await self._attach(view.session_id)
 
     def _follow(self, subscription: "Subscription") -> None:
         self._subscription = subscription

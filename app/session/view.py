@@ -124,6 +124,7 @@ class SessionView:
         self.todos: tuple[TodoItem, ...] = snapshot.todos
         self.background_tasks: BackgroundTaskList = snapshot.background_tasks
         self.older: int = snapshot.older
+        self.elsewhere: bool = snapshot.elsewhere
         self.deleted: bool = False
         self.stale: bool = False
         self._ids: list[str] = []

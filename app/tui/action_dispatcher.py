@@ -11,6 +11,7 @@ from app.commands.context import ActionContext
 from app.commands.registry import Action, actions, find
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
+from app.session.live_sessions import LiveSessions
 from app.session.permission_mode import PermissionModeCycle
 from app.toolkit.tasks import Tasks
 from app.tui.presenters import StatusPresenter
@@ -55,6 +56,7 @@ class ActionDispatcher:
     app: App[int]
     main: SessionScreen
     live: LiveSession
+    live_sessions: LiveSessions
     paging: HistoryPager
     tasks: Tasks
     sender: PromptSender
@@ -63,6 +65,7 @@ class ActionDispatcher:
     reopen: Callable[[], Awaitable[None]]
     env: Mapping[str, str]
     on_main_screen: Callable[[], bool]
+    take_up_requests: Callable[[], bool]
     _modes: PermissionModeCycle = field(default_factory=PermissionModeCycle, init=False)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _leader: keymap.LeaderKey = field(default_factory=keymap.LeaderKey, init=False)
@@ -104,6 +107,7 @@ class ActionDispatcher:
         context = ActionContext(
             app=self.app,
             live=self.live,
+            live_sessions=self.live_sessions,
             paging=self.paging,
             tasks=self.tasks,
             transcript=self.main.transcript,
@@ -113,6 +117,7 @@ class ActionDispatcher:
             env=self.env,
             send=self.sender.send_now,
             refresh=self.status.refresh,
+            take_up_requests=self.take_up_requests,
             browse=self.main.browse,
             modes=self._modes,
             notices=self.main.notices,

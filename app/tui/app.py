@@ -283,6 +283,14 @@ class OpencodeApp(App[int]):
             return None
         return f"opencode-py --session {view.session_id}"
 
+    def interrupted_text(self) -> str:
+        """Return a line for each session that was working when the program was closed."""
+        states = self._controller.interrupted if self._controller is not None else ()
+        return "".join(
+            f"Interrupted: “{one.title}” (opencode-py --session {one.session.id})\n"
+            for one in states
+        )
+
     def _fatal_error(self) -> None:
         """Override Textual's hook for an exception: log it and exit cleanly."""
         log.error("the user interface failed", exc_info=sys.exc_info())
@@ -308,6 +316,7 @@ async def _run(opencode: OpencodeApp) -> int:
         await opencode.close()
     if opencode.exit_message:
         _write(sys.stderr, f"{opencode.exit_message}\n")
+    _write(sys.stdout, opencode.interrupted_text())
     resume = opencode.resume_command()
     _write(sys.stdout, f"To continue: {resume}\n" if resume is not None else "")
     return opencode.return_code or result or 0

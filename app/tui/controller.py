@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 from textual.app import App
@@ -13,7 +14,9 @@ from app.actions import actions
 from app.commands.registry import find
 from app.screens.session.layout import create_widgets
 from app.screens.session.screen import SessionScreen
+from app.session.folder_facts import short_folder
 from app.session.live import LiveSession, SessionFamily, family_of
+from app.session.live_sessions import LiveSessions, LiveState, Request
 from app.session.view import Change, SessionView
 from app.startup.launch import LaunchOptions
 from app.theme import themes
@@ -59,10 +62,14 @@ class Controller:
         self._app = app
         self._env = env
         self.main = main
+        self._others_asked: tuple[Request, ...] = ()
+        self.interrupted: tuple[LiveState, ...] = ()
+        """The sessions that worked when the program was closed."""
         self._notices = Notices(app, self.on_main_screen, log_path, grace)
         self.terminal = TerminalNotifier(app, has_focus, tmux="TMUX" in env)
         self.tasks = Tasks(self._notices.fail, self._notices.show_crash)
         self.live = LiveSession(self.tasks, self._opened, self._changed)
+        self.live_sessions = LiveSessions(self.tasks, self._sessions_changed, self._notify_other)
         self.paging = HistoryPager(self.live, self._changed)
         main.add_widgets(create_widgets(actions(), main.notices))
         self._servers = ServerMonitor(self.tasks, main)
@@ -70,21 +77,19 @@ class Controller:
         self._status = self._create_status(launch)
         self.sender = self._create_sender()
         self.mention_search = MentionSearch(main, self.live, self.tasks)
-        self._stopper = TurnStopper(app, self.live, self.tasks, main.widgets.activity.show_stopping)
-        self.interrupt = InterruptHandler(
-            app,
-            main,
-            self.live,
-            self._stopper,
-            cleared=partial(self.sender.store, directory=str(launch.directory)),
-            rewind=lambda: self.actions.run(find("session.review")),
+        self._stopper = TurnStopper(
+            app, self.live, self.live_sessions, self.tasks, main.widgets.activity.show_stopping
         )
-        stop, reply = self._stopper.stop_requester, partial(send_reply, self.live)
-        self._dialogs = RequestDialogs(app, reply, stop, self.on_main_screen, grace)
+        self.interrupt = self._create_interrupt(launch)
+        stop, reply = self._stopper.stop_requester, partial(send_reply, self.live_sessions)
+        self._dialogs = RequestDialogs(
+            app, reply, stop, self.on_main_screen, grace, self._other_session
+        )
         self.actions = self._create_action_dispatcher(env)
         self.remote = self._create_remote(launch)
         self._settings = self._create_settings()
-        self._opener = RuntimeOpener(app, launch, env, open_runtime, self._settings.apply, grace)
+        apply, follow = self._settings.apply, self.live_sessions.follow
+        self._opener = RuntimeOpener(app, launch, env, open_runtime, apply, follow, grace)
         self._startup = StartupSequence(
             app,
             main,
@@ -95,6 +100,16 @@ class Controller:
             self.mention_search,
             self._status,
             self.tasks,
+        )
+
+    def _create_interrupt(self, launch: LaunchOptions) -> InterruptHandler:
+        return InterruptHandler(
+            self._app,
+            self.main,
+            self.live,
+            self._stopper,
+            cleared=partial(self.sender.store, directory=str(launch.directory)),
+            rewind=lambda: self.actions.run(find("session.review")),
         )
 
     def _create_remote(self, launch: LaunchOptions) -> RemoteControl:
@@ -133,13 +148,17 @@ class Controller:
     def _create_status(self, launch: LaunchOptions) -> StatusPresenter:
         main, env = self.main, self._env
         command = StatusCommand(self.tasks, lambda line: main.status.show(custom=line), env)
-        return StatusPresenter(main, self.live, launch, env, self._sidebar, self.terminal, command)
+        return StatusPresenter(
+            *(main, self.live, self.live_sessions, launch, env),
+            *(self._sidebar, self.terminal, command),
+        )
 
     def _create_action_dispatcher(self, env: Mapping[str, str]) -> ActionDispatcher:
         return ActionDispatcher(
             self._app,
             self.main,
             self.live,
+            self.live_sessions,
             self.paging,
             self.tasks,
             self.sender,
@@ -147,6 +166,7 @@ class Controller:
             reopen=lambda: self._opener.reopen(self.live),
             env=env,
             on_main_screen=self.on_main_screen,
+            take_up_requests=self.take_up_requests,
         )
 
     def start(self) -> None:
@@ -156,6 +176,7 @@ class Controller:
 
     async def close(self) -> None:
         """Stop the tasks of the front end, then the agent."""
+        self.interrupted = tuple(one for one in self.live_sessions.all if one.busy)
         await self.remote.close()
         await self.tasks.close()
         self._settings.close()
@@ -205,14 +226,57 @@ class Controller:
         self.tasks.spawn(self.live.open(session.parent_id), "going back")
         return True
 
-    def sync_requests(self) -> None:
-        """Show or close the dialogs of pending requests."""
+    def take_up_requests(self) -> bool:
+        """Show the requests of the open session that were put aside; return whether there were
+        any."""
+        found = self._dialogs.take_up(self._own_requests())
+        self.sync_requests()
+        return found
+
+    def _own_requests(self) -> tuple[Request, ...]:
         view = self.live.view
-        self._dialogs.sync((*view.permissions, *view.questions) if view is not None else ())
+        return (*view.permissions, *view.questions) if view is not None else ()
+
+    def sync_requests(self) -> None:
+        """Show or close the dialogs of pending requests, those of the open session first."""
+        ours = self._own_requests()
+        known = {request.id for request in ours}
+        self._others_asked = self.live_sessions.other_requests
+        others = (one for one in self._others_asked if one.id not in known)
+        self._dialogs.sync((*ours, *others))
+
+    def _other_session(self, request: Request) -> str:
+        """Return the title and folder of the session that a request comes from; "" for the open
+        one."""
+        state = self.live_sessions.find(request.root_id)
+        if state is None or state.session.id == self.live_sessions.opened:
+            return ""
+        folder = short_folder(Path(state.session.directory), self._env.get("HOME", ""))
+        return f"{state.title}   {folder}"
+
+    def _sessions_changed(self) -> None:
+        self._status.show_live_sessions()
+        if self._others_asked != self.live_sessions.other_requests:
+            self.sync_requests()
+
+    def _notify_other(self, state: LiveState, event: events.Event) -> None:
+        """Notify the user of the end of a turn or a request in a session that is not open."""
+        if state.session.id == self.live_sessions.opened:
+            return
+        if not isinstance(event, events.SessionIdle):
+            self.terminal.notify(f"opencode-py: “{state.title}” has a question")
+        elif event.outcome != "cancelled" and not state.busy:
+            self.terminal.notify(f"opencode-py: “{state.title}” is {state.state}")
+            self._app.notify(
+                f"“{state.title}” is {state.state}.",
+                severity="error" if state.failed else "information",
+                markup=False,
+            )
 
     def _opened(self, view: SessionView | None) -> None:
         """Show another session, or none."""
         self.main.show_view(view)
+        self.live_sessions.show(view.session if view is not None else None)
         breadcrumbs = self.main.widgets.breadcrumbs
         if view is None or view.session.parent_id is None:
             breadcrumbs.show(None)
@@ -221,7 +285,7 @@ class Controller:
             breadcrumbs.show(SessionFamily(view.session))
             self.tasks.spawn(self._show_family(view), "reading whose sub-agent this is")
         self._status.refresh()
-        self.sync_requests()
+        self.take_up_requests()
 
     async def _show_family(self, view: SessionView) -> None:
         family = await family_of(self.live, view.session)

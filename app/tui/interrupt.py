@@ -9,6 +9,7 @@ from textual.screen import ModalScreen
 
 from app.screens.session.screen import SessionScreen
 from app.session.live import LiveSession
+from app.session.live_sessions import LiveSessions
 from app.text.units import count
 from app.toolkit.tasks import Tasks
 
@@ -25,6 +26,7 @@ class TurnStopper:
 
     app: App[int]
     live: LiveSession
+    sessions: LiveSessions
     tasks: Tasks
     on_stopping: Callable[[], None]
     _: KW_ONLY
@@ -56,8 +58,8 @@ class TurnStopper:
         return True
 
     def stop_requester(self, session_id: str) -> None:
-        """Cancel the work that made a request: the open session's turn, or the background task that
-        the session *session_id* belongs to."""
+        """Cancel the work that made a request: the open session's turn, the background task that
+        the session *session_id* belongs to, or the turn of another session."""
         self.tasks.spawn(self._stop_requester(session_id), "cancelling")
 
     def background_count(self) -> int:
@@ -65,12 +67,17 @@ class TurnStopper:
         return len(view.background_tasks.running) if view is not None else 0
 
     async def _stop_requester(self, session_id: str) -> None:
-        caller_id = await self.live.runtime.sessions.subagents.background_root(session_id)
+        state = self.sessions.find(session_id)
+        runtime = self.sessions.runtime_of(state.session) if state is not None else None
+        sessions = (runtime or self.live.runtime).sessions
+        caller_id = await sessions.subagents.background_root(session_id)
+        if caller_id is None and state is not None and state.session.id != self.sessions.opened:
+            caller_id = state.session.id
         open_id = self.live.session.id if self.live.session is not None else ""
         if caller_id is None or caller_id == open_id:
             self.stop_turn()
         else:
-            await self.live.runtime.sessions.cancel(caller_id)
+            await sessions.cancel(caller_id)
 
 
 EXIT_WINDOW = 2.0
@@ -168,4 +175,6 @@ class InterruptHandler:
             left = self.stopper.background_count()
             verb = "ends" if left == 1 else "end"
             ends = f" {count(left, 'sub-agent')} in the background then {verb}." if left else ""
+            if others := sum(bool(one.busy) for one in self.stopper.sessions.others):
+                ends += f" {count(others, 'other session')} will be interrupted."
             self.app.notify(f"Press ctrl+c again to exit.{ends}", timeout=EXIT_WINDOW, markup=False)

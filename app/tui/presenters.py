@@ -13,6 +13,7 @@ from agent.records.messages import Session
 from app.screens.session.screen import SessionScreen
 from app.session.folder_facts import Workspace, short_folder
 from app.session.live import LiveSession
+from app.session.live_sessions import LiveSessions
 from app.session.session_totals import cache_hit_rate, context_used, session_cost
 from app.session.view import NO_CHANGE, Change
 from app.startup.launch import LaunchOptions
@@ -70,6 +71,7 @@ class StatusPresenter:
         self,
         main: SessionScreen,
         live: LiveSession,
+        sessions: LiveSessions,
         launch: LaunchOptions,
         env: Mapping[str, str],
         sidebar: SidebarPresenter,
@@ -79,6 +81,9 @@ class StatusPresenter:
         self._command = command
         self._main = main
         self._live = live
+        self._sessions = sessions
+        self.next_key = ""
+        """The key that opens the next live session."""
         self._launch = launch
         self._sidebar = sidebar
         self._terminal = terminal
@@ -133,9 +138,24 @@ class StatusPresenter:
                 notices=self._main.notices.lasting,
             )
         )
-        self._terminal.set_title(_title(live))
+        self.show_live_sessions()
+
+    def show_live_sessions(self) -> None:
+        """Show the sessions that are not open in their row, and all of them in the terminal's
+        title and progress."""
+        live, others = self._live, self._sessions.others
+        folder = str(live.runtime.directory) if live.is_ready else ""
+        self._main.widgets.live_strip.show(others, self.next_key, folder)
         waits = live.view is not None and bool(live.view.permissions or live.view.questions)
-        self._terminal.set_progress("waits" if waits else "works" if live.busy else "")
+        asking = next((one for one in others if one.requests), None)
+        busy = live.busy or any(one.busy for one in others)
+        title = live.session.title if live.session is not None else ""
+        if asking is not None and not waits:
+            title = asking.title
+        mark = "◆ " if waits or asking is not None else "◐ " if busy else ""
+        self._terminal.set_title(f"{mark}{title or 'opencode-py'}")
+        state = "waits" if waits or asking is not None else "works" if busy else ""
+        self._terminal.set_progress(state)
 
 
 def _facts(live: LiveSession, shown: Status) -> JsonObject:
@@ -166,14 +186,6 @@ def _facts(live: LiveSession, shown: Status) -> JsonObject:
         "cost": {"total_cost_usd": shown.cost},
         "context_window": used,
     }
-
-
-def _title(live: LiveSession) -> str:
-    """Return the terminal's title: the session's, marked while it runs or has a request."""
-    title = live.session.title if live.session is not None else ""
-    pending = live.view is not None and (live.view.permissions or live.view.questions)
-    state = "◆ " if pending else ("◐ " if live.busy else "")
-    return f"{state}{title or 'opencode-py'}"
 
 
 def _is_sandboxed(live: LiveSession) -> bool:

@@ -1,25 +1,25 @@
 """Dialogs for pending permission requests and questions, one at a time, oldest first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from textual.app import App
 
-from agent.records.requests import PermissionReply, PermissionRequest, Question, QuestionReply
+from agent.records.requests import PermissionReply, Question, QuestionReply
 from app.screens.permission.question import QuestionOutcome, QuestionScreen
 from app.screens.permission.screen import Outcome, PermissionScreen
-from app.session.live import LiveSession
+from app.session.live_sessions import LiveSessions, Request
 
 Reply = PermissionReply | QuestionReply
 
 
-def send_reply(live: LiveSession, request_id: str, reply: Reply) -> None:
+def send_reply(sessions: LiveSessions, request_id: str, reply: Reply) -> None:
     """Send the user's reply to the service that made the request."""
-    runtime = live.runtime
-    if isinstance(reply, QuestionReply):
-        runtime.questions.reply(request_id, reply)
-    else:
-        runtime.permissions.reply(request_id, reply)
+    for runtime in sessions.runtimes:
+        if isinstance(reply, QuestionReply):
+            runtime.questions.reply(request_id, reply)
+        else:
+            runtime.permissions.reply(request_id, reply)
 
 
 @dataclass(slots=True, eq=False)
@@ -29,7 +29,8 @@ class RequestDialogs:
 
     *reply* passes on an answer by the request's id, *cancel* stops the work of the session (by its
     id) that made the request, *may_show* returns whether a dialog can open, and *grace* is how long
-    one ignores keys, in seconds.
+    one ignores keys, in seconds. *source* names the session that a request comes from if it is not
+    the open one.
     """
 
     app: App[int]
@@ -37,16 +38,22 @@ class RequestDialogs:
     cancel: Callable[[str], None]
     may_show: Callable[[], bool]
     grace: float
+    source: Callable[[Request], str] = lambda _: ""
     _shown: PermissionScreen | QuestionScreen | None = field(default=None, init=False)
     _answered: set[str] = field(default_factory=set[str], init=False)
+    _put_aside: set[str] = field(default_factory=set[str], init=False)
 
-    def sync(self, pending: Sequence[PermissionRequest | Question]) -> None:
+    def sync(self, pending: Sequence[Request]) -> None:
         """Show the dialog that the *pending* requests call for; close an outdated one."""
         self._answered &= {request.id for request in pending}
-        unanswered = [request for request in pending if request.id not in self._answered]
+        self._put_aside &= {request.id for request in pending}
+        hidden = self._answered | self._put_aside
+        unanswered = [request for request in pending if request.id not in hidden]
         shown = self._shown
         if shown is not None:
-            if shown.key not in {request.id for request in unanswered}:
+            asked = next((one for one in unanswered if one.id == shown.key), None)
+            # Shown again, with the right source, when another session was opened meanwhile.
+            if asked is None or self.source(asked) != shown.source:
                 if shown.is_current:
                     shown.dismiss(None)
             else:
@@ -54,10 +61,19 @@ class RequestDialogs:
         elif unanswered and self.may_show():
             self._show(unanswered[0], len(unanswered))
 
-    def _show(self, request: PermissionRequest | Question, pending: int) -> None:
+    def take_up(self, requests: Iterable[Request]) -> bool:
+        """Let those of *requests* that were put aside be shown again; return whether any was."""
+        found = self._put_aside & {request.id for request in requests}
+        self._put_aside -= found
+        return bool(found)
+
+    def _show(self, request: Request, pending: int) -> None:
         def closed(outcome: Outcome | QuestionOutcome) -> None:
             self._shown = None
             if outcome is None:
+                return
+            if outcome == "later":
+                self._put_aside.add(request.id)
                 return
             self._answered.add(request.id)
             if outcome == "cancel":
@@ -65,11 +81,12 @@ class RequestDialogs:
             else:
                 self.reply(request.id, outcome)
 
+        source = self.source(request)
         if isinstance(request, Question):
-            question = QuestionScreen(request, pending=pending, grace=self.grace)
+            question = QuestionScreen(request, pending=pending, grace=self.grace, source=source)
             self._shown = question
             self.app.push_screen(question, closed)
         else:
-            permission = PermissionScreen(request, pending=pending, grace=self.grace)
+            permission = PermissionScreen(request, pending=pending, grace=self.grace, source=source)
             self._shown = permission
             self.app.push_screen(permission, closed)

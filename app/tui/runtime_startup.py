@@ -100,8 +100,8 @@ class ServerMonitor:
 class RuntimeOpener:
     """Opens the folder of *launch*: at the start, and again when its settings have changed.
 
-    *apply_settings* gets each runtime and its slash commands. *grace* is how long the question
-    about trust ignores keys, in seconds.
+    *apply_settings* gets each runtime and its slash commands, *follow* each runtime before it is
+    used. *grace* is how long the question about trust ignores keys, in seconds.
     """
 
     app: App[int]
@@ -109,11 +109,13 @@ class RuntimeOpener:
     env: Mapping[str, str]
     open_runtime: OpenRuntime
     apply_settings: Callable[["Runtime", "Sequence[CommandInfo]"], None]
+    follow: Callable[["Runtime"], None]
     grace: float
 
     async def open(self, live: LiveSession) -> "Runtime":
         """Open the folder for the first time, with the session that the command line names."""
         runtime = await self.open_runtime(self.launch, self.env, self._ask_trust)
+        self.follow(runtime)
         commands = await runtime.commands.all()
         await live.start(runtime, self.launch)
         self.apply_settings(runtime, commands)
@@ -124,6 +126,7 @@ class RuntimeOpener:
         before = live.runtime
         runtime = await self.open_runtime(self.launch, self.env, self._ask_trust)
         runtime.permissions.mode = before.permissions.mode
+        self.follow(runtime)
         await live.restart(runtime)
         await before.close()
         self.apply_settings(runtime, await runtime.commands.all())
@@ -156,6 +159,7 @@ class SettingsApplier:
         self.main.set_actions(actions())
         self.main.all_commands_known = True
         dispatcher.set_keys(config.keybinds, config.ui.leader_timeout / 1000)
+        self.status.next_key = next(iter(dispatcher.keys.keys_of("session.next")), "")
         ignored += themes.register_themes(cast("App[object]", self.app), runtime.plugins.themes)
         theme_notices = apply_settings(self.app, config, runtime.paths.config / "themes")
         self.main.set_lasting_notices(

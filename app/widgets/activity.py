@@ -34,6 +34,11 @@ SILENT_AFTER = 30.0
 OFFER_BACKGROUND_AFTER = 2.0
 """Seconds after which the line offers to move a running command to the background; most commands
 are finished by then."""
+ELSEWHERE = Content.assemble(
+    ("◐", "$tone-accent"),
+    " Another opencode-py is working here",
+    ("  read-only until it is done; /fork continues in a copy", "$tone-muted"),
+)
 MIN_STATUS_CELLS = 20
 """Cells for what is running below which the hint how to stop it is left out."""
 
@@ -60,10 +65,14 @@ class Activity:
     """The agent of the running turn, if the next prompt goes to another one."""
     background_key: str = ""
     """The key that would move the command to the background, "" for none."""
+    elsewhere: bool = False
+    """True while another program works in the session."""
 
 
 def activity_text(activity: Activity, now: float, frame: str, width: int) -> Content:
     """Return one line of *width* cells at the time *now*; empty when nothing runs."""
+    if activity.elsewhere:
+        return ELSEWHERE.truncate(max(1, width), ellipsis=True)
     if isinstance(activity.status, Idle):
         return Content("")
     elapsed = duration(now - activity.since) if activity.since else ""
@@ -220,6 +229,7 @@ class ActivityLine(Static):
                 output=output,
                 queued=to_send + len(queued),
                 agent=other_agent(view, agent),
+                elsewhere=view is not None and view.elsewhere,
                 cancelling=isinstance(status, Busy) and status.cancelling,
                 pending_requests=len(view.permissions) + len(view.questions)
                 if view is not None
@@ -234,7 +244,7 @@ class ActivityLine(Static):
             return
         if self._timer is not None and replace(activity, output=before.output) == before:
             return  # the number is updated with the next clock tick, not for each step
-        self.set_class(not isinstance(activity.status, Idle), "-busy")
+        self.set_class(activity.elsewhere or not isinstance(activity.status, Idle), "-busy")
         self._set_interval(_redraw_interval(activity))
         self._draw()
 

@@ -170,3 +170,22 @@ def test_esc_stops_a_sub_agent_and_its_command(
         assert len(scripted.server.requests) == 2
         terminal.enter(" goes on")
         terminal.wait(r"fine now")
+
+
+def test_leaving_names_the_sessions_that_it_interrupts_and_keeps_what_they_have(
+    run: Runner, scripted: ServerThread
+) -> None:
+    scripted.server.script(answer(Text("half of it "), Hold()))
+    with run() as terminal:
+        terminal.wait(r"model-1")
+        terminal.enter("count the files")
+        terminal.wait(r"half of it")
+        terminal.enter("/new")
+        terminal.wait(r"◐ count the files +ctrl\+x w next")
+        terminal.send("\x03")
+        terminal.wait(r"Press ctrl\+c again to exit. 1 other session will be interrupted.")
+        terminal.send("\x03")
+        terminal.wait(r"Interrupted: “count the files” \(opencode-py --session ses_")
+        assert terminal.exit_code() == 0
+    with run("--continue") as terminal:
+        terminal.wait(r"(?s)half of it.*Interrupted")

@@ -7,7 +7,9 @@ from typing import TypeVar
 from textual.await_complete import AwaitComplete
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widgets import Static
 
+from app.text.sanitize import sanitize_line
 from app.toolkit.app_of import app_of
 from app.widgets.status import hints_text
 
@@ -86,6 +88,16 @@ class GracePeriod:
         if not math.isinf(self._last):
             self._last = max(self._last, now)
         return self._quiet > 0.0
+
+
+LATER_KEY = "ctrl+l"
+"""The key that puts a request aside: it stays open and is answered later."""
+
+
+def source_line(source: str) -> Static:
+    """Return the first row of a dialog that another session than the open one shows."""
+    text = Content.assemble(("From another session   ", "bold $tone-warn"), sanitize_line(source))
+    return Static(text, classes="source")
 
 
 class AutoDialog(Dialog[ResultT]):

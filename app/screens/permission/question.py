@@ -1,22 +1,23 @@
 """The dialog of the ``question`` tool: choose options or type an answer."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent.records.requests import Question, QuestionOption, QuestionReply
-from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
+from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, source_line
 from app.text.sanitize import sanitize, sanitize_line
 from app.widgets.input.field import TextField
 
-QuestionOutcome = QuestionReply | Literal["cancel"] | None
+QuestionOutcome = QuestionReply | Literal["cancel", "later"] | None
 """The result of the dialog: an answer (``dismissed`` for Esc), ``cancel`` for Ctrl+C (cancel the
-turn), or None if the question was withdrawn."""
+turn), ``later`` if the question is to wait, or None if it was withdrawn."""
 
 PAGE_STEPS = {"pageup": -5, "pagedown": 5}
 
@@ -25,7 +26,8 @@ DIALOG_KEYS = frozenset({"escape", "up", "down", *PAGE_STEPS})
 
 
 class QuestionScreen(AutoDialog[QuestionOutcome]):
-    """Asks *question*. *pending* counts all open requests, this one included.
+    """Asks *question*. *pending* counts all open requests, this one included. *source* names the
+    session that asks if it is not the open one.
 
     Typing fills the answer field; up and down highlight an option, space marks several where that
     is allowed, Enter answers.
@@ -33,6 +35,9 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
 
     CSS_PATH = "question.tcss"
     AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(LATER_KEY, "later", "Answer later", priority=True)
+    ]
 
     def __init__(
         self,
@@ -40,9 +45,11 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         *,
         pending: int = 1,
         grace: float = QUIET_SECONDS,
+        source: str = "",
     ) -> None:
         super().__init__(grace)
         self.question = question
+        self.source = source
         self._pending = pending
         self._marked: set[int] = set()
 
@@ -53,6 +60,8 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
     def compose(self) -> ComposeResult:
         question = self.question
         with Vertical(id="question"):
+            if self.source:
+                yield source_line(self.source)
             with Horizontal(id="question-top"):
                 heading = sanitize_line(question.header) or "A question"
                 yield Static(Content.styled(heading, "bold"), id="question-heading")
@@ -66,6 +75,8 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
             yield Static(self._hints(), id="question-hints")
 
     def on_mount(self) -> None:
+        if not self.query("#question"):  # withdrawn before it was composed
+            return
         options = self.query_one(OptionList)
         options.can_focus = False
         options.display = bool(self.question.options)
@@ -106,6 +117,9 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
     def interrupt(self) -> None:
         """Close for Ctrl+C: cancel the turn that asked."""
         self.dismiss("cancel")
+
+    def action_later(self) -> None:
+        self.dismiss("later")
 
     def on_key(self, event: events.Key) -> None:
         """Handle the keys that the answer field does not take."""
@@ -215,7 +229,7 @@ class QuestionScreen(AutoDialog[QuestionOutcome]):
         return "or type your own answer" if self.question.options else "Type your answer"
 
     def _hints(self) -> Content:
-        keys = [("enter", "answer"), ("esc", "dismiss and stop")]
+        keys = [("enter", "answer"), (LATER_KEY, "later"), ("esc", "dismiss and stop")]
         if self.question.multiple:
             keys.insert(0, ("space", "mark"))
         return Content("   ").join(

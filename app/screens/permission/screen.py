@@ -3,17 +3,18 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from agent.records.blocks import DiffBlock, ShellBlock
 from agent.records.requests import PermissionReply, PermissionRequest
-from app.screens.base.dialog import QUIET_SECONDS, AutoDialog
+from app.screens.base.dialog import LATER_KEY, QUIET_SECONDS, AutoDialog, source_line
 from app.screens.base.page import FluidText
 from app.screens.permission.details import always_text, hanging_indent, needs_text, scope_text
 from app.text.sanitize import sanitize
@@ -22,9 +23,9 @@ from app.widgets.input.field import TextField
 from app.widgets.permission_subject import PermissionSubject
 
 Answer = Literal["once", "always", "unsandboxed", "reject"]
-Outcome = PermissionReply | Literal["cancel"] | None
-"""The result of the dialog: a reply, ``cancel`` for Ctrl+C (cancel the turn), or None if the
-request was withdrawn."""
+Outcome = PermissionReply | Literal["cancel", "later"] | None
+"""The result of the dialog: a reply, ``cancel`` for Ctrl+C (cancel the turn), ``later`` if the
+request is to wait, or None if it was withdrawn."""
 
 LABELS: dict[Answer, str] = {
     "once": "once",
@@ -56,10 +57,15 @@ EDITED_NOTE = "You changed the command: it is checked again before it runs."
 
 
 class PermissionScreen(AutoDialog[Outcome]):
-    """Asks for one permission. *pending* counts all open requests, this one included."""
+    """Asks for one permission. *pending* counts all open requests, this one included. *source*
+    names the session that asks if it is not the open one. Without *can_wait* it has to be answered
+    now."""
 
     CSS_PATH = "permission.tcss"
     AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(LATER_KEY, "later", "Answer later", priority=True)
+    ]
 
     def __init__(
         self,
@@ -67,9 +73,13 @@ class PermissionScreen(AutoDialog[Outcome]):
         *,
         pending: int = 1,
         grace: float = QUIET_SECONDS,
+        source: str = "",
+        can_wait: bool = True,
     ) -> None:
         super().__init__(grace)
         self.request = request
+        self.source = source
+        self._can_wait = can_wait
         self._pending = pending
         self._answers = _answers_to(request, always=bool(request.always))
         self._chosen: Answer | None = None
@@ -86,6 +96,8 @@ class PermissionScreen(AutoDialog[Outcome]):
         request = self.request
         changes = any(isinstance(block, DiffBlock) for block in request.blocks)
         with Vertical(id="ask", classes="-changes" if changes else ""):
+            if self.source:
+                yield source_line(self.source)
             with Horizontal(id="ask-top"):
                 yield Static(Content.styled(sanitize(request.heading), "bold"), id="ask-heading")
                 yield Static(self._side_note(), id="ask-who")
@@ -105,6 +117,8 @@ class PermissionScreen(AutoDialog[Outcome]):
                 yield Static(id="ask-hints")
 
     def on_mount(self) -> None:
+        if not self.query("#ask"):  # withdrawn before it was composed
+            return
         self.query_one("#ask-comment", Input).display = False
         self.query_one(CommandEditor).display = False
         self.query_one("#ask-subject").display = bool(self.request.blocks)
@@ -159,6 +173,10 @@ class PermissionScreen(AutoDialog[Outcome]):
     def interrupt(self) -> None:
         """Close for Ctrl+C: cancel the turn that asked."""
         self.dismiss("cancel")
+
+    def action_later(self) -> None:
+        if self._can_wait:
+            self.dismiss("later")
 
     def on_key(self, event: events.Key) -> None:
         """Handle all keys of the dialog. Enter does nothing until an answer was selected."""
@@ -327,7 +345,9 @@ class PermissionScreen(AutoDialog[Outcome]):
         several = f"1 of {self._pending} waiting   " if self._pending > 1 else ""
         callers = self.request.callers
         working = f", working for {callers[0]}" if callers else ""
-        return Content.styled(several + sanitize(self.request.agent + working), "$tone-muted")
+        later = Content.assemble("   ", (LATER_KEY, "bold"), " later") if self._can_wait else ""
+        note = Content(several + sanitize(self.request.agent + working)) + later
+        return note.stylize("$tone-muted")
 
     @staticmethod
     def _label(answer: Answer) -> Content:

@@ -12,6 +12,7 @@ from app.session.notices import NoticeLog
 from app.widgets.activity import ActivityLine
 from app.widgets.breadcrumbs import Breadcrumbs
 from app.widgets.completion_list import CompletionList, SlashEntry
+from app.widgets.live_strip import LiveStrip
 from app.widgets.notice_line import NoticeLine
 from app.widgets.sidebar import Sidebar
 from app.widgets.transcript.transcript import Transcript
@@ -27,6 +28,7 @@ class SessionWidgets:
     completions: CompletionList
     activity: ActivityLine
     notices: NoticeLine
+    live_strip: LiveStrip
 
     def list_actions(self, actions: Sequence[Action]) -> None:
         self.completions.set_entries(slash_entries(actions))
@@ -44,6 +46,7 @@ def create_widgets(actions: Sequence[Action], notices: NoticeLog) -> SessionWidg
         completions=CompletionList(slash_entries(actions), id="completions"),
         activity=ActivityLine(id="activity"),
         notices=NoticeLine(notices, id="notices"),
+        live_strip=LiveStrip(id="live-strip"),
     )
 
 

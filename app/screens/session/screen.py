@@ -126,6 +126,7 @@ class SessionScreen(Screen[None]):
             self.mount(
                 widgets.completions, widgets.activity, widgets.notices, before="#prompt-box"
             ),
+            self.mount(widgets.live_strip, before="#status"),
         )
         self.call_next(self._finish_mounts, mounts)
         self._offer_completions()

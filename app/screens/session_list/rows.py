@@ -2,7 +2,7 @@
 match. No Textual in here."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -43,11 +43,14 @@ class SessionFilter:
         )
 
 
-def session_facts(line: "SessionListItem", *, everywhere: bool, here: str = "") -> str:
-    """Return the facts of a session in a list. One of another place of the folder *here* is shown
-    with that place."""
-    found = [clock(line.updated), count(line.turns, "turn")]
-    if line.cost is not None:
+def session_facts(
+    line: "SessionListItem", *, everywhere: bool, here: str = "", live: bool = False
+) -> str:
+    """Return the facts of a session in a list, those of a *live* one without its time and cost. One
+    of another place of the folder *here* is shown with that place."""
+    found = [] if live else [clock(line.updated)]
+    found.append(count(line.turns, "turn"))
+    if line.cost is not None and not live:
         found.append(money(line.cost))
     if everywhere:
         found.append(_folder(line))
@@ -63,14 +66,21 @@ def _folder(line: "SessionListItem") -> str:
 
 
 def session_row(
-    line: "SessionListItem", now: float, *, everywhere: bool = False, here: str = ""
+    line: "SessionListItem",
+    now: float,
+    *,
+    everywhere: bool = False,
+    here: str = "",
+    state: str = "",
 ) -> Row:
-    """Return the row of a session at the time *now* (seconds since the epoch)."""
+    """Return the row of a session at the time *now* (seconds since the epoch). *state* is that of
+    a live one."""
+    facts = session_facts(line, everywhere=everywhere, here=here, live=bool(state))
     return Row(
         key=line.id,
         title=line.title or "Untitled",
-        note=session_facts(line, everywhere=everywhere, here=here),
-        group="Pinned" if line.pinned else day(line.updated, now),
+        note=f"{state}  {facts}" if state else facts,
+        group="Live" if state else "Pinned" if line.pinned else day(line.updated, now),
     )
 
 
@@ -89,18 +99,24 @@ def session_rows(
     session_filter: SessionFilter,
     now: float,
     here: str = "",
+    states: Mapping[str, str] | None = None,
 ) -> list[Row]:
-    """Return the rows for what is *typed*: matches by day, similar titles, then *hits*."""
-    words = typed.lower().split()
+    """Return the rows for what is *typed*: the live sessions, by their *states*, other matches by
+    day, similar titles, then *hits*."""
+    words, live = typed.lower().split(), list(states or {})
     fitting = list(islice((line for line in lines if matches(line, words)), MAX_ROWS))
-    rows = [
-        session_row(line, now, everywhere=session_filter.everywhere, here=here) for line in fitting
-    ]
+    fitting.sort(key=lambda line: live.index(line.id) if line.id in live else len(live))
+
+    def row_of(line: "SessionListItem") -> Row:
+        state = (states or {}).get(line.id, "")
+        everywhere = session_filter.everywhere
+        return session_row(line, now, everywhere=everywhere, here=here, state=state)
+
+    rows = [row_of(line) for line in fitting]
     shown = {line.id for line in fitting}
     for line in similar:
         if line.id not in shown:
-            row = session_row(line, now, everywhere=session_filter.everywhere, here=here)
-            rows.append(replace(row, group="Similar titles"))
+            rows.append(replace(row_of(line), group="Similar titles"))
             shown.add(line.id)
     return [*rows, *_hit_rows(hits, now, everywhere=session_filter.everywhere)]
 

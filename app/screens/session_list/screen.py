@@ -1,7 +1,7 @@
 """The list of sessions by day: filter titles, search messages, preview, open."""
 
 import time
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -15,6 +15,7 @@ from agent.records.messages import MessageWithParts, TextPart, UserMessage
 from app.screens.base.picker import Picker, Row, TwoColumnRow
 from app.screens.base.small_dialogs import ConfirmScreen, TextScreen
 from app.screens.session_list.rows import SessionFilter, session_rows, similar_titles
+from app.session.live_sessions import LiveSessions
 from app.text.excerpt import excerpt
 from app.text.sanitize import sanitize, sanitize_line
 from app.text.units import count
@@ -23,11 +24,14 @@ from app.toolkit.tasks import Tasks, show_dialog
 
 if TYPE_CHECKING:  # imports the agent
     from agent.runtime.runtime import Runtime
+    from agent.store.lease import Lease
     from agent.store.listing import SessionHit, SessionListItem
     from agent.store.store import Store
 
 
 OpenMode = Literal["open", "review", "fork"]
+LEASE_SECONDS = 2.0
+"""Seconds after which the list is read again: other programs use the same sessions."""
 MIN_SEARCH = 2
 """Characters from which on messages are searched; scripts without spaces need fewer."""
 
@@ -49,7 +53,13 @@ class SessionListScreen(Picker):
     ]
 
     def __init__(
-        self, runtime: "Runtime", *, current: str | None, tasks: Tasks, now: float | None = None
+        self,
+        runtime: "Runtime",
+        *,
+        current: str | None,
+        tasks: Tasks,
+        live: LiveSessions | None = None,
+        now: float | None = None,
     ) -> None:
         super().__init__(
             "Sessions of this folder",
@@ -68,7 +78,9 @@ class SessionListScreen(Picker):
         self.open_mode: OpenMode = "open"
         self._runtime = runtime
         self._tasks = tasks
-        self._now = time.time() if now is None else now
+        self._live = live
+        self._clock = time.time if now is None else lambda: now
+        self._foreign: Mapping[str, Lease] = {}
         self._filter = SessionFilter()
         self._lines: Sequence[SessionListItem] = ()
         self._hits: Sequence[SessionHit] = ()
@@ -84,6 +96,26 @@ class SessionListScreen(Picker):
         super().on_mount()
         self._show_title()
         self._tasks.spawn(self._read(), "reading the sessions")
+        self.set_interval(LEASE_SECONDS, self._read_again)
+        if self._live is not None:
+            self._live.listeners.add(self._live_changed)
+
+    def on_unmount(self) -> None:
+        if self._live is not None:
+            self._live.listeners.discard(self._live_changed)
+
+    def _live_changed(self) -> None:
+        """Show the states again; a session that is new here is read too."""
+        if not self.query("#picker-list"):  # the screen is being closed
+            return
+        states = self._live.all if self._live is not None else ()
+        if {one.session.id for one in states} <= {line.id for line in self._lines}:
+            self._refill()
+        else:
+            self._read_again()
+
+    def _read_again(self) -> None:
+        self._tasks.spawn(self._read(), "reading the sessions")
 
     # --- what is listed ---
 
@@ -94,9 +126,19 @@ class SessionListScreen(Picker):
             self._similar,
             typed=typed,
             session_filter=self._filter,
-            now=self._now,
+            now=self._clock(),
             here=str(self._runtime.directory),
+            states=self._states(),
         )
+
+    def _states(self) -> dict[str, str]:
+        """Return the states of the live sessions, those of other programs last."""
+        ours = self._live.all if self._live is not None else ()
+        found = {one.session.id: one.facts(self._clock()) for one in ours}
+        for session_id, lease in self._foreign.items():
+            if session_id not in found:
+                found[session_id] = f"◐ working in another opencode-py ({lease.pid})"
+        return found
 
     async def _read(self) -> None:
         """Read the list again; the highlighted row stays."""
@@ -107,7 +149,11 @@ class SessionListScreen(Picker):
         # Text typed meanwhile only filters; other toggles start a read of their own.
         if not self.is_attached or session_filter.with_text("") != self._filter.with_text(""):
             return
-        self._lines = lines
+        foreign = await self._runtime.store.foreign_leases()
+        if self._lines == lines and self._foreign == foreign and self._searched_filter is not None:
+            self._refill()  # the durations
+            return
+        self._lines, self._foreign = lines, foreign
         self._searched_filter = None
         self._refill()
         await self._search()

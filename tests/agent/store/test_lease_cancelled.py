@@ -22,7 +22,7 @@ async def test_a_cancelled_claim_leaves_the_session_free(store: Store, path: Pat
     session = make_session()
     await store.save(session)
     await cancelled_claim(store, session.id)
-    assert not await store.leased_elsewhere(session.id)
+    assert not await store.foreign_lease(session.id)
     other = await Store.open(path, Bus())
     assert await other.acquire_lease(session.id)
     await other.close()

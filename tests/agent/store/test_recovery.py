@@ -59,8 +59,8 @@ async def test_a_lease_is_held_once_and_released(store: Store, path: Path):
     assert await store.acquire_lease(session.id)
     assert await store.acquire_lease(session.id)
     assert not await other.acquire_lease(session.id)
-    assert await other.leased_elsewhere(session.id)
-    assert not await store.leased_elsewhere(session.id)
+    assert await other.foreign_lease(session.id)
+    assert not await store.foreign_lease(session.id)
     await other.release_lease(session.id)
     assert not await other.acquire_lease(session.id)
     await store.release_lease(session.id)
@@ -84,10 +84,10 @@ async def test_a_living_process_keeps_its_turn_and_a_dead_one_loses_it(store: St
     # Even a process that was stopped for long keeps it: its next write would collide.
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE lease SET heartbeat = 1.0")
-    assert await store.leased_elsewhere(session.id)
+    assert await store.foreign_lease(session.id)
     child.kill()
     await child.wait()
-    assert not await store.leased_elsewhere(session.id)
+    assert not await store.foreign_lease(session.id)
     assert await store.recover() == [session.id]
     assert await store.recover() == []
     assert rows(path, "SELECT * FROM lease") == []

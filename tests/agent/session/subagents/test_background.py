@@ -646,7 +646,7 @@ async def test_another_program_does_not_treat_the_task_as_dead(tmp_path: Path) -
             (child,) = await other.store.children(session.id)
             assert child.background_task is not None
             assert child.background_task.state == "running"
-            assert await other.store.leased_elsewhere(session.id)
+            assert await other.store.foreign_lease(session.id)
             before = len(harness.events)
             hold.gate.set()
             await harness.idle(session, after=before)

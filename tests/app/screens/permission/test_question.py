@@ -193,7 +193,8 @@ async def test_opening_a_session_shows_its_open_question(
             await running.until_shown("Which way?")
             session_id = running.app.controller.live.session.id
             running.app.controller.live.close()
-            running.app.controller.sync_requests()
+            await running.until_shown("From another session   go")
+            await running.pilot.press("ctrl+l")
             await running.until(running.app.controller.on_main_screen)
             assert running.runtime.questions.pending()
             await running.app.controller.live.open(session_id)
